@@ -1,0 +1,52 @@
+# make run: start the app. make test: lint, types, all tests. Needs Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test lint types unit browser bench samples clean
+
+run: $(VENV)/run.stamp
+	$(BIN)/streamlit run app.py
+
+test: lint types unit
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/test.stamp
+	$(BIN)/mypy dpviz
+
+unit: $(VENV)/test.stamp browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+bench: $(VENV)/test.stamp browser
+	$(BIN)/python -m tests.benchmarks
+
+samples: $(VENV)/test.stamp
+	$(BIN)/python sample_data/build.py
+
+# A browser for the tests: the system's own, Debian's where we may install it, else
+# the one that playwright brings.
+browser: $(VENV)/test.stamp
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	     && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
+	|| $(BIN)/python -m playwright install chromium
+
+# Debian ships Python without venv: install it where we may.
+$(VENV)/made.stamp:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); apt-get update -qq \
+	  && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	touch $@
+
+$(VENV)/run.stamp: $(VENV)/made.stamp requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache static/plotly-*.js

@@ -1,0 +1,13 @@
+"""dpviz: see what privacy costs. Start with ``streamlit run app.py``."""
+
+import streamlit as st
+
+from dpviz.ui.page import ICON, STYLE
+
+st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
+st.html(STYLE)
+
+PAGES = [
+    st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),
+]
+st.navigation(PAGES, position="top").run()

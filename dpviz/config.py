@@ -1,0 +1,92 @@
+"""Every public choice of a WaveCluster run, checked once, before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from dpviz.errors import InputError
+from dpviz.privacy.ledger import Neighbours
+from dpviz.threshold import check_density
+from dpviz.wavelet import check_wavelet
+
+VariantName = Literal["sound", "published"]
+
+SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Public parameters of one run; no seed in it, which would take the noise off again.
+
+    Parameters
+    ----------
+    method
+        Name in :func:`dpviz.methods.methods`.
+    grid
+        Cells per axis g, one number or one per axis.
+    density
+        p in (0, 1): share of the positive coefficients that are not significant.
+    wavelet, level
+        A discrete wavelet of PyWavelets; how often it is applied.
+    epsilon
+        Whole privacy budget.
+    alpha
+        Share of the budget that goes to the counts.
+    variant
+        ``"sound"`` or ``"published"``.
+    synopsis
+        What Baseline publishes: one of ``SYNOPSES``.
+    neighbours
+        Relation and privacy unit.
+
+    Raises
+    ------
+    InputError
+        Naming the parameter, its value and the way out.
+    """
+
+    method: str = "privthr"
+    grid: int | tuple[int, ...] = 64
+    density: float = 0.5
+    wavelet: str = "haar"
+    level: int = 1
+    epsilon: float = 1.0
+    alpha: float = 0.9
+    variant: VariantName = "sound"
+    synopsis: str = "adaptive_grid"
+    neighbours: Neighbours = Neighbours()
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without the data."""
+        check_density(self.density)
+        check_wavelet(self.wavelet)
+        check_epsilon(self.epsilon)
+        check_alpha(self.alpha)
+        if self.variant not in ("sound", "published"):
+            raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
+        if self.synopsis not in SYNOPSES:
+            raise InputError(
+                f'synopsis = "{self.synopsis}" is unknown: choose one of {", ".join(SYNOPSES)}.'
+            )
+
+
+def check_epsilon(epsilon: float) -> float:
+    """Return epsilon as a float, or raise InputError where it is no usable budget."""
+    if not (math.isfinite(epsilon) and 1e-6 <= epsilon <= 1e6):
+        raise InputError(
+            f"epsilon = {epsilon:g} is no usable privacy budget: give a number greater than 0 "
+            "(from 0.000001 to 1,000,000; 1 is a common choice)."
+        )
+    return float(epsilon)
+
+
+def check_alpha(alpha: float) -> float:
+    """Return alpha as a float, or raise InputError where a step would get no budget."""
+    if not (math.isfinite(alpha) and 0 < alpha < 1):
+        raise InputError(
+            f"alpha = {alpha:g} must lie between 0 and 1, both excluded: it is the share of "
+            "epsilon spent on the counts, for example 0.9."
+        )
+    return float(alpha)

@@ -1,0 +1,1 @@
+"""Reading tables and count grids, and the sample sets."""

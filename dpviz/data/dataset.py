@@ -1,0 +1,115 @@
+"""What every part of dpviz takes as data: finite points, or a ready grid of counts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """Points of n records in d columns, or counts per cell of a grid.
+
+    Exactly one of ``points`` and ``counts`` is given.
+
+    Parameters
+    ----------
+    name
+        What to call the data on the screen.
+    points
+        Float array (n, d), all values finite.
+    counts
+        Non-negative whole numbers, one axis per column: records per cell.
+    columns
+        Column names, one per axis.
+    domain
+        Public bounds, where somebody declared them; for counts the box that the
+        grid covers.
+    units
+        Identifier of the person behind each record, shape (n,), where there is one.
+    dropped
+        Records left out on reading because a value was missing or infinite.
+    notes
+        Sentences about what was done on reading, for the screen.
+    """
+
+    name: str
+    points: NDArray[np.float64] | None = None
+    counts: NDArray[np.int64] | None = None
+    columns: tuple[str, ...] = ()
+    domain: Domain | None = None
+    units: NDArray[np.generic] | None = None
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check shapes; fill in column names."""
+        if (self.points is None) == (self.counts is None):
+            raise TypeError("a Dataset holds either points or counts")
+        if self.points is not None and self.points.ndim != 2:
+            raise InputError(
+                f"points have shape {self.points.shape}: give one row per record "
+                "and one column per axis."
+            )
+        if not self.columns:
+            names = tuple(f"column {axis + 1}" for axis in range(self.ndim))
+            object.__setattr__(self, "columns", names)
+
+    @property
+    def ndim(self) -> int:
+        """Number of columns."""
+        return self.counts.ndim if self.points is None else self.points.shape[1]  # type: ignore[union-attr]
+
+    @cached_property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.counts.sum()) if self.points is None else len(self.points)  # type: ignore[union-attr]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of every value, to key caches with: one more record, another digest."""
+        content = self.points if self.counts is None else self.counts
+        assert content is not None  # noqa: S101 - __post_init__ made sure
+        hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
+        hasher.update(np.ascontiguousarray(content))
+        if self.units is not None:
+            hasher.update(repr(self.units.tolist()).encode())
+        return hasher.hexdigest()
+
+    def select(self, columns: Sequence[str | int]) -> Dataset:
+        """Keep some columns of the points, by name or by position from 1.
+
+        Raises
+        ------
+        InputError
+            Where a column is unknown or the data is a grid of counts.
+        """
+        if self.points is None:
+            raise InputError("columns can't be chosen from a grid of counts: its axes are fixed.")
+        axes = [self._axis(column) for column in columns]
+        if len(set(axes)) != len(axes):
+            raise InputError(f"columns = {', '.join(map(str, columns))}: name each column once.")
+        return replace(
+            self,
+            points=np.ascontiguousarray(self.points[:, axes]),
+            columns=tuple(self.columns[axis] for axis in axes),
+            domain=self.domain.select(axes) if self.domain else None,
+        )
+
+    def _axis(self, column: str | int) -> int:
+        """Position of a column named by its name or its number from 1."""
+        if str(column) in self.columns:
+            return self.columns.index(str(column))
+        if str(column).isdigit() and 1 <= int(column) <= self.ndim:
+            return int(column) - 1
+        raise InputError(
+            f'column "{column}" is not in the data: choose from {", ".join(self.columns)}.'
+        )

@@ -1,0 +1,136 @@
+"""The sample sets: what they are called, what to look for in them, and their points."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow import csv
+
+import dpviz
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+#: Where the files and their index lie: beside the package.
+SAMPLE_DIR = Path(dpviz.__file__).resolve().parent.parent / "sample_data"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """A sample set without its points.
+
+    Parameters
+    ----------
+    name
+        Short key, as in links and on the command line.
+    file
+        File name inside ``sample_data``.
+    title
+        What to call the set on the screen.
+    description
+        What it is, and what to look for.
+    columns
+        Column names, one per axis.
+    n
+        Number of records.
+    domain
+        Declared bounds, in the units of the columns.
+    grid
+        Cells per axis with which WaveCluster shows the clusters well.
+    density
+        The p that goes with it, between 0 and 1.
+    clusters
+        Number of clusters that WaveCluster without noise finds with these two.
+    licence
+        SPDX identifier.
+    credit
+        Where the set, or the idea of it, comes from.
+    person
+        Position from 0 of the one record that joins two clusters, where there is one.
+    """
+
+    name: str
+    file: str
+    title: str
+    description: str
+    columns: tuple[str, ...]
+    n: int
+    domain: Domain
+    grid: int
+    density: float
+    clusters: int
+    licence: str
+    credit: str
+    person: int | None = None
+
+
+def sample_names() -> tuple[str, ...]:
+    """Keys of the sample sets, in the order in which to offer them."""
+    return tuple(_index())
+
+
+def sample(name: str) -> Sample:
+    """Describe the sample set of a name.
+
+    Raises
+    ------
+    InputError
+        Where there is no such set.
+    """
+    try:
+        return _index()[name]
+    except KeyError:
+        known = ", ".join(sample_names())
+        raise InputError(f'sample set "{name}" does not exist: choose from {known}.') from None
+
+
+def load_sample(name: str) -> Dataset:
+    """Read the points (n, 2) of a sample set, with its columns and declared domain.
+
+    Raises
+    ------
+    InputError
+        Where there is no such set.
+    """
+    described = sample(name)
+    return Dataset(
+        name=described.title,
+        points=_read(SAMPLE_DIR / described.file),
+        columns=described.columns,
+        domain=described.domain,
+    )
+
+
+@cache
+def _index() -> dict[str, Sample]:
+    """Read the index once; the samples by name."""
+    try:
+        text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; "
+            "run dpviz from its repository."
+        ) from None
+    return {entry["name"]: _parse(entry) for entry in json.loads(text)["samples"]}
+
+
+def _parse(entry: dict[str, Any]) -> Sample:
+    """Turn an entry of the index into a sample."""
+    bounds = tuple((lo, hi) for lo, hi in entry["domain"])
+    typed = {"columns": tuple(entry["columns"]), "domain": Domain(bounds)}
+    return Sample(**(entry | typed))
+
+
+def _read(path: Path) -> NDArray[np.float64]:
+    """Read all columns of a Parquet or CSV file as one float array, bit by bit as written."""
+    read = pq.read_table if path.suffix == ".parquet" else csv.read_csv
+    table = read(path)
+    columns = [column.to_numpy() for column in table.columns]
+    return np.column_stack(columns).astype(np.float64, copy=False)

@@ -1,0 +1,53 @@
+"""Persons behind records: keep at most m records of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from dpviz.data.dataset import Dataset
+from dpviz.errors import InputError
+
+
+def cap_records(dataset: Dataset, cap: int, seed: int) -> Dataset:
+    """Keep at most ``cap`` records of each person.
+
+    Which ones are kept depends on that person's rows and a key of the run alone: the
+    rows with the smallest keyed hashes. A shuffle over all rows would change the choice
+    for everybody when one person joins.
+
+    Parameters
+    ----------
+    dataset
+        Points with ``units``.
+    cap
+        Most records of one person, at least 1.
+    seed
+        Source of the key.
+
+    Raises
+    ------
+    InputError
+        Where the data has no unit column or ``cap`` is below 1.
+    """
+    if dataset.units is None or dataset.points is None:
+        raise InputError("cap needs a unit column: name the column that tells persons apart.")
+    if cap < 1:
+        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+    key = f"{np.random.default_rng(seed).integers(10**16):016d}"
+    frame = pd.DataFrame(dataset.points)
+    frame["unit"] = dataset.units.astype(str)
+    hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
+    order = np.lexsort((hashes, frame["unit"].to_numpy()))
+    rank = frame.iloc[order].groupby("unit", sort=False).cumcount().to_numpy()
+    keep = np.sort(order[rank < cap])
+    left_out = len(frame) - len(keep)
+    note = f"{left_out:,} records left out: at most {cap} of each person are kept."
+    return replace(
+        dataset,
+        points=dataset.points[keep],
+        units=dataset.units[keep],
+        notes=(*dataset.notes, note) if left_out else dataset.notes,
+    )

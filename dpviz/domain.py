@@ -1,0 +1,210 @@
+"""Public bounds of the data and the grid laid over them: point -> cell.
+
+One rule decides the cell of a point, for quantizing, labelling and neighbouring
+data sets alike: equal-width half-open cells, the last one closed, edges as
+``numpy.histogramdd`` computes them. No closed formula agrees with those edges on
+points that lie on or one ulp beside them, so the cell is computed first and then
+corrected by comparing with its two edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpviz.errors import InputError
+
+Outside = Literal["clip", "drop"]
+
+#: More cells than this are refused: the counts alone would take 256 MiB.
+MAX_CELLS = 2**25
+
+#: Narrowest axis, relative to its larger bound, whose cell edges stay apart.
+MIN_WIDTH = 1e-9
+
+#: Points are processed in chunks that stay in the processor's cache.
+CHUNK = 2**18
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Closed intervals, one per axis, inside which points are expected.
+
+    Parameters
+    ----------
+    bounds
+        ``((lo, hi), ...)``, one pair per axis, in the units of the data.
+    declared
+        True where the bounds are public knowledge; False where they were read off
+        the data, which leaks the smallest and largest value of every column.
+
+    Raises
+    ------
+    InputError
+        Where a bound is not finite or ``lo >= hi``.
+    """
+
+    bounds: tuple[tuple[float, float], ...]
+    declared: bool = True
+
+    def __post_init__(self) -> None:
+        """Normalize to floats and check every axis."""
+        if not self.bounds:
+            raise InputError("domain is empty: give one lo,hi pair per axis.")
+        pairs = []
+        for axis, pair in enumerate(self.bounds, start=1):
+            try:
+                lo, hi = (float(value) for value in pair)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"domain of axis {axis} is {pair!r}: give two numbers lo,hi."
+                ) from None
+            if not (np.isfinite(lo) and np.isfinite(hi) and lo < hi):
+                raise InputError(
+                    f"domain of axis {axis} is {lo:g},{hi:g}: lo must be less than hi "
+                    "and both finite."
+                )
+            if not MIN_WIDTH * max(abs(lo), abs(hi), 1e-280) <= hi - lo <= 1e300:
+                raise InputError(
+                    f"domain of axis {axis} is {lo!r},{hi!r}: its width {hi - lo:g} can't be split "
+                    "into cells in double precision; give other bounds."
+                )
+            pairs.append((lo, hi))
+        object.__setattr__(self, "bounds", tuple(pairs))
+
+    @classmethod
+    def from_data(cls, points: ArrayLike) -> Domain:
+        """Smallest box around ``points`` (n, d): fine to explore, not private.
+
+        An axis on which all points are equal gets a width of 1 around that value.
+
+        Raises
+        ------
+        InputError
+            Where there is no point.
+        """
+        points = np.asarray(points, dtype=float)
+        if points.ndim != 2 or not len(points):
+            raise InputError("the domain can't be read off data without points: declare it.")
+        lows, highs = points.min(axis=0), points.max(axis=0)
+        pairs = [
+            (float(lo), float(hi))
+            if hi - lo > MIN_WIDTH * max(abs(lo), abs(hi), 1e-280)
+            else _around(float(lo), float(hi))
+            for lo, hi in zip(lows, highs, strict=True)
+        ]
+        return cls(tuple(pairs), declared=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Domain:
+        """Read ``"lo,hi;lo,hi"``, the form of the command line and of links."""
+        try:
+            pairs = tuple(
+                tuple(float(value) for value in axis.split(",")) for axis in text.split(";")
+            )
+            if any(len(pair) != 2 for pair in pairs):
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                f'domain is "{text}": write one lo,hi pair per axis, separated by semicolons, '
+                'for example "0,1;0,1".'
+            ) from None
+        return cls(pairs)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        """``"lo,hi;lo,hi"``, read back by :meth:`parse`."""
+        return ";".join(f"{lo!r},{hi!r}" for lo, hi in self.bounds)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.bounds)
+
+    @property
+    def lows(self) -> NDArray[np.float64]:
+        """Lower bounds, shape (d,)."""
+        return np.array([lo for lo, _ in self.bounds])
+
+    @property
+    def highs(self) -> NDArray[np.float64]:
+        """Upper bounds, shape (d,)."""
+        return np.array([hi for _, hi in self.bounds])
+
+    def select(self, axes: Sequence[int]) -> Domain:
+        """Return the domain of some axes, in the order asked for."""
+        return Domain(tuple(self.bounds[axis] for axis in axes), declared=self.declared)
+
+    def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Mask (n,) of the points that lie inside, borders included."""
+        return ((points >= self.lows) & (points <= self.highs)).all(axis=1)
+
+
+def _around(lo: float, hi: float) -> tuple[float, float]:
+    """Widen an interval of (nearly) one value until it can be split into cells."""
+    half = max(0.5, abs(lo) * 1e-6)
+    return lo - half, hi + half
+
+
+def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Cells per axis from ``grid`` (one number for all axes, or one per axis).
+
+    Raises
+    ------
+    InputError
+        Where a side is no whole number of at least 2, the number of sides is wrong,
+        or the counts would not fit into memory.
+    """
+    sides = [grid] * ndim if isinstance(grid, int | np.integer) else list(grid)
+    if len(sides) != ndim:
+        raise InputError(
+            f"grid has {len(sides)} sides but the data has {ndim} columns: "
+            "give one number, or one per column."
+        )
+    for side in sides:
+        if isinstance(side, bool) or int(side) != side:
+            raise InputError(f"grid = {side!r}: the number of cells per axis is a whole number.")
+        if side < 2:
+            raise InputError(
+                f"grid = {side}: all points would share one cell; choose 2 or more cells per axis."
+            )
+    cells = 1
+    for side in sides:
+        cells *= int(side)
+    if cells > MAX_CELLS:
+        shown = " x ".join(str(side) for side in sides)
+        raise InputError(
+            f"grid = {shown} has {cells:,} cells, more than the {MAX_CELLS:,} that fit into "
+            "memory; choose fewer cells per axis."
+        )
+    return tuple(int(side) for side in sides)
+
+
+def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
+    """Cell borders of one axis, shape (side + 1,), to the bit those of NumPy."""
+    return np.linspace(lo, hi, side + 1)
+
+
+def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> NDArray[np.intp]:
+    """Cell of every value on one axis, shape (n,); values outside go to the border cell."""
+    edges = axis_edges(lo, hi, side)
+    scaled = (np.clip(values, lo, hi) - lo) * (side / (hi - lo))
+    cells = np.minimum(scaled.astype(np.intp), side - 1)
+    cells -= values < edges[cells]
+    np.maximum(cells, 0, out=cells)
+    cells += (values >= edges[cells + 1]) & (cells < side - 1)
+    return cells
+
+
+def flat_cells(
+    points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
+) -> NDArray[np.intp]:
+    """Flat (row-major) cell number of every point, shape (n,); outside points are clipped."""
+    flat = np.zeros(len(points), dtype=np.intp)
+    for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True)):
+        flat *= side
+        flat += axis_cells(points[:, axis], lo, hi, side)
+    return flat

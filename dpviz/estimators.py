@@ -1,0 +1,320 @@
+"""The methods as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
+
+Each constructor holds parameters only; everything is checked in ``fit``. ``labels_``,
+``n_points_outside_`` and ``trace_`` are computed from the true points: for their owner,
+never for a release.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpviz.comparison import run
+from dpviz.components import label_points
+from dpviz.config import Config, VariantName
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside
+from dpviz.noise import SeededNoise
+from dpviz.pipeline import Source
+from dpviz.privacy.ledger import Neighbours, Relation
+
+DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
+
+
+class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
+    """What all five estimators share; the subclasses name their parameters."""
+
+    _method: str
+    grid: int | tuple[int, ...]
+    density: float
+    wavelet: str
+    level: int
+    domain: DomainLike
+    outside: Outside
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster points.
+
+        Parameters
+        ----------
+        X
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
+        y
+            Ignored.
+
+        Raises
+        ------
+        InputError
+            Where a parameter is wrong; the message names it, its value and the way out.
+        """
+        points = validate_data(self, _frame(X), dtype=np.float64, ensure_min_samples=1)
+        dataset = Dataset(name="X", points=points)
+        source = Source.build(dataset, self.grid, self._domain(points), self.outside)
+        self._fit(source)
+        self.labels_ = self._label(points)
+        return self
+
+    def fit_counts(self, counts: ArrayLike, domain: Domain | None = None) -> Self:
+        """Cluster a ready grid of counts; there are no ``labels_`` then.
+
+        Parameters
+        ----------
+        counts
+            Non-negative whole numbers, one axis per dimension.
+        domain
+            The box that the grid covers; by default cell numbers.
+        """
+        counts = np.asarray(counts)
+        dataset = Dataset(name="counts", counts=counts.astype(np.int64), domain=domain)
+        self.n_features_in_ = counts.ndim
+        self._fit(Source.build(dataset, counts.shape))
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Cluster of each point by its cell, shape (n,); -1 = noise."""
+        check_is_fitted(self, "label_grid_")
+        points = validate_data(self, _frame(X), dtype=np.float64, reset=False)
+        return self._label(points)
+
+    def _fit(self, source: Source) -> None:
+        """Run the method on a source and store what it found."""
+        seed = _seed(getattr(self, "random_state", 0))
+        result = run(source, self._config(), SeededNoise(seed))
+        stages = result.stages
+        self.domain_ = source.domain
+        self.shape_ = source.shape
+        self.counts_ = stages.counts
+        self.average_subband_ = stages.average
+        self.threshold_ = stages.threshold.value
+        self.significant_ = stages.significant
+        self.label_grid_ = stages.labels
+        self.n_clusters_ = stages.n_clusters
+        self.ledger_ = result.ledger
+        self.trace_ = result.trace
+        self.n_points_outside_ = source.n_outside
+
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Look up the cells of points."""
+        return label_points(
+            points, self.domain_, self.shape_, self.label_grid_, self.level, self.outside
+        )
+
+    def _domain(self, points: NDArray[np.float64]) -> Domain:
+        """Domain from the parameter: "data", "lo,hi;lo,hi", pairs or a Domain."""
+        if isinstance(self.domain, Domain):
+            return self.domain
+        if isinstance(self.domain, str):
+            return Domain.from_data(points) if self.domain == "data" else Domain.parse(self.domain)
+        return Domain(tuple(self.domain))
+
+    def _config(self) -> Config:
+        """Config from the parameters that this estimator has."""
+        names = set(Config.__dataclass_fields__)
+        given = {
+            name: value for name, value in self.get_params(deep=False).items() if name in names
+        }
+        relation = cast(Relation, given.pop("neighbours", "add_remove"))
+        return Config(method=self._method, neighbours=Neighbours(relation=relation), **given)
+
+
+def _frame(X: Any) -> Any:
+    """Pandas from a pyarrow Table, anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
+def _seed(random_state: Any) -> int:
+    """Seed of the noise streams from what scikit-learn calls a random state."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+class WaveCluster(_WaveClusterEstimator):
+    """WaveCluster without noise (Sheikholeslami, Chatterjee, Zhang 1998): not private.
+
+    Parameters
+    ----------
+    grid
+        Cells per axis, one number or one per axis.
+    density
+        p in (0, 1): share of the positive coefficients that are not significant.
+    wavelet, level
+        Discrete wavelet of PyWavelets and how often it is applied.
+    domain
+        ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain.
+    outside
+        ``"clip"`` or ``"drop"`` points outside the domain.
+
+    Attributes
+    ----------
+    labels_
+        Cluster of each fitted point from 0, shape (n,); -1 = noise.
+    n_clusters_, significant_, label_grid_, threshold_
+        What was found on the grid of the average subband.
+    counts_, average_subband_
+        Counts and their average subband.
+    ledger_
+        Empty: nothing is spent, nothing is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blobs = np.concatenate([np.full((50, 2), 0.2), np.full((50, 2), 0.8)])
+    >>> model = WaveCluster(grid=8, density=0.1, domain="0,1;0,1").fit(blobs)
+    >>> model.n_clusters_
+    2
+    """
+
+    _method = "wavecluster"
+
+    def __init__(
+        self,
+        *,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+    ) -> None:
+        self.grid = grid
+        self.density = density
+        self.wavelet = wavelet
+        self.level = level
+        self.domain = domain
+        self.outside = outside
+
+
+class _PrivateEstimator(_WaveClusterEstimator):
+    """Parameters of the techniques with one share of the budget."""
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.grid = grid
+        self.density = density
+        self.wavelet = wavelet
+        self.level = level
+        self.domain = domain
+        self.outside = outside
+        self.variant = variant
+        self.neighbours = neighbours
+        self.random_state = random_state
+
+
+class PrivQT(_PrivateEstimator):
+    """Noisy counts, plain pipeline (Chen, Yu, Chirkova 2015, Algorithm 2).
+
+    Parameters as in :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
+    (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
+    ``"replace_one"``) and ``random_state``. Attributes as in :class:`WaveCluster`; all but
+    ``labels_``, ``n_points_outside_`` and ``trace_`` are private results under a declared
+    domain.
+    """
+
+    _method = "privqt"
+
+
+class Baseline(_PrivateEstimator):
+    """Synthetic points from a private synopsis (Chen, Yu, Chirkova 2015, Algorithm 1).
+
+    Parameters and attributes as in :class:`PrivQT`, and ``synopsis``:
+    ``"adaptive_grid"``, ``"uniform_grid"``, ``"privelet"`` or ``"quadtree"``.
+    """
+
+    _method = "baseline"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        synopsis: str = "adaptive_grid",
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            grid=grid,
+            density=density,
+            wavelet=wavelet,
+            level=level,
+            domain=domain,
+            outside=outside,
+            variant=variant,
+            neighbours=neighbours,
+            random_state=random_state,
+        )
+        self.synopsis = synopsis
+
+
+class PrivTHR(_PrivateEstimator):
+    """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
+
+    Parameters and attributes as in :class:`PrivQT`, and ``alpha``: the share of epsilon
+    spent on the counts.
+    """
+
+    _method = "privthr"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        alpha: float = 0.9,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            grid=grid,
+            density=density,
+            wavelet=wavelet,
+            level=level,
+            domain=domain,
+            outside=outside,
+            variant=variant,
+            neighbours=neighbours,
+            random_state=random_state,
+        )
+        self.alpha = alpha
+
+
+class PrivTHREM(PrivTHR):
+    """Noisy counts, threshold by the exponential mechanism (the same, Algorithm 4).
+
+    Parameters and attributes as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
+    """
+
+    _method = "privthrem"

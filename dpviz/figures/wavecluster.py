@@ -1,0 +1,660 @@
+"""Panels of the WaveCluster explorer: every stage, true beside private.
+
+A figure is built as plain dictionaries, which cost next to nothing per redraw;
+:meth:`Panels.figure` makes a ``plotly.graph_objects.Figure`` of it for everything else.
+The first axis of the data runs to the right, the second upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from dpviz.comparison import Truth
+from dpviz.counts import quantize
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.figures.theme import (
+    BACKGROUND,
+    BOTH,
+    CLUSTERS,
+    INVENTED,
+    MISSED,
+    NOISE,
+    Mode,
+    blend,
+    steps,
+    zero_centred,
+)
+from dpviz.metrics.matching import contingency
+from dpviz.pipeline import Source, Stages
+
+View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
+
+VIEWS: dict[View, str] = {
+    "clusters": "Clusters",
+    "significant": "Significant cells",
+    "average": "Average subband",
+    "details": "Detail subbands",
+    "counts": "Count grid",
+    "overview": "All stages",
+}
+
+#: Cells a side that travel to the screen at most; finer grids are summed into blocks.
+MOST_CELLS = 256
+
+DETAILS = {"ad": "H", "da": "V", "dd": "D"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raster:
+    """Points as counts on a lattice that refines the grid: what the screen shows of them.
+
+    Parameters
+    ----------
+    counts
+        Points per lattice cell, shape (g * factor, ...).
+    factor
+        Lattice cells per grid cell and axis.
+    """
+
+    counts: NDArray[np.int64]
+    factor: int
+
+    @classmethod
+    def build(cls, source: Source) -> Raster:
+        """Count the points of a source on the finest lattice that fits the screen."""
+        factor = max(1, MOST_CELLS // max(source.shape))
+        if factor == 1:
+            return cls(counts=source.counts, factor=1)
+        shape = tuple(side * factor for side in source.shape)
+        counts, _ = quantize(source.points, source.domain, shape)
+        return cls(counts=counts, factor=factor)
+
+    @cached_property
+    def shade(self) -> NDArray[np.uint8]:
+        """0 where there is no point, 1 where there are few, 2 where there are many."""
+        filled = self.counts[self.counts > 0]
+        middle = np.median(filled) if filled.size else 0
+        return (self.counts > 0).astype(np.uint8) + (self.counts > max(1, middle))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Panels:
+    """A figure of true and private panels.
+
+    Parameters
+    ----------
+    data, layout
+        As in Plotly's JSON.
+    pairs
+        Indexes of (true, private) heatmaps that share a colour scale.
+    alt
+        What the figure shows, in words.
+    height
+        Pixels.
+    """
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
+    pairs: list[tuple[int, int]] = field(default_factory=list)
+    alt: str = ""
+    height: int = 430
+
+    def spec(self) -> dict[str, Any]:
+        """Data and layout in one dictionary."""
+        return {"data": self.data, "layout": self.layout}
+
+    def figure(self) -> go.Figure:
+        """Return the same as a Plotly figure."""
+        return go.Figure(self.spec())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """What all panels are drawn from.
+
+    Parameters
+    ----------
+    truth
+        True run and its source, two-dimensional.
+    private
+        Stages of the private run; None shows the true ones alone on both sides.
+    raster
+        Points on the screen's lattice.
+    columns
+        Names of the two axes.
+    mode
+        ``"light"`` or ``"dark"``.
+    title
+        Parameters of the run, in the figure's title.
+    private_title
+        Heading of the private panels.
+    """
+
+    truth: Truth
+    private: Stages
+    raster: Raster
+    columns: Sequence[str]
+    mode: Mode = "light"
+    title: str = ""
+    private_title: str = "private"
+
+    def __post_init__(self) -> None:
+        """Two axes only."""
+        if self.truth.source.counts.ndim != 2:
+            raise InputError("the panels show two columns: choose two of the data's columns.")
+
+    @property
+    def true(self) -> Stages:
+        """Stages of the true run."""
+        return self.truth.stages
+
+    @property
+    def domain(self) -> Domain:
+        """Bounds of both axes."""
+        return self.truth.source.domain
+
+    @cached_property
+    def colours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Palette entry of each true and private cluster (index 0 = noise).
+
+        A private cluster takes the colour of the true one that it shares most cells with,
+        one to one, so colours don't jump from draw to draw.
+        """
+        true = np.arange(self.true.n_clusters + 1)
+        overlap = contingency(self.true.labels, self.private.labels)
+        full = np.zeros((self.true.n_clusters + 1, self.private.n_clusters + 1), dtype=np.int64)
+        full[: overlap.shape[0], : overlap.shape[1]] = overlap
+        rows, columns = linear_sum_assignment(full[1:, 1:], maximize=True)
+        private = np.zeros(self.private.n_clusters + 1, dtype=np.intp)
+        shared = full[1:, 1:][rows, columns] > 0
+        private[columns[shared] + 1] = rows[shared] + 1
+        rest = np.flatnonzero(private[1:] == 0) + 1
+        private[rest] = self.true.n_clusters + 1 + np.arange(rest.size)
+        return true, private
+
+
+def panels(scene: Scene, view: View) -> Panels:
+    """Draw one view of a scene.
+
+    Parameters
+    ----------
+    scene
+        True and private run.
+    view
+        One of ``VIEWS``.
+    """
+    if view == "overview":
+        stages: tuple[View, ...] = ("counts", "average", "significant", "clusters")
+        return _assemble(scene, [_column(scene, stage) for stage in stages], stacked=True)
+    if view == "details":
+        return _assemble(scene, _detail_columns(scene), stacked=True)
+    return _assemble(scene, [_column(scene, view)], stacked=False)
+
+
+def frame(scene: Scene, view: View) -> pd.DataFrame:
+    """Table behind a view: one row per cell, true and private side by side."""
+    if view == "counts":
+        return _cell_table(scene, 0, {"count": (scene.true.counts, scene.private.counts)})
+    table = {"average": (scene.true.average, scene.private.average)}
+    if view == "details":
+        table = {
+            name: (scene.true.details[key], scene.private.details[key])
+            for key, name in DETAILS.items()
+        }
+    if view in ("significant", "clusters", "overview"):
+        table["significant"] = (scene.true.significant, scene.private.significant)
+        table["cluster"] = (scene.true.labels, scene.private.labels)
+    return _cell_table(scene, scene.true.level, table)
+
+
+def _cell_table(
+    scene: Scene, level: int, values: dict[str, tuple[NDArray[Any], NDArray[Any]]]
+) -> pd.DataFrame:
+    """Cell centres and pairs of values in columns."""
+    shape = next(iter(values.values()))[0].shape
+    width = _cell_width(scene, level)
+    index = np.indices(shape)
+    table = pd.DataFrame(
+        {
+            name: (scene.domain.lows[axis] + (index[axis] + 0.5) * width[axis]).ravel()
+            for axis, name in enumerate(scene.columns)
+        }
+    )
+    for name, (true, private) in values.items():
+        table[f"true {name}"] = true.ravel()
+        table[f"private {name}"] = private.ravel()
+    return table
+
+
+# -- one stage ---------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True, eq=False)
+class _Column:
+    """One stage as a pair of panels: traces of the true and of the private one."""
+
+    title: str
+    true: list[dict[str, Any]]
+    private: list[dict[str, Any]]
+    alt: str
+    paired: bool = True
+    coloraxis: dict[str, Any] | None = None
+    note: str = ""
+
+
+def _column(scene: Scene, view: View) -> _Column:
+    """Panels of one stage."""
+    if view == "counts":
+        return _values(scene, "Count grid", scene.true.counts, scene.private.counts, level=0)
+    if view == "average":
+        return _values(
+            scene,
+            "Average subband",
+            scene.true.average,
+            scene.private.average,
+            level=scene.true.level,
+        )
+    if view == "significant":
+        return _significant(scene)
+    return _clusters(scene)
+
+
+def _detail_columns(scene: Scene) -> list[_Column]:
+    """Panels of the three detail subbands on one symmetric colour scale."""
+    top = max(_top(scene.true.details[key]) for key in DETAILS)
+    return [
+        _values(
+            scene,
+            f"{name} ({meaning} edges)",
+            scene.true.details[key],
+            scene.private.details[key],
+            level=scene.true.level,
+            limits=(-top, top),
+        )
+        for (key, name), meaning in zip(
+            DETAILS.items(), ("horizontal", "vertical", "diagonal"), strict=True
+        )
+    ]
+
+
+def _values(
+    scene: Scene,
+    title: str,
+    true: NDArray[Any],
+    private: NDArray[Any],
+    *,
+    level: int,
+    limits: tuple[float, float] | None = None,
+) -> _Column:
+    """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
+    width = _cell_width(scene, level)
+    (true, width_shown), (private, _) = (_coarse(band, width) for band in (true, private))
+    low, high = limits or (-0.4 * _top(true), _top(true))
+    axis = {
+        "cmin": low,
+        "cmax": high,
+        "colorscale": zero_centred(low, high, scene.mode),
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "len": 0.9, "tickfont": {"size": 11}},
+    }
+    hover = "%{x:.4~g}, %{y:.4~g}<br>"
+    return _Column(
+        title=title,
+        true=[
+            _heatmap(
+                scene,
+                true,
+                width_shown,
+                coloraxis=True,
+                hovertemplate=hover + "true %{z:.4~g}<br>private %{customdata[0]:.4~g}"
+                "<br>error %{customdata[1]:+.4~g}<extra></extra>",
+            )
+        ],
+        private=[
+            _heatmap(
+                scene,
+                private,
+                width_shown,
+                coloraxis=True,
+                hovertemplate=hover + "true %{customdata[0]:.4~g}<br>private %{z:.4~g}"
+                "<br>error %{customdata[1]:+.4~g}<extra></extra>",
+            )
+        ],
+        alt=f"{title}, true and private, on one colour scale from {low:.3g} to {high:.3g}",
+        coloraxis=axis,
+    )
+
+
+def _significant(scene: Scene) -> _Column:
+    """Significant cells; the private panel tells invented and missed ones."""
+    width = _cell_width(scene, scene.true.level)
+    true, private = scene.true.significant, scene.private.significant
+    codes = true.astype(np.uint8) + 2 * private
+    mode = scene.mode
+    # 0 neither, 1 missed, 2 invented, 3 both
+    scale = steps([BACKGROUND[mode], MISSED[mode], INVENTED[mode], BOTH[mode]])
+    invented, missed = private & ~true, true & ~private
+    verdict = "true %{z:d}, private %{customdata[0]:d} (1 = significant)<extra></extra>"
+    back = "true %{customdata[0]:d}, private %{z:d} (1 = significant)<extra></extra>"
+    flat = steps([BACKGROUND[mode], BOTH[mode]])
+    return _Column(
+        title="Significant cells",
+        true=[
+            _heatmap(scene, true, width, hoverinfo="skip", colorscale=flat, zmin=0, zmax=1),
+            _ghost(scene, true, width, verdict),
+        ],
+        private=[
+            _heatmap(scene, codes, width, hoverinfo="skip", colorscale=scale, zmin=0, zmax=3),
+            _ghost(scene, private, width, back),
+            _marks(scene, invented, width, "x-thin", "invented"),
+            _marks(scene, missed, width, "circle-open", "missed"),
+        ],
+        alt=(
+            f"Significant cells: {int(true.sum())} true, {int(private.sum())} private, of which "
+            f"{int(invented.sum())} are invented; {int(missed.sum())} are missed"
+        ),
+        note=(
+            f"{int((true & private).sum())} in both, {int(invented.sum())} invented (×), "
+            f"{int(missed.sum())} missed (○)"
+        ),
+    )
+
+
+def _clusters(scene: Scene) -> _Column:
+    """Clusters on the points, cells tinted, each cluster numbered."""
+    width = _cell_width(scene, scene.true.level)
+    true_colours, private_colours = scene.colours
+    hover = "true cluster %{z:d}, private %{customdata[0]:d} (0 = noise)<extra></extra>"
+    back = "true cluster %{customdata[0]:d}, private %{z:d} (0 = noise)<extra></extra>"
+    n_true, n_private = scene.true.n_clusters, scene.private.n_clusters
+    return _Column(
+        title="Clusters",
+        true=[
+            _points(scene, scene.true, true_colours),
+            _ghost(scene, scene.true.labels, width, hover),
+            _numbers(scene, scene.true, true_colours),
+        ],
+        private=[
+            _points(scene, scene.private, private_colours),
+            _ghost(scene, scene.private.labels, width, back),
+            _numbers(scene, scene.private, private_colours),
+        ],
+        alt=f"Clusters on the points: {n_true} true, {n_private} private",
+    )
+
+
+# -- traces ------------------------------------------------------------------------------
+
+
+def _cell_width(scene: Scene, level: int) -> NDArray[np.float64]:
+    """Width of a cell of the grid (level 0) or of a subband, per axis."""
+    extent = scene.domain.highs - scene.domain.lows
+    return extent / scene.truth.source.shape * 2**level
+
+
+def _top(band: NDArray[Any]) -> float:
+    """Upper end of a colour scale: nearly the largest value, so one peak can't hide the rest."""
+    size = np.abs(band[band != 0])
+    return float(np.quantile(size, 0.97)) if size.size else 1.0
+
+
+def _coarse(
+    band: NDArray[Any], width: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Means over blocks where there are more cells than the screen should get."""
+    step = -(-max(band.shape) // MOST_CELLS)
+    if step > 1:
+        missing = [(0, -side % step) for side in band.shape]
+        padded = np.pad(band.astype(float), missing, mode="edge")
+        band = padded.reshape(
+            padded.shape[0] // step, step, padded.shape[1] // step, step
+        ).mean(axis=(1, 3))
+    return band.astype(np.float32), width * step
+
+
+def _heatmap(
+    scene: Scene, band: NDArray[Any], width: NDArray[np.float64], **more: Any
+) -> dict[str, Any]:
+    """Heatmap of one array over the domain; ``coloraxis=True`` is given its axis later."""
+    z = band.T
+    return {
+        "type": "heatmap",
+        "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
+        "x0": float(scene.domain.lows[0] + width[0] / 2),
+        "dx": float(width[0]),
+        "y0": float(scene.domain.lows[1] + width[1] / 2),
+        "dy": float(width[1]),
+        "showscale": False,
+        **more,
+    }
+
+
+def _ghost(
+    scene: Scene, band: NDArray[Any], width: NDArray[np.float64], hovertemplate: str
+) -> dict[str, Any]:
+    """Invisible heatmap that only answers the pointer: what it says is not what is drawn."""
+    return _heatmap(
+        scene,
+        band.astype(np.int16),
+        width,
+        opacity=0,
+        colorscale=[[0, "#000000"], [1, "#000000"]],
+        hovertemplate=hovertemplate,
+    )
+
+
+def _points(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str, Any]:
+    """Points on the lattice in the colours of their clusters; cells without points tinted."""
+    palette = CLUSTERS[scene.mode]
+    ground = BACKGROUND[scene.mode]
+    shade = scene.raster.shade
+    step = scene.raster.factor * 2**stages.level
+    # Palette entry 0 is noise, 1 to len(palette) are clusters, in turn.
+    entry = np.where(colours > 0, (colours - 1) % len(palette) + 1, 0).astype(np.uint8)
+    labels = entry[stages.labels]
+    for axis in (0, 1):
+        labels = np.repeat(labels, step, axis=axis)
+    labels = labels[: shade.shape[0], : shade.shape[1]]
+    scale = [ground, blend(NOISE[scene.mode], ground, 0.55), NOISE[scene.mode]]
+    for colour in palette:
+        scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
+    codes = labels * 3 + shade
+    coarse = -(-max(codes.shape) // MOST_CELLS)
+    width = _cell_width(scene, 0) / scene.raster.factor
+    return _heatmap(
+        scene,
+        codes[::coarse, ::coarse],
+        width * coarse,
+        hoverinfo="skip",
+        colorscale=steps(scale),
+        zmin=0,
+        zmax=len(scale) - 1,
+    )
+
+
+def _numbers(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str, Any]:
+    """Number of each cluster near its middle: the cue beside colour."""
+    shown = min(stages.n_clusters, 40)
+    width = _cell_width(scene, stages.level)
+    x, y = np.nonzero(stages.labels)
+    cluster = stages.labels[x, y]
+    sizes = np.maximum(stages.cluster_sizes, 1)
+    centre = [np.bincount(cluster, at, stages.n_clusters + 1)[1:] / sizes for at in (x, y)]
+    # A concave cluster's centre may lie outside of it: take its own cell next to that.
+    gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
+    order = np.lexsort((gap, cluster))
+    first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]
+    ground = BACKGROUND[scene.mode]
+    return {
+        "type": "scatter",
+        "mode": "text",
+        "x": scene.domain.lows[0] + (x[first] + 0.5) * width[0],
+        "y": scene.domain.lows[1] + (y[first] + 0.5) * width[1],
+        "text": [f"<b>{colours[number]}</b>" for number in range(1, shown + 1)],
+        "textfont": {
+            "size": 13,
+            "color": "#000000" if scene.mode == "light" else "#ffffff",
+            "shadow": f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}",
+        },
+        "hoverinfo": "skip",
+        "showlegend": False,
+        "cliponaxis": True,
+    }
+
+
+def _marks(
+    scene: Scene, mask: NDArray[np.bool_], width: NDArray[np.float64], symbol: str, name: str
+) -> dict[str, Any]:
+    """Marks on cells, the cue beside colour; left out where they would be a blur."""
+    x, y = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
+    ink = "#000000" if scene.mode == "light" else "#ffffff"
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": scene.domain.lows[0] + (x + 0.5) * width[0],
+        "y": scene.domain.lows[1] + (y + 0.5) * width[1],
+        "marker": {"symbol": symbol, "size": 6, "color": ink, "line": {"width": 1, "color": ink}},
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+# -- layout ------------------------------------------------------------------------------
+
+
+def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
+    """Lay out panels: true above private for several stages, side by side for one."""
+    data: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {
+        "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
+        "margin": {"l": 56, "r": 12, "t": 52, "b": 40},
+        "annotations": [],
+        "uirevision": "keep",
+        "hovermode": "closest",
+        "showlegend": False,
+    }
+    pairs: list[tuple[int, int]] = []
+    rows = 2 if stacked else 1
+    across = len(columns) if stacked else 2
+    for number, column in enumerate(columns):
+        if column.coloraxis:
+            axis = dict(column.coloraxis)
+            if stacked:
+                axis["showscale"] = number == len(columns) - 1
+            layout[f"coloraxis{number + 1}"] = axis
+        places = [(0, number), (1, number)] if stacked else [(0, 0), (0, 1)]
+        indexes = []
+        for (row, slot), traces, side in zip(
+            places, (column.true, column.private), ("true", "private"), strict=True
+        ):
+            panel = row * across + slot + 1
+            _axes(scene, layout, panel, (row, rows), (slot, across))
+            _heading(scene, layout, column, panel, side, stacked=stacked)
+            indexes.append(len(data) + (1 if len(traces) > 1 else 0))
+            for trace in traces:
+                if trace.pop("coloraxis", False):
+                    trace["coloraxis"] = f"coloraxis{number + 1}"
+                suffix = "" if panel == 1 else str(panel)
+                data.append({**trace, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}"})
+        pairs.append((indexes[0], indexes[1]))
+    # Plotly calls the first colour axis "coloraxis".
+    if "coloraxis1" in layout:
+        layout["coloraxis"] = layout.pop("coloraxis1")
+        for trace in data:
+            if trace.get("coloraxis") == "coloraxis1":
+                trace["coloraxis"] = "coloraxis"
+    alt = "; ".join(column.alt for column in columns)
+    return Panels(
+        data=data,
+        layout=layout,
+        pairs=pairs,
+        alt=f"{scene.title}. {alt}.",
+        height=620 if stacked else 450,
+    )
+
+
+def _axes(
+    scene: Scene,
+    layout: dict[str, Any],
+    panel: int,
+    row: tuple[int, int],
+    slot: tuple[int, int],
+) -> None:
+    """Axes of one panel, linked to the first one's for zoom and pan."""
+    suffix = "" if panel == 1 else str(panel)
+    gap_x, gap_y = (0.05, 0.12)
+    wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
+    high = (1 - gap_y * (row[1] - 1)) / row[1]
+    left, bottom = slot[0] * (wide + gap_x), (row[1] - 1 - row[0]) * (high + gap_y)
+    lowest, leftmost = row[0] == row[1] - 1, slot[0] == 0
+    for axis, name, start, extent, titled in (
+        ("x", scene.columns[0], left, wide, lowest),
+        ("y", scene.columns[1], bottom, high, leftmost),
+    ):
+        bounds = scene.domain.bounds[0 if axis == "x" else 1]
+        described = {
+            "domain": [start, start + extent],
+            "anchor": ("y" if axis == "x" else "x") + suffix,
+            "range": list(bounds),
+            "showgrid": False,
+            "zeroline": False,
+            "showline": True,
+            "mirror": True,
+            "ticks": "outside",
+            "ticklen": 3,
+            "nticks": 6,
+            "showticklabels": titled,
+            "tickfont": {"size": 11},
+        }
+        if titled:
+            described["title"] = {"text": name, "font": {"size": 12}, "standoff": 4}
+        if panel > 1:
+            described["matches"] = axis
+        layout[f"{axis}axis{suffix}"] = described
+
+
+def _heading(
+    scene: Scene,
+    layout: dict[str, Any],
+    column: _Column,
+    panel: int,
+    side: str,
+    *,
+    stacked: bool,
+) -> None:
+    """Heading above a panel: what it is, and its key figure."""
+    suffix = "" if panel == 1 else str(panel)
+    stages = scene.true if side == "true" else scene.private
+    name = "true" if side == "true" else scene.private_title
+    clusters = f"{stages.n_clusters} cluster{'' if stages.n_clusters == 1 else 's'}"
+    if stacked:
+        text = f"{column.title} · {side}"
+    elif column.note and side == "private":
+        text = f"<b>{name}</b> · {column.note}"
+    elif column.title == "Significant cells":
+        text = f"<b>{name}</b> · {int(stages.significant.sum())} significant cells"
+    else:
+        text = f"<b>{name}</b> · {clusters}"
+    layout["annotations"].append(
+        {
+            "text": text,
+            "xref": f"x{suffix} domain",
+            "yref": f"y{suffix} domain",
+            "x": 0,
+            "y": 1,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": 12},
+        }
+    )

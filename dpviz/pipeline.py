@@ -1,0 +1,269 @@
+"""WaveCluster's five steps in a row, for true and private runs alike.
+
+points -> counts -> average subband -> significant cells -> clusters -> labels. A private
+technique replaces or adds a step; what follows is the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.components import cluster_sizes, connected_components, label_points
+from dpviz.config import Config
+from dpviz.counts import block_sums, quantize
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside, grid_shape
+from dpviz.errors import InputError
+from dpviz.privacy.ledger import Ledger
+from dpviz.threshold import Threshold, density_threshold, significant_cells
+from dpviz.wavelet import average_subband, check_level, detail_subbands
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A data set under one domain and grid: what the methods read, not private.
+
+    The points are passed over once, for the counts; nothing that is dragged later
+    (epsilon, alpha, p, the wavelet, the seed) needs another pass.
+
+    Parameters
+    ----------
+    counts
+        True counts M, shape (g, ...), int64.
+    domain
+        Bounds of the grid.
+    n_outside
+        Points that lay outside the domain.
+    gather
+        Hands over the points that take part; called once, by the few methods that
+        need more than the counts.
+    """
+
+    counts: NDArray[np.int64]
+    domain: Domain
+    n_outside: int = 0
+    gather: Callable[[], NDArray[np.float64]]
+
+    @classmethod
+    def build(
+        cls,
+        dataset: Dataset,
+        grid: int | tuple[int, ...],
+        domain: Domain | None = None,
+        outside: Outside = "clip",
+    ) -> Source:
+        """Lay a grid over a data set.
+
+        Parameters
+        ----------
+        dataset
+            Points or counts. Counts bring their own grid and box.
+        grid
+            Cells per axis.
+        domain
+            Bounds; None takes the declared domain of the data set, or else the range
+            of its points (not private).
+        outside
+            ``"clip"`` or ``"drop"``.
+
+        Raises
+        ------
+        InputError
+            Where grid, domain and data do not fit together.
+        """
+        if outside not in ("clip", "drop"):
+            raise InputError(f'outside = "{outside}" is unknown: choose clip or drop.')
+        if dataset.counts is not None:
+            counts = dataset.counts
+            grid_shape(counts.shape, counts.ndim)
+            box = dataset.domain or Domain(tuple((0.0, float(side)) for side in counts.shape))
+            return cls(counts=counts, domain=box, gather=lambda: _cell_centres(counts, box))
+        points = dataset.points
+        assert points is not None  # noqa: S101 - a Dataset holds one of the two
+        domain = domain or dataset.domain or Domain.from_data(points)
+        if domain.ndim != dataset.ndim:
+            raise InputError(
+                f"domain has {domain.ndim} axes but the data has {dataset.ndim} columns: "
+                "give one lo,hi pair per column."
+            )
+        counts, n_outside = quantize(points, domain, grid, outside=outside)
+        if len(points) and n_outside == len(points):
+            raise InputError(
+                f"domain {domain} holds none of the {len(points):,} points: declare bounds in "
+                "the units of the data."
+            )
+
+        def gather() -> NDArray[np.float64]:
+            if not n_outside:
+                return points
+            if outside == "drop":
+                return points[domain.contains(points)]
+            return np.clip(points, domain.lows, domain.highs)
+
+        return cls(counts=counts, domain=domain, n_outside=n_outside, gather=gather)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells per axis."""
+        return self.counts.shape
+
+    @cached_property
+    def n(self) -> int:
+        """Number of records that take part."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Points that take part, inside the domain, shape (n, d)."""
+        return self.gather()
+
+    def label(
+        self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"
+    ) -> NDArray[np.intp]:
+        """Cluster of every point from 0, or -1 for noise, shape (n,)."""
+        return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
+
+    def without(self, held_out: NDArray[np.bool_], held_out_counts: NDArray[np.int64]) -> Source:
+        """Return the same grid without some of the points (a training part).
+
+        Parameters
+        ----------
+        held_out
+            Mask over ``points``.
+        held_out_counts
+            Their counts.
+        """
+        return Source(
+            counts=self.counts - held_out_counts,
+            domain=self.domain,
+            gather=lambda: self.points[~held_out],
+        )
+
+
+def _cell_centres(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
+    """One point per record at the centre of its cell, for data that came as counts."""
+    cells = np.repeat(np.arange(counts.size), counts.ravel())
+    index = np.stack(np.unravel_index(cells, counts.shape), axis=1)
+    return domain.lows + (index + 0.5) * ((domain.highs - domain.lows) / counts.shape)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stages:
+    """All stages of one run of the pipeline, true or private.
+
+    Parameters
+    ----------
+    counts
+        M or M', shape (g, ...).
+    average
+        Average subband W or W', one cell per block of 2**level cells.
+    threshold
+        Density threshold d or d' with its rank.
+    labels
+        Labels grid of the shape of ``average``: 0 not significant, else the cluster.
+    n_clusters
+        Number of clusters.
+    wavelet, level
+        What took M to W.
+    """
+
+    counts: NDArray[np.number]
+    average: NDArray[np.float64]
+    threshold: Threshold
+    labels: NDArray[np.int32]
+    n_clusters: int
+    wavelet: str
+    level: int
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """Mask of the significant cells."""
+        return self.labels > 0
+
+    @cached_property
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """Cells per cluster, from the largest."""
+        return cluster_sizes(self.labels, self.n_clusters)
+
+    @cached_property
+    def details(self) -> dict[str, NDArray[np.float64]]:
+        """Detail subbands, keyed "ad", "da", "dd" in 2-D."""
+        return detail_subbands(self.counts, self.wavelet, self.level)
+
+
+def transform(counts: NDArray[np.number], config: Config) -> NDArray[np.float64]:
+    """Average subband of counts under a configuration, its level checked."""
+    return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
+
+
+def cluster(
+    counts: NDArray[np.number],
+    config: Config,
+    *,
+    average: NDArray[np.float64] | None = None,
+    threshold: Threshold | None = None,
+) -> Stages:
+    """Steps after quantizing: transform, threshold, components.
+
+    Parameters
+    ----------
+    counts
+        M or M', shape (g, ...).
+    config
+        Wavelet, level and density.
+    average, threshold
+        Subband and threshold of a technique that found them its own way.
+    """
+    if average is None:
+        average = transform(counts, config)
+    if threshold is None:
+        threshold = density_threshold(average, config.density)
+    labels, n_clusters = connected_components(significant_cells(average, threshold.value))
+    return Stages(
+        counts=counts,
+        average=average,
+        threshold=threshold,
+        labels=labels,
+        n_clusters=n_clusters,
+        wavelet=config.wavelet,
+        level=config.level,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """One run of a method: its stages, what it spent, and what must stay inside.
+
+    Parameters
+    ----------
+    config
+        Public parameters.
+    stages
+        All stages; of a sound private run they are private results.
+    ledger
+        Spends; empty for the true run.
+    trace
+        Numbers read off the true data on the way (Z, the rank behind PrivTHREM's
+        threshold): for the owner's screen, never for a release.
+    """
+
+    config: Config
+    stages: Stages
+    ledger: Ledger
+    trace: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int:
+        """Rank of the threshold: k, or k' of a private run."""
+        rank = self.stages.threshold.k
+        return int(self.trace["rank"]) if rank is None else rank
+
+
+def block_records(source: Source, level: int) -> NDArray[np.int64]:
+    """Records per subband cell, shape of W: what the scores over points weigh cells with."""
+    return block_sums(source.counts, level).astype(np.int64)

@@ -1,0 +1,1 @@
+"""Neighbouring data sets, spends and the ledger, mechanisms that write it."""

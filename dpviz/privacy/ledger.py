@@ -1,0 +1,108 @@
+"""What a run spent of its budget, spend by spend, and which data sets are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dpviz.errors import InputError
+
+Relation = Literal["add_remove", "replace_one"]
+Composition = Literal["sequential", "parallel"]
+
+RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Neighbours:
+    """Which pairs of data sets a run must keep apart by no more than e^epsilon.
+
+    Parameters
+    ----------
+    relation
+        ``"add_remove"``: one privacy unit more or less; ``"replace_one"``: one
+        exchanged for another, the number of units being public.
+    cap
+        Most records of one privacy unit; 1 where the unit is a record.
+    """
+
+    relation: Relation = "add_remove"
+    cap: int = 1
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        if self.relation not in RELATIONS:
+            raise InputError(
+                f'neighbours = "{self.relation}" is unknown: choose add_remove or replace_one.'
+            )
+        if isinstance(self.cap, bool) or int(self.cap) != self.cap or self.cap < 1:
+            raise InputError(
+                f"cap = {self.cap}: keep a whole number of at least 1 record per person."
+            )
+
+    @property
+    def multiplier(self) -> int:
+        """Records by which neighbours differ: sensitivities per record times this."""
+        return self.cap * (2 if self.relation == "replace_one" else 1)
+
+    @property
+    def n_is_public(self) -> bool:
+        """Whether the number of records may be used freely."""
+        return self.relation == "replace_one" and self.cap == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spend:
+    """One use of the budget, as the mechanism itself recorded it.
+
+    Parameters
+    ----------
+    step
+        Name of the step that the noise went to.
+    epsilon
+        Budget spent.
+    sensitivity
+        Largest change of the noised quantity between neighbours (L1).
+    scale
+        Scale of the Laplace noise, or for an exponential mechanism the score
+        difference that makes an outcome e times less likely.
+    composition
+        ``"sequential"`` spends add up; consecutive ``"parallel"`` spends of one step
+        touch disjoint records, and the largest counts.
+    """
+
+    step: str
+    epsilon: float
+    sensitivity: float
+    scale: float
+    composition: Composition = "sequential"
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All spends of one run, in order, under one relation and one unit.
+
+    The ledger knows spends, never algorithms. Epsilon of the whole is the sum of the
+    sequential spends (sequential composition) plus the largest of each step's parallel
+    spends (parallel composition).
+    """
+
+    spends: tuple[Spend, ...] = ()
+    neighbours: Neighbours = Neighbours()
+
+    def __iter__(self) -> Iterator[Spend]:
+        """Spends in the order in which they were made."""
+        return iter(self.spends)
+
+    @property
+    def epsilon(self) -> float:
+        """Total budget that was spent."""
+        total = 0.0
+        largest: dict[str, float] = {}
+        for spend in self.spends:
+            if spend.composition == "parallel":
+                largest[spend.step] = max(largest.get(spend.step, 0.0), spend.epsilon)
+            else:
+                total += spend.epsilon
+        return total + sum(largest.values())

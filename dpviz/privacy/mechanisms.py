@@ -1,0 +1,123 @@
+"""The two mechanisms that all methods are made of; each call writes its own spend."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import PrivacyRefusal
+from dpviz.noise import NoiseSource
+from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
+
+
+class Accountant:
+    """Gives noise only against a spend on the ledger, and refuses over budget.
+
+    Parameters
+    ----------
+    noise
+        Source of the randomness.
+    epsilon
+        Whole budget of the run.
+    neighbours
+        Relation and unit; sensitivities handed to the mechanisms are those of one
+        record added or removed, and are multiplied for others.
+    """
+
+    def __init__(
+        self, noise: NoiseSource, epsilon: float, neighbours: Neighbours | None = None
+    ) -> None:
+        self.noise = noise
+        self.budget = epsilon
+        self.neighbours = neighbours or Neighbours()
+        self._spends: list[Spend] = []
+
+    @property
+    def ledger(self) -> Ledger:
+        """What has been spent so far."""
+        return Ledger(tuple(self._spends), self.neighbours)
+
+    def laplace(
+        self,
+        step: str,
+        values: NDArray[np.number] | float,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        composition: Composition = "sequential",
+    ) -> NDArray[np.float64]:
+        """Laplace mechanism (Dwork 2006): values + Lap(sensitivity / epsilon) each.
+
+        Parameters
+        ----------
+        step
+            Name on the ledger and of the noise stream.
+        values
+            Array or number whose L1 change between neighbours that differ in one
+            record is at most ``sensitivity``.
+        epsilon
+            Share of the budget.
+
+        Raises
+        ------
+        PrivacyRefusal
+            Where the budget does not suffice.
+        """
+        scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
+        values = np.asarray(values, dtype=float)
+        return values + self.noise.laplace(step, scale, values.shape)
+
+    def interval(
+        self,
+        step: str,
+        edges: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilon: float,
+    ) -> tuple[int, float]:
+        """Exponential mechanism (McSherry, Talwar 2007) over a line split into intervals.
+
+        Parameters
+        ----------
+        edges
+            Ascending, shape (m + 1,): interval i reaches from edge i to edge i + 1.
+        scores
+            Shape (m,), higher is better; one record changes the score of no point by
+            more than ``sensitivity``.
+
+        Returns
+        -------
+        index, value
+            The interval (private: it tells the rank in the true data) and a point
+            drawn uniformly from it.
+        """
+        scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
+        lengths = np.diff(edges)
+        with np.errstate(divide="ignore"):
+            weights = np.log(lengths) + scores / scale
+        cumulated = np.cumsum(np.exp(weights - weights.max()))
+        pick, place = self.noise.uniform(step, (2,))
+        index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))
+        return index, float(edges[index + 1] - place * lengths[index])
+
+    def _spend(
+        self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition
+    ) -> float:
+        """Record a spend and return the scale that it buys."""
+        changed = sensitivity * self.neighbours.multiplier
+        spend = Spend(
+            step=step,
+            epsilon=epsilon,
+            sensitivity=changed,
+            scale=factor * changed / epsilon,
+            composition=composition,
+        )
+        after = Ledger((*self._spends, spend), self.neighbours)
+        if after.epsilon > self.budget * (1 + 1e-9):
+            raise PrivacyRefusal(
+                f"step {step} asks for epsilon {epsilon:g}, but only "
+                f"{self.budget - self.ledger.epsilon:g} of {self.budget:g} is left."
+            )
+        self._spends.append(spend)
+        return spend.scale

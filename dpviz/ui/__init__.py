@@ -1,0 +1,1 @@
+"""The screen: components, controls and state of the Streamlit app."""

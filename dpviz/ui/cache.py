@@ -1,0 +1,97 @@
+"""What is kept between redraws: data sets, their grids and true runs.
+
+``st.cache_data`` hashes large arrays by sample: two grids one record apart would share an
+answer, the very difference that matters here. Keys are digests of all values instead.
+Sample sets are public and shared by all sessions; an upload stays in its own session.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from dpviz.comparison import Truth
+from dpviz.config import Config
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample
+from dpviz.domain import Domain, Outside
+from dpviz.figures.wavecluster import Raster
+from dpviz.pipeline import Source
+
+T = TypeVar("T")
+
+
+class Recent:
+    """The most recently used results, a bounded number of them; safe between sessions."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Return the entry of a key, built where there is none."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                found: T = self._entries[key]
+                return found
+        built = build()
+        with self._lock:
+            self._entries[key] = built
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+        return built
+
+
+@st.cache_resource(show_spinner=False)
+def _shared() -> Recent:
+    """Results on sample sets."""
+    return Recent(24)
+
+
+@st.cache_resource(show_spinner=False)
+def sample_data(name: str) -> Dataset:
+    """Return a sample set, one copy for all sessions."""
+    return load_sample(name)
+
+
+def _recent(is_sample: bool) -> Recent:
+    """Process-wide store for samples, the session's own for everything else."""
+    if is_sample:
+        return _shared()
+    if "recent" not in st.session_state:
+        st.session_state["recent"] = Recent(6)
+    recent: Recent = st.session_state["recent"]
+    return recent
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A data set on its grid: the passes over the points are behind us."""
+
+    source: Source
+    raster: Raster
+
+
+def grid_of(
+    dataset: Dataset, grid: int, domain: Domain | None, outside: Outside, *, is_sample: bool
+) -> Grid:
+    """Return counts and raster of a data set; no pass over the points where they are known."""
+
+    def build() -> Grid:
+        source = Source.build(dataset, grid, domain, outside)
+        return Grid(source, Raster.build(source))
+
+    return _recent(is_sample).get(("grid", dataset.digest, grid, domain, outside), build)
+
+
+def truth_of(grid: Grid, config: Config, *, is_sample: bool) -> Truth:
+    """Return the true run on a grid; ``config`` reduced to what it depends on."""
+    # The grid is in the key itself, so its identity can't be taken over by another one.
+    return _recent(is_sample).get(("truth", grid, config), lambda: Truth(grid.source, config))

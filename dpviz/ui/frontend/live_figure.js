@@ -1,0 +1,254 @@
+// A plotly figure in one persistent element, redrawn by Plotly.react.
+
+const ARRAY_TYPES = {
+  f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array,
+  u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
+};
+const DISK = {
+  width: 24,
+  height: 24,
+  path: "M5 3h11l3 3v15H5zM8 4v5h7V4zM8 13v7h8v-7z",
+};
+
+const ICON_COLOR = "#7d8791"; // readable on light and on dark
+
+const figures = new WeakMap();
+
+// ---- the payload: see encode() in live_figure.py
+
+function decode(bytes, lookUp) {
+  const copy = bytes.slice(); // the message starts anywhere; arrays need aligned offsets
+  const length = new DataView(copy.buffer).getUint32(0, true);
+  const text = new TextDecoder().decode(copy.subarray(4, 4 + length));
+  const colored = text.replace(/var\((--st-[\w-]+)\)/g, (_, name) => quoted(lookUp(name)));
+  const head = JSON.parse(colored);
+  head.signature = colored; // holds a digest of the arrays
+  for (const { path, type, shape, offset } of head.arrays) {
+    put(head.figure, path, view(copy.buffer, 4 + length + offset, ARRAY_TYPES[type], shape));
+  }
+  return head;
+}
+
+const quoted = (text) => JSON.stringify(text).slice(1, -1);
+
+function view(buffer, offset, Type, [rows, columns]) {
+  if (columns === undefined) return new Type(buffer, offset, rows);
+  const width = columns * Type.BYTES_PER_ELEMENT;
+  return Array.from({ length: rows }, (_, i) => new Type(buffer, offset + i * width, columns));
+}
+
+function put(target, path, value) {
+  const last = path.length - 1;
+  path.slice(0, last).reduce((node, name) => node[name], target)[path[last]] = value;
+}
+
+// ---- hover text of a pair of heatmaps
+
+// One row of customdata whose cells are made when they are asked for: building them all would
+// cost more than the drawing.
+function lazyRow(cell) {
+  return new Proxy([], {
+    get: (row, name) =>
+      typeof name === "string" && /^\d+$/.test(name) ? cell(Number(name)) : Reflect.get(row, name),
+  });
+}
+
+function pairUp(traces, pairs) {
+  for (const [left, right] of pairs) {
+    const [a, b] = [traces[left]?.z, traces[right]?.z];
+    if (!a || !b || a.length !== b.length) continue;
+    const rows = (other) => a.map((_, i) => lazyRow((j) => [other[i][j], b[i][j] - a[i][j]]));
+    traces[left].customdata = rows(b);
+    traces[right].customdata = rows(a);
+  }
+}
+
+// ---- the theme, as a plotly template, so that what the figure sets itself wins
+
+function themeOf(node) {
+  const style = getComputedStyle(node);
+  const read = (name) => style.getPropertyValue(name).trim();
+  const text = read("--st-text-color") || style.color;
+  const background = read("--st-background-color") || "#ffffff";
+  const line = read("--st-border-color") || text;
+  const family = read("--st-font") || style.fontFamily;
+  const colorway = read("--st-chart-categorical-colors").split(",").filter(Boolean);
+  const signature = [text, background, line, family, colorway].join("|");
+  return { read, text, background, line, family, colorway, signature };
+}
+
+function templateOf({ text, background, line, family, colorway }) {
+  const axis = {
+    automargin: true, gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line,
+    title: { standoff: 8 },
+  };
+  const bar = { outlinewidth: 0, thickness: 12, tickcolor: line };
+  return {
+    layout: {
+      font: { color: text, family, size: 13 },
+      title: { font: { size: 15 }, x: 0, xanchor: "left", xref: "paper" },
+      paper_bgcolor: background,
+      plot_bgcolor: background,
+      colorway: colorway.length ? colorway : undefined,
+      coloraxis: { colorbar: bar },
+      hoverlabel: { bgcolor: background, bordercolor: line, font: { color: text, family } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: ICON_COLOR, activecolor: text },
+      xaxis: axis,
+      yaxis: axis,
+    },
+    data: { heatmap: [{ colorbar: bar }] },
+  };
+}
+
+// ---- loading plotly.js, once
+
+let loading = null;
+
+function loadPlotly(url) {
+  if (window.Plotly) return Promise.resolve(window.Plotly);
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = url;
+    script.onload = () => (window.Plotly ? resolve(window.Plotly) : reject(new Error(url)));
+    script.onerror = () => reject(new Error(url));
+    document.head.appendChild(script);
+  }).catch((error) => {
+    loading = null; // the next draw tries again
+    throw error;
+  });
+  return loading;
+}
+
+// ---- one figure
+
+class LiveFigure {
+  constructor(root) {
+    this.frame = document.createElement("div");
+    this.frame.className = "live-figure";
+    this.plot = document.createElement("div");
+    this.plot.className = "plot";
+    this.problem = document.createElement("p");
+    this.problem.className = "problem";
+    this.problem.hidden = true;
+    this.frame.append(this.plot, this.problem);
+    root.appendChild(this.frame);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.frame);
+  }
+
+  update({ data, setTriggerValue }) {
+    this.report = setTriggerValue;
+    this.waiting = data;
+    if (!this.drawing) this.drawing = this.drain();
+  }
+
+  // One draw at a time; whatever arrives meanwhile, only the newest is drawn next.
+  async drain() {
+    while (this.waiting && !this.closed) {
+      const bytes = this.waiting;
+      this.waiting = null;
+      try {
+        await this.draw(bytes);
+      } catch (error) {
+        this.fail(error);
+      }
+    }
+    this.drawing = null;
+    this.resize();
+  }
+
+  async draw(bytes) {
+    const theme = themeOf(this.frame);
+    const head = decode(bytes, theme.read);
+    const signature = head.signature + theme.signature;
+    if (signature === this.drawn) return;
+    const Plotly = await loadPlotly(head.script);
+    if (this.closed) return;
+    this.head = head;
+    this.frame.style.height = `${head.height}px`;
+    this.plot.setAttribute("role", "img");
+    this.plot.setAttribute("aria-label", head.alt);
+    pairUp(head.figure.data, head.pairs);
+    const layout = {
+      uirevision: "kept",
+      margin: { l: 48, r: 16, t: 56, b: 40 },
+      ...head.figure.layout,
+      template: templateOf(theme),
+      height: head.height,
+      autosize: true,
+    };
+    this.config ??= this.makeConfig(Plotly);
+    await Plotly.react(this.plot, head.figure.data, layout, this.config);
+    this.drawn = signature;
+    this.problem.hidden = true;
+    this.listen();
+  }
+
+  // Made once: a changed config makes Plotly.react build a new plot and forget the zoom.
+  makeConfig(Plotly) {
+    const save = (format) => () =>
+      Plotly.downloadImage(this.plot, {
+        format,
+        filename: this.head.base_name,
+        width: this.plot.clientWidth,
+        height: this.plot.clientHeight,
+        scale: format === "png" ? 2 : 1,
+      });
+    const camera = Plotly.Icons.camera;
+    const png = { name: "png", title: "Download as PNG", icon: camera, click: save("png") };
+    const svg = { name: "svg", title: "Download as SVG", icon: DISK, click: save("svg") };
+    return {
+      displaylogo: false,
+      showSendToCloud: false,
+      responsive: false, // a ResizeObserver sees more than changes of the window
+      modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"]],
+    };
+  }
+
+  listen() {
+    if (this.listening) return;
+    this.listening = true;
+    this.plot.on("plotly_click", (event) => {
+      const point = event.points?.[0];
+      if (!point || !this.head.clickable) return;
+      const at = point.pointNumber ?? point.pointIndex;
+      const index = Array.isArray(at) ? at[0] * point.data.z[0].length + at[1] : at;
+      this.report("click", { trace: point.curveNumber, point: index, x: point.x, y: point.y });
+    });
+  }
+
+  resize() {
+    const width = this.frame.clientWidth;
+    if (!width || !this.listening || this.drawing || width === this.plot._fullLayout?.width) return;
+    window.Plotly.Plots.resize(this.plot).catch(() => {}); // hidden meanwhile: drawn when shown
+  }
+
+  fail(error) {
+    console.warn("The figure could not be drawn", error);
+    this.problem.textContent =
+      "This chart could not be drawn, because its drawing program did not load. " +
+      "Reload the page; the numbers beside it are not affected.";
+    this.problem.hidden = false;
+  }
+
+  close() {
+    this.closed = true;
+    this.observer.disconnect();
+    if (window.Plotly && this.listening) window.Plotly.purge(this.plot);
+    this.frame.remove();
+  }
+}
+
+export default function render(args) {
+  const root = args.parentElement;
+  let figure = figures.get(root);
+  if (!figure) {
+    figure = new LiveFigure(root);
+    figures.set(root, figure);
+  }
+  figure.update(args);
+  return () => {
+    figure.close();
+    figures.delete(root);
+  };
+}

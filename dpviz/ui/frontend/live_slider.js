@@ -1,0 +1,370 @@
+// A slider that reports while it is held. One message is in flight at a time: the next one
+// goes out when the run caused by the last one has ended, and the newest value wins.
+
+const ANSWER_TIMEOUT_MS = 1500; // a lost answer must not block the slider
+const BUSY_LIMIT_MS = 6000; // longest wait for a slow run before it is interrupted
+const RETRIES = 2; // a message whose run ended without an answer is sent again
+const SETTLE_MS = 300; // after the last key press
+const MAX_STOPS = 2000;
+
+const RELEASES = ["pointerup", "pointercancel"];
+
+const sliders = new WeakMap();
+
+function scriptRunning() {
+  const app = document.querySelector("[data-test-script-state]");
+  const state = app ? app.getAttribute("data-test-script-state") : "notRunning";
+  return state === "running" || state === "rerunRequested";
+}
+
+function element(tag, className, parent) {
+  const node = document.createElement(tag);
+  node.className = className;
+  if (parent) parent.appendChild(node);
+  return node;
+}
+
+const round = (value, digits) => Number(value.toPrecision(digits));
+
+// Values a log slider can take: even steps of the logarithm, readable digits, no doubles.
+function logStops({ low, high, step, integer }) {
+  const decades = Math.log10(high / low);
+  const count = Math.min(MAX_STOPS, Math.max(1, Math.round(decades / (step || 0.02))));
+  const stops = [];
+  for (let i = 0; i <= count; i += 1) {
+    let value = round(low * 10 ** ((decades * i) / count), 3);
+    if (integer) value = Math.round(value);
+    value = i === 0 ? low : i === count ? high : Math.min(high, Math.max(low, value));
+    if (!stops.length || value > stops[stops.length - 1]) stops.push(value);
+  }
+  return stops;
+}
+
+function makeScale(spec) {
+  const { low, high, scale, integer } = spec;
+  if (scale === "log") {
+    const stops = logStops(spec);
+    return {
+      last: stops.length - 1,
+      valueAt: (i) => stops[i],
+      positionOf: (value) => {
+        const distance = (stop) => Math.abs(Math.log(stop / value));
+        let best = 0;
+        stops.forEach((stop, i) => (best = distance(stop) < distance(stops[best]) ? i : best));
+        return best;
+      },
+    };
+  }
+  const step = spec.step || (integer ? 1 : (high - low) / 100);
+  const last = Math.max(1, Math.ceil((high - low) / step - 1e-9));
+  return {
+    last,
+    valueAt: (i) => (i >= last ? high : round(low + i * step, 12)),
+    positionOf: (value) => Math.min(last, Math.round((value - low) / step)),
+  };
+}
+
+// "%.2f", "%d" or "%.3g" with any text around it, as in Python.
+function makeFormat(pattern) {
+  const match = /%(?:\.(\d+))?([dfg])/.exec(pattern);
+  const plain = (text) => text.replaceAll("%%", "%");
+  const [prefix, suffix] = match
+    ? [plain(pattern.slice(0, match.index)), plain(pattern.slice(match.index + match[0].length))]
+    : ["", ""];
+  const digits = match && match[1] !== undefined ? Number(match[1]) : 6;
+  const kind = match ? match[2] : "g";
+  const number = (value) => {
+    if (kind === "d") return String(Math.round(value));
+    const text = kind === "f" ? value.toFixed(digits) : String(round(value, digits || 1));
+    // A typed value is shown with all its digits: the number on screen is the number used.
+    return Math.abs(Number(text) - value) <= 1e-9 * Math.abs(value) ? text : String(value);
+  };
+  return { prefix, suffix, number, whole: (value) => prefix + number(value) + suffix };
+}
+
+class LiveSlider {
+  constructor(root) {
+    this.root = root;
+    this.value = null;
+    this.held = false; // pointer down
+    this.dirty = false; // something to send
+    this.settled = true; // what the next message says
+    this.inflight = 0; // sequence number of the unanswered message, 0 for none
+    this.acked = 0;
+    this.seq = 0;
+    this.epoch = null;
+    this.retries = 0;
+    this.data = null; // what Python said last
+    this.specText = "";
+    this.build();
+    this.watchRuns();
+  }
+
+  build() {
+    const box = element("div", "live-slider", this.root);
+    const head = element("div", "head", box);
+    this.label = element("label", "label", head);
+    this.help = element("button", "help", head);
+    this.help.type = "button";
+    this.help.textContent = "?";
+    this.tip = element("div", "tip", box);
+    this.tip.setAttribute("role", "tooltip");
+    if ("popover" in this.tip) this.tip.popover = "manual";
+    const reading = element("span", "reading", head);
+    this.prefix = element("span", "affix", reading);
+    this.number = element("input", "number", reading);
+    this.number.type = "text";
+    this.number.inputMode = "decimal";
+    this.number.autocomplete = "off";
+    this.suffix = element("span", "affix", reading);
+    this.range = element("input", "range", box);
+    this.range.type = "range";
+    this.range.min = "0";
+    this.range.step = "1";
+    this.range.id = "range";
+    this.label.htmlFor = "range";
+    const ends = element("div", "ends", box);
+    this.low = element("span", "end", ends);
+    this.high = element("span", "end", ends);
+    this.listen();
+  }
+
+  listen() {
+    this.onRelease = () => this.release();
+    this.range.addEventListener("pointerdown", (event) => {
+      if (event.button === 0 && !this.range.disabled) this.held = true;
+    });
+    this.range.addEventListener("input", () => this.onInput());
+    this.range.addEventListener("change", this.onRelease);
+    // The pointer may be released anywhere.
+    for (const name of RELEASES) window.addEventListener(name, this.onRelease, true);
+    this.range.addEventListener("blur", () => {
+      if (!this.settled) this.settle();
+    });
+    this.number.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") this.commitNumber();
+      if (event.key === "Escape") this.show();
+    });
+    this.number.addEventListener("blur", () => this.commitNumber());
+    this.number.addEventListener("focus", () => this.number.select());
+    for (const name of ["mouseenter", "focus", "click"]) {
+      this.help.addEventListener(name, () => this.toggleTip(true));
+    }
+    for (const name of ["mouseleave", "blur"]) {
+      this.help.addEventListener(name, () => this.toggleTip(false));
+    }
+    this.help.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.toggleTip(false);
+    });
+  }
+
+  // An answer counts once its run has ended: the slider is drawn early in a run, and a message
+  // sent right then would interrupt the run before its figure is drawn.
+  watchRuns() {
+    const app = document.querySelector("[data-test-script-state]");
+    if (!app) return;
+    this.observer = new MutationObserver(() => this.pump());
+    this.observer.observe(app, { attributeFilter: ["data-test-script-state"] });
+  }
+
+  update(args) {
+    this.send = args.setStateValue;
+    const { data } = args;
+    this.data = data;
+    const specText = JSON.stringify(data.spec);
+    if (specText !== this.specText) {
+      this.specText = specText;
+      this.applySpec(data.spec);
+    }
+    this.seq = Math.max(this.seq, data.ack);
+    this.acked = Math.max(this.acked, data.ack);
+    this.takeValue(data);
+    this.pump();
+  }
+
+  applySpec(spec) {
+    this.spec = spec;
+    this.scale = makeScale(spec);
+    this.format = makeFormat(spec.format);
+    this.range.max = String(this.scale.last);
+    this.range.disabled = spec.disabled;
+    this.number.disabled = spec.disabled;
+    this.label.textContent = spec.label;
+    this.range.setAttribute("aria-label", spec.label);
+    this.number.setAttribute("aria-label", `${spec.label}: exact value`);
+    this.help.hidden = !spec.help;
+    this.help.setAttribute("aria-label", `About ${spec.label}: ${spec.help}`);
+    this.tip.textContent = spec.help;
+    this.prefix.textContent = this.format.prefix;
+    this.suffix.textContent = this.format.suffix;
+    this.low.textContent = spec.low_label;
+    this.high.textContent = spec.high_label;
+    const longest = Math.max(
+      ...[spec.low, spec.high, this.scale.valueAt(Math.floor(this.scale.last / 2))].map(
+        (value) => this.format.number(value).length,
+      ),
+    );
+    this.number.style.width = `${Math.max(4, longest + 1)}ch`;
+    if (this.value !== null) this.show();
+  }
+
+  // A value that the program set (reset, deep link) wins over anything but a held thumb.
+  takeValue(data) {
+    const changed = this.epoch !== data.epoch;
+    this.epoch = data.epoch;
+    if (changed && this.held) {
+      this.dirty = true; // what was sent under the old epoch is not heard
+    } else if (changed) {
+      clearTimeout(this.settleTimer);
+      Object.assign(this, { dirty: false, settled: true, inflight: 0, value: data.value });
+      this.show();
+    }
+  }
+
+  // With nothing under way the thumb stands where Python says; never before, or the echo of an
+  // older message would pull it back.
+  reconcile() {
+    const busy = this.held || this.dirty || this.inflight || !this.settled || scriptRunning();
+    if (busy || !this.data || this.value === this.data.value) return;
+    this.value = this.data.value;
+    this.show();
+  }
+
+  show() {
+    const position = this.scale.positionOf(this.value);
+    this.range.value = String(position);
+    this.decorate();
+  }
+
+  decorate() {
+    const share = (100 * Number(this.range.value)) / this.scale.last;
+    this.range.style.setProperty("--share", `${share}%`);
+    this.range.setAttribute("aria-valuetext", this.format.whole(this.value));
+    this.number.value = this.format.number(this.value);
+  }
+
+  onInput() {
+    this.value = this.scale.valueAt(Number(this.range.value));
+    this.decorate();
+    this.dirty = true;
+    this.settled = false;
+    this.retries = 0;
+    clearTimeout(this.settleTimer);
+    if (!this.held) this.settleTimer = setTimeout(() => this.settle(), SETTLE_MS);
+    this.pump();
+  }
+
+  release() {
+    if (!this.held) return;
+    this.held = false;
+    if (!this.settled) this.settle();
+  }
+
+  settle() {
+    clearTimeout(this.settleTimer);
+    this.settled = true;
+    this.dirty = true;
+    this.pump();
+  }
+
+  commitNumber() {
+    const typed = Number(this.number.value.trim().replace(",", "."));
+    const unchanged = this.number.value === this.format.number(this.value);
+    if (unchanged || this.number.value.trim() === "" || !Number.isFinite(typed)) {
+      this.show();
+      return;
+    }
+    const { low, high, integer } = this.spec;
+    this.value = Math.min(high, Math.max(low, integer ? Math.round(typed) : typed));
+    this.show();
+    this.settle();
+  }
+
+  // Send what is waiting, if nothing is in flight.
+  pump() {
+    if (this.closed || !this.send) return;
+    if (this.inflight && this.answered()) {
+      this.inflight = 0;
+      clearTimeout(this.answerTimer);
+    }
+    if (this.inflight) return;
+    if (!this.dirty) {
+      this.reconcile();
+      return;
+    }
+    this.dirty = false;
+    this.seq += 1;
+    this.inflight = this.seq;
+    this.sentAt = performance.now();
+    this.waitForAnswer();
+    const { value, seq, epoch } = this;
+    this.send("state", { value, seq, epoch, dragging: !this.settled });
+  }
+
+  answered() {
+    return this.acked >= this.inflight && !scriptRunning();
+  }
+
+  waitForAnswer() {
+    clearTimeout(this.answerTimer);
+    this.answerTimer = setTimeout(() => {
+      const running = scriptRunning();
+      const patient = performance.now() - this.sentAt < BUSY_LIMIT_MS;
+      // Interrupting a slow run again and again would show nothing; after release the newest
+      // value goes out without waiting.
+      if (running && patient && (this.held || !this.dirty)) {
+        this.waitForAnswer();
+        return;
+      }
+      const lost = this.acked < this.inflight && !running;
+      this.inflight = 0;
+      if (lost && this.retries < RETRIES) {
+        this.retries += 1;
+        this.dirty = true;
+      }
+      this.pump();
+    }, ANSWER_TIMEOUT_MS);
+  }
+
+  toggleTip(open) {
+    if (!this.tip.showPopover) {
+      this.help.title = this.spec.help;
+      return;
+    }
+    if (open === this.tip.matches(":popover-open")) return;
+    if (!open) {
+      this.tip.hidePopover();
+      return;
+    }
+    this.tip.showPopover();
+    const at = this.help.getBoundingClientRect();
+    const size = this.tip.getBoundingClientRect();
+    const left = Math.min(window.innerWidth - size.width - 8, Math.max(8, at.left - 12));
+    const above = at.top - size.height - 8;
+    this.tip.style.left = `${left}px`;
+    this.tip.style.top = `${above > 8 ? above : at.bottom + 8}px`;
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.settleTimer);
+    clearTimeout(this.answerTimer);
+    for (const name of RELEASES) window.removeEventListener(name, this.onRelease, true);
+    if (this.observer) this.observer.disconnect();
+    this.root.querySelector(".live-slider")?.remove();
+  }
+}
+
+export default function render(args) {
+  const root = args.parentElement;
+  let slider = sliders.get(root);
+  if (!slider) {
+    slider = new LiveSlider(root);
+    sliders.set(root, slider);
+  }
+  slider.update(args);
+  return () => {
+    slider.close();
+    sliders.delete(root);
+  };
+}

@@ -1,0 +1,219 @@
+"""A plotly figure that stays in place: changes keep its zoom and cost one redraw.
+
+``st.plotly_chart`` makes a new chart for every change of the data. This one calls
+``Plotly.react`` on one persistent element. Arrays travel as raw bytes behind a small JSON head.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import streamlit as st
+
+from dpviz.ui.assets import ensure_plotly
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount = st.components.v2.component(
+    "dpviz_live_figure",
+    js=(_FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
+    # plotly.js writes its own style sheet into the document, where no shadow root sees it.
+    isolate_styles=False,
+)
+_SENT_AS = {
+    "f2": "f4", "f4": "f4", "f8": "f8", "i1": "i1", "i2": "i2", "i4": "i4", "i8": "f8",
+    "u1": "u1", "u2": "u2", "u4": "u4", "u8": "f8", "b1": "u1",
+}  # fmt: skip
+
+
+class FigureLike(Protocol):
+    """What is used of a ``plotly.graph_objects.Figure``: drawing needs no plotly in Python."""
+
+    @property
+    def data(self) -> Sequence[Any]:
+        """The traces."""
+
+    @property
+    def layout(self) -> Any:
+        """The layout."""
+
+
+class ClickedPoint(NamedTuple):
+    """The point of a figure that was clicked in the run at hand.
+
+    Attributes
+    ----------
+    trace : int
+        Index of the trace.
+    point : int
+        Index of the point in its trace (of a heatmap: row times columns plus column).
+    x, y : float or str
+        Where it lies.
+    """
+
+    trace: int
+    point: int
+    x: float | str
+    y: float | str
+
+
+def live_figure(
+    figure: FigureLike | Mapping[str, Any],
+    *,
+    key: str,
+    height: int,
+    alt: str,
+    pairs: Sequence[tuple[int, int]] = (),
+    base_name: str = "figure",
+    clickable: bool = False,
+) -> ClickedPoint | None:
+    """Draw a figure, or redraw it in place.
+
+    Colours, fonts and grid lines come from the page's theme, whatever template the figure
+    has; what the figure itself sets wins. Strings such as ``"var(--st-text-color)"`` inside
+    the figure are replaced by the theme's colour. Zoom and pan stay while
+    ``layout.uirevision`` stays (a constant if not set).
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure or mapping
+        The figure, or its ``data`` and ``layout`` as plain dictionaries, which is faster.
+    key : str
+        Unique name of the element.
+    height : int
+        Height in pixels; the width follows the page.
+    alt : str
+        What the figure shows, for those who cannot see it.
+    pairs : sequence of (int, int)
+        Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
+        value and the error (private minus true), for ``hovertemplate``.
+    base_name : str
+        File name, without ending, of downloaded images.
+    clickable : bool
+        Whether a click on a point is reported.
+
+    Returns
+    -------
+    ClickedPoint or None
+        The point clicked since the last run, if any.
+    """
+    head = {
+        "alt": alt,
+        "height": height,
+        "pairs": [list(pair) for pair in pairs],
+        "base_name": base_name,
+        "clickable": clickable,
+        "script": _script_url(),
+    }
+    result = _mount(
+        key=key,
+        data=encode(figure, head),
+        on_click_change=_ignore,
+    )
+    return _clicked(result.get("click")) if clickable else None
+
+
+def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
+    """Return a figure as bytes: length of the JSON head, head, arrays.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure or mapping
+        The figure.
+    head : mapping
+        Whatever else the browser needs; JSON only.
+
+    Returns
+    -------
+    bytes
+        Four bytes (little endian) for the length of the head, the head with a list of arrays
+        (path, type, shape, offset), and the arrays, each starting at a multiple of eight.
+    """
+    arrays: list[np.ndarray[Any, Any]] = []
+    places: list[dict[str, Any]] = []
+    data, layout = _parts(figure)
+    body = {
+        "data": [_strip(trace, ["data", i], arrays, places) for i, trace in enumerate(data)],
+        "layout": _strip(layout, ["layout"], arrays, places),
+    }
+    offset = 0
+    digest = blake2b(digest_size=8)
+    for place, array in zip(places, arrays, strict=True):
+        place["offset"] = offset
+        offset += array.nbytes + -array.nbytes % 8
+        digest.update(array.data)
+    # The digest lets the browser skip a redraw if nothing changed.
+    text = json.dumps(
+        {**head, "figure": body, "arrays": places, "digest": digest.hexdigest()},
+        default=_plain,
+        separators=(",", ":"),
+    ).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    pieces = [len(text).to_bytes(4, "little"), text]
+    for array in arrays:
+        pieces += [array.tobytes(), bytes(-array.nbytes % 8)]
+    return b"".join(pieces)
+
+
+def _parts(figure: FigureLike | Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    if isinstance(figure, Mapping):
+        layout = dict(figure.get("layout") or {})
+        data: Sequence[Any] = figure.get("data") or ()
+    else:
+        data = [trace.to_plotly_json() for trace in figure.data]
+        layout = figure.layout.to_plotly_json()
+    # The page's theme takes the place of the template, which is most of a small figure's size.
+    layout.pop("template", None)
+    return data, layout
+
+
+def _strip(
+    value: Any, path: list[str | int], arrays: list[Any], places: list[dict[str, Any]]
+) -> Any:
+    """Copy `value` with its numeric arrays taken out into `arrays` and `places`."""
+    if isinstance(value, Mapping):
+        return {name: _strip(v, [*path, name], arrays, places) for name, v in value.items()}
+    if isinstance(value, np.ndarray):
+        kind = _SENT_AS.get(value.dtype.kind + str(value.dtype.itemsize))
+        if kind is None or value.ndim not in (1, 2) or not value.size:
+            return value.tolist()
+        array = np.ascontiguousarray(value, dtype="<" + kind)
+        arrays.append(array)
+        places.append({"path": path, "type": kind, "shape": array.shape})
+        return None
+    if isinstance(value, (list, tuple)) and any(
+        isinstance(v, (Mapping, np.ndarray)) for v in value
+    ):
+        return [_strip(v, [*path, i], arrays, places) for i, v in enumerate(value)]
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold for a numpy scalar; other objects become their text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _script_url() -> str:
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}/app/static/{ensure_plotly()}".replace("//", "/")
+
+
+def _clicked(event: object) -> ClickedPoint | None:
+    """Return a checked click: it comes from a browser and may hold anything."""
+    if not isinstance(event, Mapping):
+        return None
+    trace, point, x, y = (event.get(name) for name in ("trace", "point", "x", "y"))
+    if not (isinstance(trace, int) and isinstance(point, int) and trace >= 0 and point >= 0):
+        return None
+    if not (isinstance(x, (int, float, str)) and isinstance(y, (int, float, str))):
+        return None
+    return ClickedPoint(trace, point, x, y)
+
+
+def _ignore() -> None:
+    """Do nothing: a registered callback is what makes the component report an event."""

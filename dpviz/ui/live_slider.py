@@ -1,0 +1,213 @@
+"""A slider that reports its value while it is held, not only when it is released.
+
+``st.slider`` fires on release. This one sends while the thumb moves, one message at a time,
+and says whether the value is settled, so that cheap views follow the thumb and slow ones wait.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import streamlit as st
+
+from dpviz.errors import InputError
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount = st.components.v2.component(
+    "dpviz_live_slider",
+    js=(_FRONTEND / "live_slider.js").read_text(encoding="utf-8"),
+    css=(_FRONTEND / "live_slider.css").read_text(encoding="utf-8"),
+)
+
+
+class LiveValue(NamedTuple):
+    """What a live slider says.
+
+    Attributes
+    ----------
+    value : float
+        The value, inside the declared range.
+    settled : bool
+        False while the thumb is held or a key is being pressed.
+    """
+
+    value: float
+    settled: bool
+
+
+@dataclass(frozen=True)
+class _Range:
+    low: float
+    high: float
+    integer: bool
+
+    def clamp(self, value: object) -> float | None:
+        """Return the nearest allowed value, or None for what is no finite number."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        if not math.isfinite(value):
+            return None
+        inside = min(self.high, max(self.low, float(value)))
+        return float(round(inside)) if self.integer else inside
+
+
+@dataclass
+class _Link:
+    """What is known of one slider between two runs."""
+
+    passed: float
+    returned: float
+    seq: int = 0
+    # Random, so that what a browser sent before the session state was cleared is not heard.
+    epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
+    dragging: bool = False
+
+
+def live_slider(
+    label: str,
+    *,
+    key: str,
+    value: float,
+    low: float,
+    high: float,
+    step: float | None = None,
+    scale: Literal["linear", "log"] = "linear",
+    integer: bool = False,
+    help: str | None = None,
+    low_label: str = "",
+    high_label: str = "",
+    format: str | None = None,
+    disabled: bool = False,
+) -> LiveValue:
+    """Show a slider with a number box and return its value.
+
+    The value lives in ``st.session_state[key]``, as with Streamlit's own widgets: to move the
+    slider from the program, set that entry before this call (in a callback, say), or delete
+    it to go back to `value`. A changed `value` moves it too.
+
+    Parameters
+    ----------
+    label : str
+        Name of the control, read aloud by screen readers.
+    key : str
+        Unique name, and the entry of the session state that holds the value.
+    value : float
+        Where the slider starts; brought into the range.
+    low, high : float
+        Both ends of the range.
+    step : float, optional
+        Distance of two positions; on a log scale in decades. Default: a hundredth of the
+        range, 1 for integers, 0.02 decades on a log scale.
+    scale : {"linear", "log"}
+        How positions map to values. Log values are rounded to three significant digits.
+    integer : bool
+        Whether only whole numbers are allowed.
+    help : str, optional
+        Text behind the question mark.
+    low_label, high_label : str
+        What the ends mean, such as "more private" and "more accurate".
+    format : str, optional
+        One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
+    disabled : bool
+        Whether the slider is greyed out.
+
+    Returns
+    -------
+    LiveValue
+        The value and whether it is settled.
+
+    Raises
+    ------
+    InputError
+        If the range is empty, not finite, or not positive on a log scale.
+    """
+    _check_range(label, low, high, scale)
+    allowed = _Range(float(low), float(high), integer)
+    start = allowed.clamp(value)
+    if start is None:
+        raise InputError(f"{label}: {value!r} is not a finite number")
+    link = _link(key, start)
+    _follow_program(key, link, start, allowed)
+    spec = {
+        "label": label,
+        "low": allowed.low,
+        "high": allowed.high,
+        "step": step,
+        "scale": scale,
+        "integer": integer,
+        "help": help or "",
+        "low_label": low_label,
+        "high_label": high_label,
+        "format": format or ("%d" if integer else "%.3g" if scale == "log" else "%g"),
+        "disabled": disabled,
+    }
+    input_key = f"{key}::input"
+    if not _message(st.session_state.get(input_key)):
+        link.dragging = False  # the page was left while the thumb was held
+    _receive(key, allowed)
+    _mount(
+        key=input_key,
+        data={"spec": spec, "value": link.returned, "ack": link.seq, "epoch": link.epoch},
+        on_state_change=partial(_receive, key, allowed),
+    )
+    return LiveValue(link.returned, not link.dragging)
+
+
+def _check_range(label: str, low: float, high: float, scale: str) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InputError(f"{label}: the range {low!r} to {high!r} is empty or not finite")
+    if scale == "log" and low <= 0:
+        raise InputError(f"{label}: a log scale cannot start at {low!r}; start above 0")
+
+
+def _link(key: str, start: float) -> _Link:
+    name = f"{key}::link"
+    if name not in st.session_state:
+        st.session_state[name] = _Link(passed=start, returned=start)
+    link: _Link = st.session_state[name]
+    return link
+
+
+def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
+    """Take over a value that the program set since the last run."""
+    wanted = allowed.clamp(st.session_state.get(key, start))
+    if wanted is None:
+        wanted = start
+    # An app that feeds back what it got passes the last answer: that is no change.
+    if wanted == link.returned and start not in (link.passed, link.returned):
+        wanted = start
+    link.passed = start
+    if wanted != link.returned:
+        link.returned = wanted
+        link.dragging = False
+        # Messages sent before this change carry the old epoch and are not heard.
+        link.epoch += 1
+    st.session_state[key] = link.returned
+
+
+def _message(state: object) -> Mapping[str, object]:
+    """Return the browser's message inside a component's state, empty if there is none."""
+    inner = state.get("state") if isinstance(state, Mapping) else None
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _receive(key: str, allowed: _Range) -> None:
+    """Take the newest message of the browser, once, whatever it holds."""
+    link: _Link = st.session_state[f"{key}::link"]
+    message = _message(st.session_state.get(f"{key}::input"))
+    seq = message.get("seq")
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= link.seq:
+        return
+    link.seq = seq
+    value = allowed.clamp(message.get("value"))
+    if value is None or message.get("epoch") != link.epoch:
+        return
+    link.returned = value
+    link.dragging = message.get("dragging") is True
+    st.session_state[key] = value

@@ -1,0 +1,159 @@
+"""Controls and the link: every control stands in the URL, whatever comes in is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpviz.errors import InputError
+
+
+@dataclass(frozen=True)
+class Control:
+    """One control of a page.
+
+    Parameters
+    ----------
+    default
+        Value where the link says nothing.
+    parse
+        Value from the link's text; raises InputError (or ValueError) where it is wrong.
+    """
+
+    default: Any
+    parse: Callable[[str], Any]
+
+
+class UrlState:
+    """Values of a page's controls, kept in the session and mirrored in the URL.
+
+    Streamlit forgets a widget's value when its page is left; the values here stay.
+
+    Parameters
+    ----------
+    page
+        Prefix of the session's entries.
+    controls
+        By name in the link.
+    """
+
+    def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
+        self._page = page
+        self._controls = controls
+        self.notes: list[str] = []
+        self.settled = True
+        store = st.session_state.setdefault(f"{page}:state", {"values": {}, "written": None})
+        self._store: dict[str, Any] = store
+        self.values: dict[str, Any] = store["values"]
+        self.fresh = False
+        self._read()
+
+    def _read(self) -> None:
+        """Take over the link when it is new; report what is wrong with it."""
+        link = {name: text for name, text in st.query_params.items() if name in self._controls}
+        is_new = bool(link) and link != self._store["written"]
+        if self.values and not is_new:
+            return
+        self.fresh = True
+        self._store["given"] = set(link)
+        for name, control in self._controls.items():
+            value = control.default
+            if name in link:
+                try:
+                    value = control.parse(link[name])
+                except InputError as error:
+                    self.notes.append(f"The link was corrected: {error}")
+                except ValueError:
+                    self.notes.append(
+                        f'The link was corrected: {name} = "{link[name][:40]}" can\'t be read; '
+                        f"{control.default} is used instead."
+                    )
+            self.set(name, value)
+    @property
+    def given(self) -> set[str]:
+        """Names that the link brought along."""
+        given: set[str] = self._store.get("given", set())
+        return given
+
+    def key(self, name: str) -> str:
+        """Session key for the widget of a control, its value put in place."""
+        key = f"{self._page}:{name}"
+        if key not in st.session_state:
+            st.session_state[key] = self.values[name]
+        return key
+
+    def set(self, name: str, value: Any) -> None:
+        """Give a control a value from the program."""
+        self.values[name] = value
+        st.session_state[f"{self._page}:{name}"] = value
+
+    def get(self, name: str) -> Any:
+        """Return the value of a control, its widget's where there is one."""
+        self.values[name] = st.session_state.get(f"{self._page}:{name}", self.values[name])
+        return self.values[name]
+
+    def write(self) -> None:
+        """Put all values into the URL; for settled values only, browsers limit the rate."""
+        link = {name: format_value(self.get(name)) for name in self._controls}
+        link = {name: text for name, text in link.items() if text}
+        if link != self._store["written"] or not st.query_params.to_dict():
+            st.query_params.from_dict(link)
+            self._store["written"] = link
+
+    def reset(self) -> None:
+        """Go back to all defaults."""
+        for name, control in self._controls.items():
+            self.set(name, control.default)
+
+
+def format_value(value: Any) -> str:
+    """Text of a value in a link."""
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def number(
+    name: str, low: float, high: float, check: Callable[[float], Any]
+) -> Callable[[str], float]:
+    """Parser of a number: checked by the library's own rule, then brought into the slider's range."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise InputError(f'{name} = "{text[:40]}" is not a number.') from None
+        check(value)
+        return min(max(value, low), high)
+
+    return parse
+
+
+def whole(name: str, low: int, high: int) -> Callable[[str], int]:
+    """Parser of a whole number in a range."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise InputError(f'{name} = "{text[:40]}" is not a whole number.') from None
+        if not low <= value <= high:
+            raise InputError(f"{name} = {text[:40]} must lie between {low} and {high}.")
+        return value
+
+    return parse
+
+
+def choice(name: str, options: Sequence[str]) -> Callable[[str], str]:
+    """Parser of one of several names."""
+
+    def parse(text: str) -> str:
+        if text not in options:
+            shown = ", ".join(options[:12]) + (", ..." if len(options) > 12 else "")
+            raise InputError(f'{name} = "{text[:40]}" is unknown: choose one of {shown}.')
+        return text
+
+    return parse

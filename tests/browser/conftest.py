@@ -1,0 +1,161 @@
+"""A real browser and a real server for the tests in this folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WRAPPER = "import runpy\nrunpy.run_path({script!r}, run_name='__main__')\n"
+
+
+class Watched:
+    """A page together with everything that it complained about and every host it asked.
+
+    Parameters
+    ----------
+    page : Page
+        The page to listen to.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        self.hosts: set[str] = set()
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self._note(request.url))
+        page.on("websocket", lambda websocket: self._note(websocket.url))
+
+    def wait_idle(self) -> None:
+        """Wait until no script run is going on."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+
+    def _note(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("blob", "data", "about"):
+            self.hosts.add(parts.hostname or "")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await_health(url: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(300):
+        if server.poll() is not None:
+            raise RuntimeError(f"streamlit ended with code {server.returncode}")
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=1) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("streamlit did not start within 30 s")
+
+
+def _main_script(script: str, folder: Path) -> Path:
+    """Return a script that runs `script` with the app's static folder beside it."""
+    (folder / "static").symlink_to(ROOT / "static", target_is_directory=True)
+    main = folder / "app.py"
+    main.write_text(WRAPPER.format(script=str(ROOT / script)), encoding="utf-8")
+    return main
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+    """Start an app once and return its address; all apps end with the session."""
+    running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
+
+    def start(script: str) -> str:
+        if script not in running:
+            folder = tmp_path_factory.mktemp("app")
+            in_root = (ROOT / script).parent == ROOT
+            main = ROOT / script if in_root else _main_script(script, folder)
+            port = _free_port()
+            command = [sys.executable, "-m", "streamlit", "run", str(main)]
+            command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
+            command += ["--server.headless", "true"]
+            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+            with (folder / "server.log").open("wb") as log:
+                server = subprocess.Popen(
+                    command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+                )
+            url = f"http://127.0.0.1:{port}"
+            running[script] = (url, server)
+            _await_health(url, server)
+        return running[script][0]
+
+    yield start
+    for _, server in running.values():
+        server.terminate()
+        try:
+            server.wait(10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+@pytest.fixture(scope="session")
+def playwright_driver() -> Iterator[Playwright]:
+    """Start playwright's driver once."""
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
+    """Start the system's Chromium, or else playwright's, or skip."""
+    system = shutil.which("chromium") or shutil.which("chromium-browser")
+    try:
+        browser = playwright_driver.chromium.launch(executable_path=system, args=FLAGS)
+    except Error as error:
+        first = str(error).splitlines()[0]
+        pytest.skip(f"no Chromium: install it, or run 'playwright install chromium' ({first})")
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
+    """Open an address in a new profile and wait until it is drawn."""
+    contexts = []
+
+    def open_(
+        url: str, scheme: str = "light", before: Callable[[Page], object] | None = None
+    ) -> Watched:
+        context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+        contexts.append(context)
+        watched = Watched(context.new_page())
+        if before is not None:
+            before(watched.page)
+        watched.page.goto(url)
+        watched.wait_idle()
+        return watched
+
+    yield open_
+    for context in contexts:
+        context.close()

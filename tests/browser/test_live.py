@@ -1,0 +1,467 @@
+"""The live slider and the live figure, in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+import streamlit as st
+
+from dpviz.errors import InputError
+from dpviz.ui import live_figure as live_figure_module
+from dpviz.ui import live_slider as live_slider_module
+from dpviz.ui.assets import ensure_plotly, plotly_file_name
+
+DEMO = "tests/browser/demo_live.py"
+COUNT_DRAWS = """() => {
+  const plot = document.querySelector('.live-figure .plot');
+  plot.marked = true;
+  window.titles = [];
+  plot.on('plotly_afterplot', () => window.titles.push(plot.layout.title.text));
+}"""
+RANGES = """() => {
+  const { xaxis, xaxis2, yaxis, yaxis2 } = document.querySelector('.plot')._fullLayout;
+  return [xaxis, xaxis2, yaxis, yaxis2].map((axis) => axis.range.slice());
+}"""
+
+
+@pytest.fixture
+def demo(app_url: Callable[[str], str], open_page: Callable[..., Any]) -> Callable[..., Any]:
+    """Open the demo with some query and wait for its figure."""
+
+    def open_(query: str = "", scheme: str = "light") -> Any:
+        watched = open_page(f"{app_url(DEMO)}/?{query}", scheme)
+        watched.page.wait_for_selector(".live-figure .gtitle")
+        return watched
+
+    return open_
+
+
+def slider(watched: Any, name: str = "epsilon") -> Any:
+    return watched.page.get_by_role("slider", name=name)
+
+
+def title(watched: Any) -> str:
+    return str(watched.page.locator(".live-figure .gtitle").text_content())
+
+
+def expect_value(watched: Any, value: str, *, settled: bool = True) -> None:
+    """Wait until Python, figure and slider all say `value`."""
+    state = f"epsilon {float(value)!r}, settled {settled}"
+    watched.page.wait_for_function(
+        """([state, title]) => document.querySelector('#state')?.textContent.endsWith(state)
+        && document.querySelector('.gtitle').textContent.startsWith(title + ',')""",
+        arg=[state, f"epsilon {float(value):g}"],
+    )
+    watched.wait_idle()
+    assert slider(watched).get_attribute("aria-valuetext") == value
+
+
+def grab(watched: Any, at: float = 0.3) -> Any:
+    """Press the mouse on the slider and return a function that moves it."""
+    box = slider(watched).bounding_box()
+    y = box["y"] + box["height"] / 2
+    watched.page.mouse.move(box["x"] + box["width"] * at, y)
+    watched.page.mouse.down()
+    return lambda share: watched.page.mouse.move(box["x"] + box["width"] * share, y)
+
+
+def test_drag_reports_values_while_held_and_the_last_one_after(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    watched.page.evaluate(COUNT_DRAWS)
+    move = grab(watched)
+    for i in range(120):
+        move(0.3 + 0.004 * i)
+        watched.page.wait_for_timeout(12)
+    drawn = watched.page.evaluate("new Set(window.titles).size")
+    assert "settled False" in watched.page.locator("#state").text_content()
+    move(0.9)
+    watched.page.mouse.up()
+    last = slider(watched).get_attribute("aria-valuetext")
+    assert drawn >= 4, "too few values were drawn while the thumb was held"
+    expect_value(watched, last)
+    assert watched.errors == []
+
+
+def test_slow_runs_are_not_starved_by_a_drag(demo: Callable[..., Any]) -> None:
+    watched = demo("slow=0.3")
+    watched.page.evaluate(COUNT_DRAWS)
+    move = grab(watched)
+    for i in range(100):
+        move(0.3 + 0.004 * i)
+        watched.page.wait_for_timeout(20)
+    drawn = watched.page.evaluate("new Set(window.titles).size")
+    watched.page.mouse.up()
+    assert drawn >= 2
+    expect_value(watched, slider(watched).get_attribute("aria-valuetext"))
+
+
+def test_thumb_does_not_jump_back_while_held(demo: Callable[..., Any]) -> None:
+    watched = demo("slow=0.1")
+    move = grab(watched)
+    for i in range(40):
+        move(0.3 + 0.01 * i)
+        position = slider(watched).input_value()
+        watched.page.wait_for_timeout(40)
+        assert slider(watched).input_value() == position
+    watched.page.mouse.up()
+
+
+def test_release_outside_the_slider_settles(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    move = grab(watched)
+    move(0.6)
+    watched.page.mouse.move(600, 700)
+    watched.page.mouse.up()
+    expect_value(watched, slider(watched).get_attribute("aria-valuetext"))
+
+
+def test_lost_message_is_sent_again(
+    app_url: Callable[[str], str], open_page: Callable[..., Any]
+) -> None:
+    lose = {"next": False, "lost": 0}
+
+    def relay(route: Any) -> None:
+        server = route.connect_to_server()
+
+        def forward(message: Any) -> None:
+            if lose["next"]:
+                lose.update(next=False, lost=lose["lost"] + 1)
+            else:
+                server.send(message)
+
+        route.on_message(forward)
+
+    watched = open_page(
+        f"{app_url(DEMO)}/", before=lambda page: page.route_web_socket("**/_stcore/stream", relay)
+    )
+    watched.page.wait_for_selector(".live-figure .gtitle")
+    lose["next"] = True
+    box = watched.page.get_by_role("textbox", name="epsilon: exact value")
+    box.fill("2.5")
+    box.press("Enter")
+    expect_value(watched, "2.5")
+    assert lose["lost"] == 1
+
+
+def test_keyboard(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    slider(watched).focus()
+    for key, value in [("ArrowRight", "1.05"), ("ArrowLeft", "1"), ("Home", "0.01"), ("End", "10")]:
+        watched.page.keyboard.press(key)
+        expect_value(watched, value)
+    watched.page.keyboard.press("PageDown")
+    watched.page.wait_for_timeout(600)
+    assert float(slider(watched).get_attribute("aria-valuetext")) < 6
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [("0.123456", "0.123456"), ("99", "10"), ("-1", "0.01"), ("0,5", "0.5"), ("many", "1")],
+)
+def test_typed_value(demo: Callable[..., Any], typed: str, value: str) -> None:
+    watched = demo()
+    box = watched.page.get_by_role("textbox", name="epsilon: exact value")
+    box.fill(typed)
+    box.press("Enter")
+    expect_value(watched, value)
+    assert box.input_value() == value
+
+
+def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    start = slider(watched).input_value()
+    for _ in range(2):  # twice: the second reset is to the same value as the first
+        slider(watched).focus()
+        watched.page.keyboard.press("End")
+        expect_value(watched, "10")
+        watched.page.get_by_role("button", name="Reset").click()
+        expect_value(watched, "1")
+        assert slider(watched).input_value() == start
+
+
+def test_reset_at_once_after_a_key_is_not_undone(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    slider(watched).focus()
+    watched.page.keyboard.press("End")
+    watched.page.get_by_role("button", name="Reset").click()
+    watched.page.wait_for_timeout(1000)
+    expect_value(watched, "1")
+
+
+def test_value_survives_leaving_and_coming_back(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    slider(watched).focus()
+    watched.page.keyboard.press("End")
+    expect_value(watched, "10")
+    box = watched.page.get_by_role("checkbox", name="Show the explorer")
+    for _ in range(2):
+        box.locator("xpath=ancestor::label").click()
+        watched.page.wait_for_selector(".live-figure", state="detached")
+        watched.wait_idle()
+        box.locator("xpath=ancestor::label").click()
+        watched.page.wait_for_selector(".live-figure .gtitle")
+        expect_value(watched, "10")
+    slider(watched).focus()
+    watched.page.keyboard.press("Home")
+    expect_value(watched, "0.01")
+    assert watched.errors == []
+
+
+def test_sliders_are_independent(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    slider(watched, "seed").focus()
+    watched.page.keyboard.press("ArrowRight")
+    slider(watched).focus()
+    watched.page.keyboard.press("ArrowRight")
+    expect_value(watched, "1.05")
+    assert title(watched) == "epsilon 1.05, seed 8"
+    assert slider(watched, "share").get_attribute("aria-valuetext") == "20 %"
+
+
+def test_zoom_is_kept_and_linked_over_changes(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    watched.page.evaluate(COUNT_DRAWS)
+    before = watched.page.evaluate(RANGES)
+    area = watched.page.locator(".live-figure .nsewdrag").first.bounding_box()
+    watched.page.mouse.move(area["x"] + 60, area["y"] + 60)
+    watched.page.mouse.down()
+    watched.page.mouse.move(area["x"] + 200, area["y"] + 180, steps=8)
+    watched.page.mouse.up()
+    watched.page.wait_for_timeout(600)
+    zoomed = watched.page.evaluate(RANGES)
+    assert zoomed != before
+    assert zoomed[0] == zoomed[1]
+    assert zoomed[2] == zoomed[3]
+    slider(watched).focus()
+    for key, value in [("End", "10"), ("Home", "0.01"), ("ArrowRight", "0.0105")]:
+        watched.page.keyboard.press(key)
+        expect_value(watched, value)
+        assert watched.page.evaluate(RANGES) == zoomed
+    assert watched.page.evaluate("document.querySelector('.plot').marked")
+    assert watched.errors == []
+
+
+def test_only_the_own_host_is_asked(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    slider(watched).focus()
+    watched.page.keyboard.press("End")
+    expect_value(watched, "10")
+    assert watched.hosts == {"127.0.0.1"}
+    assert watched.errors == []
+
+
+def test_theme_switch_restyles_without_a_run(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    watched.page.evaluate(COUNT_DRAWS)
+    look = """() => [document.querySelector('.gtitle').style.fill,
+        document.querySelector('.live-figure .main-svg').style.background,
+        getComputedStyle(document.querySelector('.stApp')).backgroundColor,
+        document.querySelector('.plot').marked, document.querySelector('#state').textContent]"""
+    light = watched.page.evaluate(look)
+    watched.page.emulate_media(color_scheme="dark")
+    watched.page.wait_for_function("window.titles.length > 0")
+    dark = watched.page.evaluate(look)
+    assert light[0] != dark[0]
+    assert light[1] == light[2]
+    assert dark[1] == dark[2]
+    assert light[2] != dark[2]
+    assert dark[3:] == light[3:]
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize(
+    ("panel", "own", "other"), [(0, "true", "private"), (1, "private", "true")]
+)
+def test_hover_tells_true_private_and_error(
+    demo: Callable[..., Any], panel: int, own: str, other: str
+) -> None:
+    watched = demo()
+    area = watched.page.locator(".live-figure .nsewdrag").nth(panel).bounding_box()
+    watched.page.mouse.move(area["x"] + 0.4 * area["width"], area["y"] + 0.5 * area["height"])
+    text = watched.page.locator(".hoverlayer .hovertext").text_content()
+    number = r"(-?\d+\.\d)"
+    found = re.search(rf"{own} {number}{other} {number}error {number}", text.replace("−", "-"))
+    assert found, text
+    values = dict(zip((own, other, "error"), map(float, found.groups()), strict=True))
+    assert values["error"] == pytest.approx(values["private"] - values["true"], abs=0.11)
+
+
+def test_alternative_text_and_size(demo: Callable[..., Any]) -> None:
+    watched = demo()
+    image = watched.page.get_by_role("img", name="True and private counts on a 32 by 32 grid")
+    assert image.count() == 1
+    watched.page.set_viewport_size({"width": 700, "height": 900})
+    watched.page.wait_for_function(
+        """() => { const plot = document.querySelector('.plot');
+        return plot.clientWidth < 700 && plot._fullLayout.width === plot.clientWidth; }"""
+    )
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG"])
+def test_download(demo: Callable[..., Any], kind: str) -> None:
+    watched = demo()
+    watched.page.locator(".live-figure").hover()
+    with watched.page.expect_download() as waiting:
+        watched.page.locator(f".modebar-btn[data-title='Download as {kind}']").click()
+    assert waiting.value.suggested_filename == f"counts.{kind.lower()}"
+    assert watched.hosts == {"127.0.0.1"}
+
+
+def test_missing_plotly_is_said_in_a_sentence(
+    app_url: Callable[[str], str], open_page: Callable[..., Any]
+) -> None:
+    watched = open_page(
+        f"{app_url(DEMO)}/", before=lambda page: page.route("**/plotly-*", lambda r: r.abort())
+    )
+    watched.page.get_by_text("This chart could not be drawn").wait_for()
+    slider(watched).focus()
+    watched.page.keyboard.press("End")
+    watched.page.wait_for_function(
+        "document.querySelector('#state').textContent.includes('epsilon 10.0, settled True')"
+    )
+
+
+# ---- the Python side alone
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Replace the session state and the browser; what is sent appears under ``sent``."""
+    state: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(live_slider_module, "_mount", lambda **kwargs: state.update(sent=kwargs))
+    return state
+
+
+def run(**changes: Any) -> live_slider_module.LiveValue:
+    arguments: dict[str, Any] = {"key": "e", "value": 1.0, "low": 0.1, "high": 10}
+    return live_slider_module.live_slider("e", **{**arguments, **changes})
+
+
+def say(state: dict[str, Any], value: Any, seq: Any = 1, **more: Any) -> None:
+    epoch = state["sent"]["data"]["epoch"]
+    message = {"value": value, "seq": seq, "epoch": epoch, "dragging": False, **more}
+    state["e::input"] = {"state": message}
+
+
+def test_messages_are_taken_once(bare: dict[str, Any]) -> None:
+    assert run() == (1.0, True)
+    say(bare, 3, dragging=True)
+    assert run() == (3.0, False)
+    assert bare["e"] == 3.0
+    assert bare["sent"]["data"]["ack"] == 1
+    bare["e"] = 2.0
+    assert run() == (2.0, True)
+    assert run() == (2.0, True)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "5", True, [5], {"a": 1}])
+def test_nonsense_from_the_browser_is_ignored(bare: dict[str, Any], value: Any) -> None:
+    run()
+    say(bare, value)
+    assert run() == (1.0, True)
+    say(bare, 4, seq="2")
+    assert run() == (1.0, True)
+    say(bare, 4, seq=2, epoch=-1)
+    assert run() == (1.0, True)
+    assert bare["sent"]["data"]["ack"] == 2
+
+
+def test_values_are_brought_into_the_range(bare: dict[str, Any]) -> None:
+    assert run(value=1000).value == 10
+    say(bare, -5)
+    assert run(value=1000).value == 0.1
+    bare["e"] = 7.6
+    assert run(value=1000, integer=True).value == 8
+
+
+def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) -> None:
+    run()
+    say(bare, 3)
+    assert run().value == 3
+    say(bare, 4, seq=2)
+    assert run(value=3).value == 4  # the app passes what it got the last time
+    assert run(value=2).value == 2  # a deep link
+    del bare["e"]
+    assert run(value=5).value == 5
+
+
+def test_a_page_left_while_dragging_is_settled(bare: dict[str, Any]) -> None:
+    run()
+    say(bare, 3, dragging=True)
+    assert not run().settled
+    del bare["e::input"]
+    assert run() == (3.0, True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"low": 2, "high": 2}, "range"),
+        ({"high": float("inf")}, "range"),
+        ({"low": 0, "scale": "log"}, "log scale"),
+        ({"value": float("nan")}, "finite"),
+    ],
+)
+def test_wrong_ranges_are_refused(bare: dict[str, Any], changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(InputError, match=text):
+        run(**changes)
+
+
+def decode(payload: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    length = int.from_bytes(payload[:4], "little")
+    head = json.loads(payload[4 : 4 + length])
+    arrays = {}
+    for place in head["arrays"]:
+        start = 4 + length + place["offset"]
+        assert start % 8 == 0
+        count = int(np.prod(place["shape"]))
+        array = np.frombuffer(payload, "<" + place["type"], count, start)
+        arrays["/".join(map(str, place["path"]))] = array.reshape(place["shape"])
+    return head, arrays
+
+
+def test_payload_holds_figure_and_arrays() -> None:
+    z = np.arange(6, dtype=np.float32).reshape(2, 3)
+    figure = go.Figure([go.Heatmap(z=z), go.Scatter(x=np.arange(3), y=[1, 2, 3], text=["a", "b"])])
+    figure.update_layout(title_text="counts")
+    head, arrays = decode(live_figure_module.encode(figure, {"alt": "x"}))
+    np.testing.assert_array_equal(arrays["data/0/z"], z)
+    np.testing.assert_array_equal(arrays["data/1/x"], [0, 1, 2])
+    assert arrays["data/0/z"].dtype == np.float32
+    assert head["figure"]["layout"] == {"title": {"text": "counts"}}
+    assert head["figure"]["data"][1]["text"] == ["a", "b"]
+    assert head["alt"] == "x"
+
+
+def test_payload_of_a_dictionary_is_the_same() -> None:
+    z = np.ones((2, 2))
+    plain = {"data": [{"type": "heatmap", "z": z}], "layout": {"template": {"layout": {}}}}
+    same = live_figure_module.encode(go.Figure([go.Heatmap(z=z)]), {})
+    head, arrays = decode(live_figure_module.encode(plain, {}))
+    assert decode(same)[0]["digest"] == head["digest"]
+    np.testing.assert_array_equal(arrays["data/0/z"], z)
+    assert head["figure"]["layout"] == {}
+    changed = {**plain, "data": [{"type": "heatmap", "z": z + 1}]}
+    assert decode(live_figure_module.encode(changed, {}))[0]["digest"] != head["digest"]
+
+
+@pytest.mark.parametrize("event", [None, 3, {}, {"trace": -1, "point": 0, "x": 1, "y": 1}])
+def test_nonsense_clicks_are_ignored(event: Any) -> None:
+    assert live_figure_module._clicked(event) is None
+
+
+def test_plotly_is_copied_once_and_old_versions_go(tmp_path: Any) -> None:
+    old = tmp_path / "plotly-0.0.1.min.js"
+    old.write_text("old")
+    assert ensure_plotly(tmp_path) == plotly_file_name()
+    assert [path.name for path in tmp_path.iterdir()] == [plotly_file_name()]
+    assert (tmp_path / plotly_file_name()).stat().st_size > 1_000_000

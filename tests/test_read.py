@@ -1,0 +1,653 @@
+"""Tables and grids of counts are read exactly; every bad input gets its sentence."""
+
+from __future__ import annotations
+
+import decimal
+import gzip
+import io
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.data.read import MAX_BYTES, read_counts, read_table
+from dpviz.data.table import Table
+from dpviz.domain import MAX_CELLS, Domain
+from dpviz.errors import InputError
+
+POINTS = np.array([[1.0, 2.5], [3.25, -4.0], [0.1, 1e-7]])
+
+
+def csv_bytes(points, header="x,y", delimiter=","):
+    lines = [delimiter.join(map(repr, row)) for row in np.asarray(points).tolist()]
+    return "\n".join([header.replace(",", delimiter), *lines, ""]).encode()
+
+
+def npy_bytes(array, allow_pickle=False):
+    stream = io.BytesIO()
+    np.save(stream, array, allow_pickle=allow_pickle)
+    return stream.getvalue()
+
+
+def parquet_bytes(table):
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream)
+    return stream.getvalue()
+
+
+ARROW = pa.table({"x": POINTS[:, 0], "y": POINTS[:, 1]})
+
+
+def sentence(call, *fragments):
+    """Expect an InputError whose one sentence contains every fragment."""
+    with pytest.raises(InputError) as caught:
+        call()
+    message = str(caught.value)
+    assert message.endswith(".")
+    assert message.isprintable()
+    assert len(message) <= 300
+    for fragment in fragments:
+        assert fragment in message, message
+
+
+def refused(source, *fragments, columns=None, **options):
+    sentence(lambda: read_table(source, **options).select(columns), *fragments)
+
+
+# --- the same numbers by every way in -------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", csv_bytes(POINTS)),
+        ("a.tsv", csv_bytes(POINTS, delimiter="\t")),
+        ("a.csv", csv_bytes(POINTS, delimiter=";")),
+        ("a.txt", csv_bytes(POINTS, delimiter="|")),
+        ("a.csv", csv_bytes(POINTS).replace(b"\n", b"\r\n")),
+        ("a.csv", csv_bytes(POINTS).replace(b"\n", b"\r")),
+        ("a.csv", b"\xef\xbb\xbf" + csv_bytes(POINTS)),
+        ("a.csv", csv_bytes(POINTS, header=' x ,"y"')),
+        ("a.csv", csv_bytes(POINTS).rstrip()),
+        ("a.parquet", parquet_bytes(ARROW)),
+        ("a.pq", parquet_bytes(ARROW)),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_file_format_gives_the_same_points(tmp_path, name, data, packed):
+    if packed:
+        name, data = f"{name}.gz", gzip.compress(data)
+    path = tmp_path / name
+    path.write_bytes(data)
+    with path.open("rb") as file:
+        for source in (path, str(path), data, bytearray(data), io.BytesIO(data), file):
+            table = read_table(source)
+            dataset = table.select()
+            assert table.columns == dataset.columns == ("x", "y")
+            assert dataset.points.tolist() == POINTS.tolist()
+            assert (dataset.dropped, dataset.notes, dataset.domain) == (0, (), None)
+    assert read_table(path).name == name
+    assert read_table(path, name="Survey").select().name == "Survey"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        POINTS,
+        np.asfortranarray(POINTS),
+        POINTS.astype(">f8"),
+        POINTS.astype(np.longdouble),
+        npy_bytes(POINTS),
+        npy_bytes(np.asfortranarray(POINTS)),
+        gzip.compress(npy_bytes(POINTS)),
+        npy_bytes(np.rec.fromarrays(POINTS.T, names="column 1,column 2")),
+        pd.DataFrame(POINTS, columns=["column 1", "column 2"], index=[7, 7, 9]),
+        ARROW.rename_columns(["column 1", "column 2"]),
+    ],
+)
+def test_memory_and_npy_give_the_same_points(source):
+    dataset = read_table(source).select()
+    assert dataset.points.tolist() == POINTS.tolist()
+    assert dataset.columns == ("column 1", "column 2")
+    assert dataset.points.flags.c_contiguous
+    assert dataset.points.dtype == np.float64
+
+
+finite = st.floats(-1e300, 1e300)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(finite, finite, finite), min_size=1, max_size=30),
+    st.sampled_from(",;\t|"),
+    st.booleans(),
+)
+def test_csv_round_trip_is_exact(rows, delimiter, header):
+    data = csv_bytes(rows, header="a,b,c", delimiter=delimiter)
+    if not header:
+        data = data.split(b"\n", 1)[1]
+    dataset = read_table(data).select()
+    assert dataset.points.tolist() == [list(row) for row in rows]
+    assert dataset.columns == (("a", "b", "c") if header else ("column 1", "column 2", "column 3"))
+
+
+def test_reading_leaves_the_source_alone():
+    frame = pd.DataFrame({"a": ["1", "2"], 0: [3, 4]})
+    before = frame.copy()
+    dataset = read_table(frame).select()
+    dataset.points[:] = -1
+    pd.testing.assert_frame_equal(frame, before)
+    points = POINTS.copy()
+    read_table(points).select().points[:] = 0
+    assert (points == POINTS).all()
+
+
+def test_an_upload_read_before_is_read_from_its_beginning():
+    upload = io.BytesIO(csv_bytes(POINTS))
+    upload.name = "up.csv"
+    upload.read()
+    assert read_table(upload).name == "up.csv"
+
+
+def test_stream_that_can_not_seek(tmp_path):
+    class Pipe:
+        name = "<stdin>"
+
+        def __init__(self, data):
+            self.read = io.BytesIO(data).read
+
+    assert read_table(Pipe(csv_bytes(POINTS)), name="stdin").select().n == 3
+    assert read_table(Pipe(npy_bytes(POINTS))).name == "<stdin>"
+    refused(Pipe(csv_bytes(POINTS)), "<stdin> has more than 10 bytes", max_bytes=10)
+
+
+# --- header, names, separators ----------------------------------------------------------
+
+
+def test_header_is_found():
+    assert read_table(b"1,2\n3,4\n").select().points.tolist() == [[1, 2], [3, 4]]
+    assert "read as data" in read_table(b"1,2\n3,4\n").notes[0]
+    assert read_table(b"1,2\n3,4\n", header=True).columns == ("1", "2")
+    assert read_table(b"1,2\n3,4\n", header=True).select().n == 1
+    assert read_table(b"1,2\n3,4\n", header=False).notes == ()
+    assert read_table(b"nan,2\n3,4\n").select().n == 1
+    assert read_table(b",0,1\n0,3,4\n1,5,6\n").columns == ("column 1", "0", "1")
+    assert read_table(b"3,1;2\n4;2\n").select().points.tolist() == [[3.1, 2], [4, 2]]
+
+
+def test_names_become_unique_and_printable():
+    table = read_table(b'a, a ,,a (2),"b\n\tc",a,\x1b\n1,2,3,4,5,6,7\n')
+    assert table.columns == ("a", "a (2)", "column 3", "a (2) (2)", "b c", "a (3)", "column 7")
+    assert len(set(table.columns)) == 7
+    assert read_table(pd.DataFrame([[1, 2]], columns=["x", "x"])).columns == ("x", "x (2)")
+    assert read_table(pa.table([[1], [2]], names=["x", "x"])).columns == ("x", "x (2)")
+
+
+def test_quoted_text_with_separators_and_newlines():
+    data = b'place,x,y\n"a\n\nb, ""c""",1,2\n"d;e;f",3,"4"\n\n'
+    table = read_table(data)
+    assert table.frame["place"].tolist() == ['a\n\nb, "c"', "d;e;f"]
+    assert table.numeric_columns == ("x", "y")
+    assert table.select().points.tolist() == [[1, 2], [3, 4]]
+    quoted_header = b'"x\n1",y\n1,2\n3,oops\n'
+    refused(quoted_header, "row 3", 'column "y"', '"oops"', columns=["x 1", "y"])
+
+
+def test_semicolons_win_over_commas_inside_numbers():
+    table = read_table(b"x;y\n3,14;1\n-,5;2\n2;1\n")
+    assert table.select().points.tolist() == [[3.14, 1], [-0.5, 2], [2, 1]]
+    assert table.select().notes == ('Decimal commas are read as points (3,14 as 3.14) in "x".',)
+    # Without header as well, where commas split both lines as evenly as semicolons do.
+    assert read_table(b"1,5;2,5\n3,5;4,5\n").select().points.tolist() == [[1.5, 2.5], [3.5, 4.5]]
+
+
+def test_decimal_commas_that_are_not_safe():
+    way_out = ("decimal commas", "semicolons")
+    refused(b"x;y\n3,14;1\n2.5;2\n", "row 2", '"x"', '"3,14"', *way_out, columns=["x", "y"])
+    refused(b'x,y\n1,"3,14"\n', "row 2", '"y"', '"3,14"', *way_out, columns=["x", "y"])
+    refused(b"x;y\n1.234,5;1\n", '"1.234,5"', columns=["x", "y"])
+    refused(b"x,y\n3,14,2,5\n", "row 2 has 4 fields where the header has 2", "decimal commas")
+
+
+def test_numbers_in_unusual_forms():
+    data = b'x,y\n+5, 6 \n5.,.5\n" 7","1E2"\n007,1e-400\n\xc2\xa08,9\n'
+    dataset = read_table(data).select()
+    assert dataset.points.tolist() == [[5, 6], [5, 0.5], [7, 100], [7, 0], [8, 9]]
+
+
+# --- rows left out and rows named -------------------------------------------------------
+
+
+def test_missing_values_are_dropped_counted_and_said():
+    data = b"x,y,z\n1,2,a\n,2,b\n3,NaN,c\n4,inf,d\n-Infinity,5,e\n6, ,f\nNA,8,g\n9,10,\n"
+    table = read_table(data)
+    assert table.numeric_columns == ("x", "y")
+    dataset = table.select()
+    assert dataset.points.tolist() == [[1, 2], [9, 10]]
+    assert dataset.dropped == 6
+    assert dataset.notes == (
+        '6 rows were left out: a value in "x", "y" is missing, NaN or infinite.',
+    )
+    one = read_table(pd.DataFrame({"x": [1, None], "y": [1, 2], "z": [None, 1.0]}))
+    assert one.select(["x", "y"]).notes[0].startswith("1 row was left out")
+    assert one.select(["x", "y"]).dropped == 1
+
+
+def test_blank_lines_are_no_rows_but_keep_the_numbers():
+    data = b"\n \nx,y\n\n1,2\n,\n\n  \n3,4\n\n5,oops\n\n"
+    table = read_table(data)
+    assert table.first_row == 5
+    assert len(table.frame) == 4
+    assert (table.row(0), table.row(2)) == (5, 11)
+    refused(data, "row 11,", columns=["x", "y"])
+    dataset = read_table(data.replace(b"oops", b"6")).select()
+    assert dataset.points.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert dataset.dropped == 1
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"])
+def test_row_numbers_with_and_without_header(newline):
+    data = b"x,y\n1,2\n3,n/a?\n".replace(b"\n", newline)
+    refused(data, 'row 3, column "y" holds "n/a?" where a number is expected', columns=[1, 2])
+    refused(
+        data.split(newline, 1)[1],
+        'row 2, column "column 2" holds "n/a?"',
+        "correct the cell or choose another column",
+        columns=[1, 2],
+        header=False,
+    )
+    assert read_table(data).first_row == 2
+    assert read_table(b"1,2\n3,4\n").first_row == 1
+    refused(pd.DataFrame({"x": [1, 2], "y": [3, "q"]}), "row 2,", '"q"', columns=["x", "y"])
+
+
+def test_ragged_rows():
+    refused(b"x,y\n1,2\n1,2,3\n", "row 3 has 3 fields where the header has 2")
+    refused(b"x;y\n1;2\n\n1;2;3;4\n", "row 4 has 4 fields", "remove a semicolon")
+    refused(b"x\ty\n1\n", "row 2 has 1 field where", "add the missing tab")
+    refused(b"1,2\n1,2\n1\n", "row 3 has 1 field where the first row has 2")
+    refused(b'x,y\n1,2\n"1,2\n3,4\n', "row 3", "quotation mark")
+    refused(b'"x,y\n1,2\n', "quotation mark in its first row", "never closed")
+    refused(b"x" * 200_000 + b",y\n1,2\n", "more than 128 KB in a field")
+    long = csv_bytes(np.ones((200_000, 2)))
+    refused(long + b"1\n", "row 200002 has 1 field")
+
+
+def test_large_and_wide_files():
+    rows = np.arange(400_000.0).reshape(-1, 2)
+    text = csv_bytes(rows).replace(b"\n", b"\n\n", 5)
+    dataset = read_table(text).select()
+    assert (dataset.points == rows).all()
+    wide = csv_bytes(np.ones((2, 3000)), header=",".join(f"c{k}" for k in range(3000)))
+    assert read_table(wide).select().ndim == 3000
+    record = b'x,y,t\n1,2,"' + b"word\n" * 600_000 + b'"\n3,4,\n'
+    assert read_table(record).select().n == 2
+    refused(b"x" * 400_000 + b"\n1\n", "no row within the first 256 KB")
+
+
+# --- columns, units, domain -------------------------------------------------------------
+
+
+def test_columns_by_name_and_number():
+    table = read_table(b"a,b,2\n1,2,3\n")
+    assert table.select(["2", "a"]).points.tolist() == [[3, 1]]
+    assert table.select([2, 1]).columns == ("b", "a")
+    assert table.select(["3", "a"]).columns == ("2", "a")
+
+
+@pytest.mark.parametrize("column", ["z", 0, 4, "0", "4", -1, "²", "\n\x1b", "z" * 999])
+def test_unknown_column(column):
+    table = read_table(b"a,b,c\n1,2,3\n")
+    sentence(lambda: table.select(["a", column]), "is not in data", 'choose from "a", "b", "c"')
+    sentence(lambda: table.select(unit=column), "is not in data", 'choose from "a", "b", "c"')
+
+
+def test_many_columns_are_not_all_listed():
+    table = read_table(np.ones((2, 500)))
+    sentence(lambda: table.select(["z", 1]), 'choose from "column 1"', "more")
+
+
+def test_too_few_columns():
+    refused(b"x\n1\n2\n", 'one column, "x"', "at least two", "add a second column")
+    refused(b"x y\n1 2\n", "one column", "spaces")
+    refused(b"a\n1;2\n3\n4\n", "one column", "semicolons")
+    refused(b"a\n1\t2\n3\n4\n", "one column", "tabs")
+    refused(b"a\n1|2\n3\n4\n", "one column", "pipes")
+    refused(np.ones((3, 1)), "one column")
+    refused(b"x,t\n1,a\n", '1 numeric column "x"', 'choose from "x", "t"')
+    refused(b"s,t\na,b\n", "no numeric column", 'choose from "s", "t"')
+    refused(b"x,y\n1,2\n", "1 chosen column", columns=["x"])
+    refused(b"x,y\n1,2\n", "name each column once", columns=["x", 1])
+
+
+def test_units():
+    table = read_table(b"id,x,y\n7,1,2\n8,3,4\n7,5,\n,6,7\n")
+    dataset = table.select(unit="id")
+    assert dataset.columns == ("x", "y")
+    assert dataset.units.tolist() == [7, 8]
+    assert dataset.dropped == 2
+    assert 'no unit in "id"' in dataset.notes[0]
+    text = read_table(b"id,x,y\nann,1,2\nbob,3,4\n").select(["x", "y"], unit=1)
+    assert text.units.tolist() == ["ann", "bob"]
+    long = read_table(b"id,x,y\n900719925474099267,1,2\n900719925474099268,1,2\n,1,2\n")
+    assert long.select(unit="id").units.tolist() == [900719925474099267, 900719925474099268]
+    times = pd.DataFrame({"t": pd.to_datetime(["2020-01-01", None]), "x": [1, 2], "y": [1, 2]})
+    assert len(read_table(times).select(unit="t").units) == 1
+    flags = pd.DataFrame({"t": [True, False], "x": [1, 2], "y": [1, 2]})
+    assert read_table(flags).select(unit="t").units.tolist() == [True, False]
+
+
+def test_domain_is_passed_on_and_checked():
+    domain = Domain(((0, 1), (0, 2)))
+    assert read_table(POINTS).select(domain=domain).domain is domain
+    sentence(lambda: read_table(POINTS).select(domain=domain.select([0])), "1 axes", "2 columns")
+
+
+def test_no_row_left():
+    refused(b"x,y\n1,\n,2\n", "no row with a finite number in each", '"x", "y"')
+    refused(b"x,y\n,\n", "no row", columns=["x", "y"])
+    refused(b"x,y\n,\n,\n", "no numeric column")
+
+
+def test_all_points_equal_is_said():
+    dataset = read_table(b"x,y\n1,2\n1,2\n").select()
+    assert dataset.n == 2
+    assert dataset.notes == ("All 2 points are equal, so there is only one cluster to find.",)
+    assert read_table(b"x,y\n1,2\n").select().notes == ()
+
+
+def test_numbers_too_large():
+    assert read_table(b"x,y\n1,1e300\n-1e300,0\n").select().n == 2
+    refused(b"x,y\n1,2\n3,1.5e300\n", "row 3", '"y"', "1.5e+300", "rescale")
+    refused(b"x,y\n,2\n-2e301,2\n", "row 3", '"x"', "-2e+301")
+    assert read_table(b"x,y\n,1e305\n1,2\n").select().n == 1
+    assert read_table(b"x,y\n1e999,1\n1,2\n").select().dropped == 1
+    wide = np.array([[1, 2], [np.longdouble("1e4000"), 3]], dtype=np.longdouble)
+    assert read_table(wide).select().dropped == 1
+
+
+# --- files that are no tables -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt", "npy", "parquet", "dat", "csv.gz"])
+@pytest.mark.parametrize("data", [b"", b" \n\r\n\t\n"])
+def test_empty_file(ending, data):
+    data = gzip.compress(data) if ending.endswith("gz") else data
+    refused(data, f"a.{ending} is empty", name=f"a.{ending}")
+    sentence(lambda: read_counts(data, name=f"a.{ending}"), "is empty")
+
+
+@pytest.mark.parametrize("data", [b"x,y", b"x,y\n", b"\n\nx,y\n\n \n\n", b"\xef\xbb\xbfx,y\r\n"])
+def test_header_only(data):
+    refused(data, "only a header", "at least one row")
+
+
+def test_only_a_byte_order_mark():
+    refused(b"\xef\xbb\xbf", "no row")
+
+
+def test_binary_named_csv():
+    refused(npy_bytes(POINTS), "a.csv is no text", "NUL", ".npy", name="a.csv")
+    refused(parquet_bytes(ARROW), "a.csv is no text", "NUL", ".parquet", name="a.csv")
+    refused(b"x,y\n1,2\n\x80\xff,3\n", "no UTF-8 text", "line 3", "0x80", "UTF-8")
+    refused("ä,b\n1,2\n".encode("latin-1"), "line 1 has the byte 0xe4")
+    refused(b"x,y\n1,\0\n", "line 2 has a NUL byte")
+    refused(b"PK\x03\x04whatever", "spreadsheet", "CSV")
+    # Packed bytes can't be text, so they are unpacked whatever their name.
+    assert read_table(gzip.compress(csv_bytes(POINTS)), name="a.csv").select().n == 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16(encoding):
+    refused("x,y\n1,2\n".encode(encoding), "UTF-16" if encoding == "utf-16" else "NUL", "UTF-8")
+
+
+def test_paths(tmp_path):
+    refused(tmp_path / "none.csv", "none.csv does not exist")
+    refused(tmp_path, "is a directory")
+    refused("a\0b", "can't be read")
+    refused("", "is a directory")
+    refused("x" * 5000, "can't be read")
+    refused(io.StringIO("x,y\n1,2\n"), "binary mode")
+    refused([[1, 2]], "can't be read from list")
+    (tmp_path / "a.csv").write_bytes(b"x,y\n1,2\n")
+    with (tmp_path / "a.csv").open("rb") as closed:
+        pass
+    refused(closed, "a.csv can't be read", "closed")
+
+
+def test_size_limit(tmp_path):
+    path = tmp_path / "big.csv"
+    path.write_bytes(csv_bytes(POINTS))
+    size = path.stat().st_size
+    assert read_table(path, max_bytes=size).select().n == 3
+    refused(path, f"big.csv has {size} bytes", "limit is 10 bytes", max_bytes=10)
+    refused(path.read_bytes(), "more than 10 bytes", max_bytes=10)
+    with path.open("r+b") as file:
+        file.truncate(MAX_BYTES + 1)
+    refused(path, "has 200 MB", "the limit is 200 MB")
+    sentence(lambda: read_counts(path), "the limit is 200 MB")
+
+
+def test_gzip_bomb():
+    member = gzip.compress(b"0,0\n" * 2**20)
+    bomb = member * 100
+    limit = len(bomb) + 1
+    refused(bomb, "unpacked", "limit", name="bomb.csv.gz", max_bytes=limit)
+    sentence(lambda: read_counts(bomb, max_bytes=limit), "unpacked", "limit")
+
+
+@pytest.mark.parametrize("cut", [3, 11, 30, -9, -1])
+def test_cut_off_files(cut):
+    refused(gzip.compress(csv_bytes(POINTS))[:cut], "damaged gzip", "cut off")
+    refused(parquet_bytes(ARROW)[:cut], "no whole Parquet", name="a.parquet")
+    refused(npy_bytes(POINTS)[:cut], ".npy" if cut > 0 else "cut off", name="a.npy")
+
+
+def test_wrong_endings():
+    refused(csv_bytes(POINTS), "no gzip file", name="a.csv.gz")
+    refused(csv_bytes(POINTS), "no .npy file", name="a.npy")
+    refused(csv_bytes(POINTS), "no whole Parquet", name="a.parquet")
+
+
+def test_parquet_that_would_fill_the_memory():
+    data = parquet_bytes(pa.table({"x": np.zeros(10**6), "y": np.zeros(10**6)}))
+    assert read_table(data).select().n == 10**6
+    refused(data, "2,000,000 cells", max_bytes=max(len(data), 10**5))
+
+
+# --- types ------------------------------------------------------------------------------
+
+
+class Unpickled:
+    """Leaves a trace where it is unpickled."""
+
+    trace: Path
+
+    def __reduce__(self):
+        return Path.touch, (self.trace,)
+
+
+def test_pickles_are_never_loaded(tmp_path):
+    Unpickled.trace = tmp_path / "trace"
+    array = np.array([[Unpickled(), 1], [2, 3]], dtype=object)
+    data = npy_bytes(array, allow_pickle=True)
+    refused(data, "never loaded", name="a.npy")
+    refused(data, "never loaded")
+    sentence(lambda: read_counts(data), "never loaded")
+    refused(pickle.dumps(Unpickled()), "no .npy file", name="a.npy")
+    assert not Unpickled.trace.exists()
+
+
+@pytest.mark.parametrize("kind", [bool, complex, "U3", "M8[s]", "V4"])
+def test_arrays_of_other_types(kind):
+    array = np.zeros((2, 2), dtype=kind)
+    for source in (array, npy_bytes(array)):
+        refused(source, str(array.dtype)[:20], "convert")
+        sentence(lambda source=source: read_counts(source), "convert")
+    refused(array.astype(object), "object", "convert")
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 2, 2), (0, 2), (2, 0)])
+def test_arrays_of_other_shapes(shape):
+    refused(np.zeros(shape), "has no row" if shape == (0, 2) else f"shape {shape}")
+    refused(npy_bytes(np.zeros(shape)), f"shape {shape}")
+
+
+def test_masked_values_are_missing():
+    array = np.ma.masked_equal([[1, 2], [3, 99], [5, 6]], 99)
+    assert read_table(array).select().points.tolist() == [[1, 2], [5, 6]]
+
+
+def test_structured_array():
+    kind = [("x", ">i4"), ("naïve", "f2"), ("t", "U3"), ("s", "S3"), ("v", "f8", 2), ("c", "c16")]
+    array = np.zeros(3, dtype=kind)
+    array["x"], array["s"], array["t"] = [1, 2, 3], b"ab", "7"
+    for source in (array, npy_bytes(array)):
+        table = read_table(source)
+        assert table.columns == ("x", "naïve", "t", "s")
+        assert table.numeric_columns == ("x", "naïve", "t")
+        assert table.frame["s"].tolist() == ["ab"] * 3
+        assert table.notes == ('Left out, for they hold neither numbers nor text: "v", "c".',)
+        assert table.select(["x", "naïve"]).points[:, 0].tolist() == [1, 2, 3]
+    refused(array[["v"]], "no column of numbers")
+    # A damaged file may hold what is no character.
+    array["x"], array["t"] = 1, "\ud7ff"
+    damaged = npy_bytes(array).replace("\ud7ff".encode("utf-32-le"), b"\xff" * 4)
+    assert read_table(damaged).columns == ("x", "naïve", "s")
+
+
+def test_parquet_types():
+    table = pa.table(
+        {
+            "price": [decimal.Decimal("1.25"), None],
+            "small": pa.array([1, 2], type=pa.int8()),
+            "code": pa.array([3, 4]).dictionary_encode(),
+            "day": pa.array([1, 2], type=pa.date32()),
+            "flag": [True, False],
+            "nested": [[1], [2]],
+            "none": pa.nulls(2),
+            "label": ["a", "b"],
+        }
+    )
+    for source in (table, parquet_bytes(table)):
+        read = read_table(source)
+        assert read.numeric_columns == ("price", "small", "code")
+        assert '"nested"' in read.notes[0]
+        assert read.select().points.tolist() == [[1.25, 1, 3]]
+        sentence(lambda r=read: r.select(["small", "day"]), "row 1", '"1970-01-02"')
+        sentence(lambda r=read: r.select(["small", "flag"]), "row 1", '"True"')
+
+
+def test_text_that_is_a_number_in_a_frame():
+    frame = pd.DataFrame(
+        {
+            "a": pd.Series(["1", "2", None], dtype=object),
+            "b": pd.Categorical(["3", "4", "5"]),
+            "c": pd.array([6, None, 8], dtype="Int64"),
+            "d": [1, "x\n\x1b[31m" + "y" * 99, 2.5],
+            "e": [1j, 2, 3],
+        }
+    )
+    table = read_table(frame)
+    assert table.numeric_columns == ("a", "b", "c")
+    assert table.select(["a", "b"]).points.tolist() == [[1, 3], [2, 4]]
+    assert table.select(["b", "c"]).dropped == 1
+    refused(frame, "row 2", r'"x\n\x1b[31myyy', '..."', columns=["a", "d"])
+    refused(frame, "row 1", '"e"', columns=["a", "e"])
+
+
+def test_table_is_public():
+    table = Table(name="t", frame=pd.DataFrame({"x": [1.0], "y": [2.0]}))
+    assert table.select().points.tolist() == [[1, 2]]
+
+
+def test_long_names_fit_into_the_sentence():
+    name = "name " * 99 + "\n.csv"
+    wide = ",".join('"' + f"{k}" * 300 + '"' for k in range(20)).encode()
+    refused(wide + b"\n" + b"text," * 19 + b"1\n", "row 2", name=name, columns=[1, 2])
+    refused(wide + b"\n" + b"text," * 19 + b"1\n", "numeric", name=name)
+    refused(wide + b"\n" + b"text," * 19 + b"1\n", "choose", name=name, columns=[1, 99])
+    refused(wide + b"\n" + b"," * 19 + b"\n", "no row", name=name, columns=list(range(1, 21)))
+    refused(b"", "empty", name=name)
+
+
+# --- counts -----------------------------------------------------------------------------
+
+COUNTS = np.array([[0, 1, 2], [3, 4, 5]])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        COUNTS,
+        COUNTS.astype(float),
+        COUNTS.astype(">u2"),
+        npy_bytes(COUNTS),
+        npy_bytes(np.asfortranarray(COUNTS)),
+        b"0,1,2\n3,4,5\n",
+        b"0;1;2\n3;4;5.0\n\n",
+        gzip.compress(b"0\t1\t2\n3\t4\t5e0\n"),
+        pd.DataFrame(COUNTS),
+        pa.table({"a": [0, 3], "b": [1, 4], "c": [2, 5]}),
+        parquet_bytes(pa.table({"a": [0, 3], "b": [1, 4], "c": [2, 5]})),
+    ],
+)
+def test_counts(source):
+    dataset = read_counts(source)
+    assert dataset.counts.tolist() == COUNTS.tolist()
+    assert dataset.counts.dtype == np.int64
+    assert dataset.domain == Domain(((0, 2), (0, 3)))
+    assert dataset.domain.declared
+    assert dataset.columns == ("column 1", "column 2")
+    assert (dataset.n, dataset.points) == (15, None)
+
+
+def test_counts_options(tmp_path):
+    domain = Domain(((-1, 1), (0, 9)))
+    path = tmp_path / "grid.csv"
+    path.write_bytes(b"1,2\n3,4\n")
+    assert read_counts(path, domain=domain).domain is domain
+    assert read_counts(path).name == "grid.csv"
+    assert read_counts(path, name="G").name == "G"
+    sentence(lambda: read_counts(path, domain=domain.select([0])), "1 axes", "has 2")
+    assert read_counts(np.ones((2, 3, 4), dtype=int)).counts.shape == (2, 3, 4)
+    grid = COUNTS.copy()
+    read_counts(grid).counts[:] = 7
+    assert (grid == COUNTS).all()
+
+
+@pytest.mark.parametrize("bad", ["1.5", "-1", "", "NaN", "inf", "9007199254740992"])
+def test_cells_that_are_no_counts(bad):
+    text = f"1,2\n\n3,{bad}\n"
+    sentence(lambda: read_counts(text.encode()), "row 3, column 2 holds", "whole numbers")
+    cells = np.array([[1, 2], [3, float(bad or "nan")]])
+    sentence(lambda: read_counts(cells), "row 2, column 2 holds")
+    sentence(lambda: read_counts(np.stack([cells] * 2, axis=2)), "cell 2, 2, 1 holds")
+
+
+def test_grids_that_are_refused():
+    sentence(lambda: read_counts(b"1,2\n3,x\n"), "row 2", '"column 2"', '"x"', "whole numbers")
+    sentence(lambda: read_counts(b"a,b\n3,4\n"), "row 1", '"a"', "no header")
+    sentence(lambda: read_counts(b"1,2,3\n"), "1 x 3 cells", "at least 2")
+    sentence(lambda: read_counts(b"1\n2\n"), "2 x 1 cells")
+    sentence(lambda: read_counts(b"1,2\n3\n"), "row 2 has 1 field")
+    sentence(lambda: read_counts(np.ones(5)), "two or more axes")
+    sentence(lambda: read_counts(np.array(5.0)), "two or more axes")
+    sentence(lambda: read_counts(b"0,0\n0,0\n"), "all 0")
+    big = np.full((2, 2), 2**52)
+    sentence(lambda: read_counts(big), "2**53")
+    big[0, 0], big[0, 1], big[1] = 2**53 - 1, 0, 0
+    assert read_counts(big).n == 2**53 - 1
+    big[1, 1] = 1
+    sentence(lambda: read_counts(big), "sum is not below 2**53")
+    many = np.lib.stride_tricks.as_strided(np.zeros(1, dtype=np.int8), (2, MAX_CELLS), (0, 0))
+    sentence(lambda: read_counts(many), f"more than the {MAX_CELLS:,}")
+    huge = np.full((2048, 2048), 2**52)  # the sum of int64 wraps around
+    sentence(lambda: read_counts(huge), "sum is not below 2**53")
