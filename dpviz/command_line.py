@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,7 @@ from dpviz.pipeline import Run, Source
 from dpviz.privacy.claim import EXPLORATION, claim
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours
 
+T = TypeVar("T")
 Report = dict[str, Any]
 
 #: Grid and density for data that brings no better ones.
@@ -101,6 +102,14 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     """True and private runs of one method on one data set, with scores."""
     seconds: dict[str, float] = {}
+    if given.cap is not None and given.unit is None:
+        raise InputError(
+            f"--cap {given.cap} needs --unit: name the column that tells persons apart."
+        )
+    if given.unit is not None and given.cap is None:
+        raise InputError(
+            f"--unit {given.unit} needs --cap: say how many records of a person count."
+        )
     if given.repeats < 1:
         raise InputError(f"--repeats {given.repeats}: ask for 1 or more draws.")
     if not 0 <= given.seed < 2**63:
@@ -133,7 +142,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
             "columns": data.columns,
             "outside": source.n_outside,
             "dropped": data.dropped,
-            "notes": data.notes,
+            "notes": [*data.notes, *source.notices(config.level)],
         },
         "config": {
             **asdict(config),
@@ -221,6 +230,7 @@ def _as_text(report: Report) -> str:
         f"{one['sensitivity']:g}, noise scale {one['scale']:g}"
         for one in report["ledger"]
     ]
+    lines += [f"note     {note}" for note in data["notes"]]
     verdict = report["claim"]
     lines.append(f"{'private' if verdict['private'] else 'NOT private'}: {verdict['reason']}")
     return "\n".join([*lines, report["note"]])
@@ -239,8 +249,6 @@ def _load(given: argparse.Namespace) -> Dataset:
         return read_counts(source)
     table = read_table(source, header=False if given.no_header else None)
     data = table.select(given.columns, unit=given.unit)
-    for note in data.notes:
-        print(f"dpviz: {note}", file=sys.stderr)
     if given.unit is None:
         return data
     return cap_records(data, given.cap, given.seed)
@@ -260,28 +268,23 @@ def _config(given: argparse.Namespace, data: Dataset) -> Config:
     known = sample(data.name) if data.name in sample_names() else None
     card = method(given.method).card
     alpha = card.parameter("alpha")
-    if given.cap is not None and given.unit is None:
-        raise InputError(
-            f"--cap {given.cap} needs --unit: name the column that tells persons apart."
-        )
-    if given.unit is not None and given.cap is None:
-        raise InputError(
-            f"--unit {given.unit} needs --cap: say how many records of a person count."
-        )
     return Config(
         method=given.method,
-        grid=given.grid or (known.grid if known else DEFAULT_GRID),
-        density=given.density
-        if given.density is not None
-        else (known.density if known else DEFAULT_DENSITY),
+        grid=_first(given.grid, known.grid if known else DEFAULT_GRID),
+        density=_first(given.density, known.density if known else DEFAULT_DENSITY),
         wavelet=given.wavelet,
         level=given.level,
         epsilon=given.epsilon,
-        alpha=given.alpha if given.alpha is not None else float(alpha.default) if alpha else 0.5,  # type: ignore[arg-type]
+        alpha=_first(given.alpha, alpha.default if alpha else 0.5),
         variant=given.variant,
         synopsis=given.synopsis,
         neighbours=Neighbours(relation=given.neighbours, cap=given.cap or 1),
     )
+
+
+def _first(given: T | None, usual: T) -> T:
+    """Value of an option, or the usual one where it was not given (0 is given)."""
+    return usual if given is None else given
 
 
 def _labelled(
@@ -357,7 +360,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     joined: list[str] = []
     for argument in arguments:
         previous = joined[-1] if joined else ""
-        is_value = argument[:1] == "-" and argument[1:2].isdigit() or argument[:2] == "-."
+        is_value = argument[:1] == "-" and argument[1:2] in set("0123456789.")
         if is_value and previous.startswith("--") and "=" not in previous:
             joined[-1] = f"{previous}={argument}"
         else:

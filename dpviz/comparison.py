@@ -69,7 +69,7 @@ class Truth:
     @cached_property
     def records(self) -> NDArray[np.int64]:
         """Records per subband cell."""
-        return block_sums(self.source.counts, self.config.level).astype(np.int64)
+        return block_sums(self.source.counts, self.config.level)
 
     @cached_property
     def folds(self) -> Folds:

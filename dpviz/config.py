@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dpviz.errors import InputError
@@ -56,7 +56,7 @@ class Config:
     alpha: float = 0.9
     variant: VariantName = "sound"
     synopsis: str = "adaptive_grid"
-    neighbours: Neighbours = Neighbours()
+    neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:
         """Check what can be checked without the data."""

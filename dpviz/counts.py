@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK, Domain, Outside, flat_cells, grid_shape
+
+T = TypeVar("T", bound=np.number)
 
 
 def quantize(
@@ -64,10 +67,11 @@ def quantize(
 
 def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Add counts of disjoint parts of the data, all of one shape."""
-    return np.sum(list(parts), axis=0)
+    whole: NDArray[np.int64] = np.sum(list(parts), axis=0)
+    return whole
 
 
-def block_sums(counts: NDArray[np.number], level: int) -> NDArray[np.number]:
+def block_sums(counts: NDArray[T], level: int = 1) -> NDArray[T]:
     """Sum counts over blocks of 2**level cells a side: records per subband cell.
 
     A side that 2**level does not divide is padded with empty cells at its end.
@@ -75,10 +79,11 @@ def block_sums(counts: NDArray[np.number], level: int) -> NDArray[np.number]:
     padded = pad(counts, level)
     step = 2**level
     split = [part for side in padded.shape for part in (side // step, step)]
-    return padded.reshape(split).sum(axis=tuple(range(1, 2 * padded.ndim, 2)))
+    summed: NDArray[T] = padded.reshape(split).sum(axis=tuple(range(1, 2 * padded.ndim, 2)))
+    return summed
 
 
-def pad(counts: NDArray[np.number], level: int) -> NDArray[np.number]:
+def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     """Append empty cells to every side that 2**level does not divide.
 
     Unpadded, a periodized transform repeats the last cell, and one record there would

@@ -140,7 +140,8 @@ class Domain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Mask (n,) of the points that lie inside, borders included."""
-        return ((points >= self.lows) & (points <= self.highs)).all(axis=1)
+        inside = (points >= self.lows) & (points <= self.highs)
+        return np.asarray(inside.all(axis=1))
 
 
 def _around(lo: float, hi: float) -> tuple[float, float]:

@@ -19,6 +19,7 @@ from dpviz.comparison import run
 from dpviz.components import label_points
 from dpviz.config import Config, VariantName
 from dpviz.data.dataset import Dataset
+from dpviz.data.read import read_counts
 from dpviz.domain import Domain, Outside
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
@@ -70,10 +71,9 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         domain
             The box that the grid covers; by default cell numbers.
         """
-        counts = np.asarray(counts)
-        dataset = Dataset(name="counts", counts=counts.astype(np.int64), domain=domain)
-        self.n_features_in_ = counts.ndim
-        self._fit(Source.build(dataset, counts.shape))
+        dataset = read_counts(np.asarray(counts), name="counts", domain=domain)
+        self.n_features_in_ = dataset.ndim
+        self._fit(Source.build(dataset, self.grid))
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.components import cluster_sizes, connected_components, label_points
 from dpviz.config import Config
-from dpviz.counts import block_sums, quantize
+from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, grid_shape
 from dpviz.errors import InputError
@@ -111,6 +111,25 @@ class Source:
     def shape(self) -> tuple[int, ...]:
         """Cells per axis."""
         return self.counts.shape
+
+    def notices(self, level: int) -> list[str]:
+        """Sentences about what a person may not expect of this grid."""
+        said = []
+        step = 2**level
+        padded = [str(side + -side % step) for side in self.shape if side % step]
+        if padded:
+            said.append(
+                f"Sides that {step} does not divide are padded with empty cells at their end, "
+                f"to {' and '.join(padded)} cells."
+            )
+        if self.n < self.counts.size:
+            said.append(
+                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}): with few "
+                "records per cell noise hides more; a coarser grid helps."
+            )
+        if self.n_outside:
+            said.append(f"{self.n_outside:,} points lie outside the domain.")
+        return said
 
     @cached_property
     def n(self) -> int:
@@ -262,8 +281,3 @@ class Run:
         """Rank of the threshold: k, or k' of a private run."""
         rank = self.stages.threshold.k
         return int(self.trace["rank"]) if rank is None else rank
-
-
-def block_records(source: Source, level: int) -> NDArray[np.int64]:
-    """Records per subband cell, shape of W: what the scores over points weigh cells with."""
-    return block_sums(source.counts, level).astype(np.int64)

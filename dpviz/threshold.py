@@ -44,7 +44,7 @@ def check_density(density: float) -> float:
 
 
 def rank_of(density: float, positive: int) -> int:
-    """k = ceil((1 - p) * len(L)): how many of the positive coefficients are significant."""
+    """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant."""
     # 0.9 * 160 is a hair above 144 in floating point; the hair must not cost a cell.
     return max(0, math.ceil((1 - density) * positive - 1e-9))
 

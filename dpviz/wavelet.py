@@ -126,8 +126,9 @@ def delay(wavelet: str, level: int) -> int:
     band[middle * step : (middle + 1) * step] = 1.0
     for _ in range(level):
         band, _ = pywt.dwt(band, wavelet, mode=_MODE)
-    centre = float(np.arange(blocks) @ band / band.sum())
-    return round(centre - middle)
+    centre = float(np.arange(blocks) @ band) / float(band.sum())
+    lag: int = round(centre) - middle
+    return lag
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -505,6 +505,17 @@ def test_masked_values_are_missing():
     assert read_table(array).select().points.tolist() == [[1, 2], [5, 6]]
 
 
+def test_signalling_nan_gives_no_warning():
+    bits = np.array([[1, 2], [3, 0x7FF0000000000001], [5, 6]], dtype=np.uint64)
+    bits[:, 0] = np.array([1.0, 2.0, 3.0]).view(np.uint64)
+    bits[::2, 1] = np.array([4.0, 5.0]).view(np.uint64)
+    array = bits.view(np.float64)
+    assert read_table(npy_bytes(array)).select().points.tolist() == [[1, 4], [3, 5]]
+    sentence(lambda: read_counts(npy_bytes(array)), "row 2, column 2 holds nan")
+    narrow = np.array([[0x3F800000, 0x7F800001], [0x3F800000, 0x3F800000]], dtype=np.uint32)
+    assert read_table(narrow.view(np.float32)).select().n == 1
+
+
 def test_structured_array():
     kind = [("x", ">i4"), ("naïve", "f2"), ("t", "U3"), ("s", "S3"), ("v", "f8", 2), ("c", "c16")]
     array = np.zeros(3, dtype=kind)

@@ -79,7 +79,7 @@ class Dataset:
         content = self.points if self.counts is None else self.counts
         assert content is not None  # noqa: S101 - __post_init__ made sure
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
-        hasher.update(np.ascontiguousarray(content))
+        hasher.update(np.ascontiguousarray(content).data)
         if self.units is not None:
             hasher.update(repr(self.units.tolist()).encode())
         return hasher.hexdigest()

@@ -415,10 +415,10 @@ def _is_number(field: str, delimiter: str) -> bool:
 
 def _rows(file: _File, layout: _Layout) -> tuple[pa.Table, NDArray[np.intp]]:
     """Parse the rows; the index counts them from 0, with gaps for blank lines."""
+    if not re.compile(rb"\S").search(file.data, layout.body):
+        return pa.table({}), np.arange(0)
     body = pa.py_buffer(file.data)[layout.body :]
     blank: list[int] = []
-    if not file.data[layout.body : layout.body + _HEAD].strip() and len(body) < _HEAD:
-        return pa.table({}), np.arange(0)
     cells = _parse(body, layout, file.name, blank)
     index = np.delete(np.arange(len(cells) + len(blank)), blank)
     # An empty line comes out as a row without values, as a line of separators does. How
@@ -691,16 +691,17 @@ def _table(
 
 def _unique(names: Sequence[str]) -> list[str]:
     """Printable names, none empty and none twice."""
-    taken: dict[str, None] = {}
+    taken: dict[str, int] = {}  # how often each name was wanted
+    unique = []
     for number, raw in enumerate(names, start=1):
         name = "".join(char if char.isprintable() else " " for char in raw)
-        name = " ".join(name.split()) or f"column {number}"
-        unique, copies = name, 1
-        while unique in taken:
-            copies += 1
-            unique = f"{name} ({copies})"
-        taken[unique] = None
-    return list(taken)
+        name = wanted = " ".join(name.split()) or f"column {number}"
+        while name in taken:
+            taken[wanted] += 1
+            name = f"{wanted} ({taken[wanted]})"
+        taken[name] = 1
+        unique.append(name)
+    return unique
 
 
 # --- counts ---------------------------------------------------------------------------
@@ -751,9 +752,10 @@ def _whole_numbers(cells: NDArray[np.generic], name: str, rows: Table | None) ->
     """Return the counts as integers, or say which cell is no count."""
     values = _native(cells, name)
     _check_cells(values.shape, name)
-    whole = (values >= 0) & (values < MAX_COUNT)  # type: ignore[operator]
-    if values.dtype.kind == "f":
-        whole &= values == np.floor(values)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        whole = (values >= 0) & (values < MAX_COUNT)  # type: ignore[operator]
+        if values.dtype.kind == "f":
+            whole &= values == np.floor(values)
     if not whole.all():
         place = np.unravel_index(int(whole.argmin()), whole.shape)
         raise InputError(

@@ -101,7 +101,7 @@ def load_sample(name: str) -> Dataset:
     """
     described = sample(name)
     return Dataset(
-        name=described.title,
+        name=described.name,
         points=_read(SAMPLE_DIR / described.file),
         columns=described.columns,
         domain=described.domain,

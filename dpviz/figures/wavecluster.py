@@ -205,7 +205,9 @@ def frame(scene: Scene, view: View) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private side by side."""
     if view == "counts":
         return _cell_table(scene, 0, {"count": (scene.true.counts, scene.private.counts)})
-    table = {"average": (scene.true.average, scene.private.average)}
+    table: dict[str, tuple[NDArray[Any], NDArray[Any]]] = {
+        "average": (scene.true.average, scene.private.average)
+    }
     if view == "details":
         table = {
             name: (scene.true.details[key], scene.private.details[key])
@@ -398,7 +400,8 @@ def _clusters(scene: Scene) -> _Column:
 def _cell_width(scene: Scene, level: int) -> NDArray[np.float64]:
     """Width of a cell of the grid (level 0) or of a subband, per axis."""
     extent = scene.domain.highs - scene.domain.lows
-    return extent / scene.truth.source.shape * 2**level
+    width: NDArray[np.float64] = extent / np.asarray(scene.truth.source.shape) * 2.0**level
+    return width
 
 
 def _top(band: NDArray[Any]) -> float:
@@ -415,9 +418,9 @@ def _coarse(
     if step > 1:
         missing = [(0, -side % step) for side in band.shape]
         padded = np.pad(band.astype(float), missing, mode="edge")
-        band = padded.reshape(
-            padded.shape[0] // step, step, padded.shape[1] // step, step
-        ).mean(axis=(1, 3))
+        band = padded.reshape(padded.shape[0] // step, step, padded.shape[1] // step, step).mean(
+            axis=(1, 3)
+        )
     return band.astype(np.float32), width * step
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize
+from dpviz.counts import block_sums, quantize
 from dpviz.domain import CHUNK, MAX_CELLS, axis_cells
 from dpviz.pipeline import Source
 from dpviz.privacy.mechanisms import Accountant
@@ -195,7 +195,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
             ),
         )
         if depth:
-            exact = _sum_children(exact).astype(np.int64)
+            exact = block_sums(exact)
     return _grid_leaves(_agree(noisy, budgets, 2**d))
 
 
@@ -207,22 +207,16 @@ def _agree(
     variance = 1 / budgets[-1] ** 2
     for depth in range(len(noisy) - 2, -1, -1):
         own, below = 1 / budgets[depth] ** 2, fanout * variance
-        summed = _sum_children(estimates[0])
+        summed = block_sums(estimates[0])
         estimates.insert(0, (noisy[depth] * below + summed * own) / (own + below))
         variance = own * below / (own + below)
     agreed = estimates[0]
     for estimate in estimates[1:]:
-        missing = (agreed - _sum_children(estimate)) / fanout
+        missing = (agreed - block_sums(estimate)) / fanout
         for axis in range(missing.ndim):
             missing = np.repeat(missing, 2, axis=axis)
         agreed = estimate + missing
     return agreed
-
-
-def _sum_children(counts: NDArray[np.number]) -> NDArray[np.number]:
-    """Sum blocks of 2 cells a side."""
-    split = [part for side in counts.shape for part in (side // 2, 2)]
-    return counts.reshape(split).sum(axis=tuple(range(1, 2 * counts.ndim, 2)))
 
 
 def _grid_leaves(records: NDArray[np.float64]) -> Leaves:

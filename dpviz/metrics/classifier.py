@@ -1,4 +1,4 @@
-"""OCM and 2CE: do classifiers learned from the true and the private clusters agree?
+"""OCM and 2CE: whether classifiers learned from true and private clusters agree.
 
 Clustering first, then classification: cluster nine tenths of the points, learn from the
 labelled cells of the subband, predict the last tenth; once true, once private.
@@ -115,4 +115,5 @@ def tree_predictions(
     index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
     centres = source.domain.lows + (index + 0.5) * step * width
     tree = DecisionTreeClassifier(criterion="entropy", random_state=0)
-    return tree.fit(centres, stages.labels.ravel()).predict(points)
+    labels: NDArray[np.int32] = tree.fit(centres, stages.labels.ravel()).predict(points)
+    return labels

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dpviz.errors import InputError
@@ -89,7 +89,7 @@ class Ledger:
     """
 
     spends: tuple[Spend, ...] = ()
-    neighbours: Neighbours = Neighbours()
+    neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __iter__(self) -> Iterator[Spend]:
         """Spends in the order in which they were made."""

@@ -64,8 +64,8 @@ class Accountant:
             Where the budget does not suffice.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
-        values = np.asarray(values, dtype=float)
-        return values + self.noise.laplace(step, scale, values.shape)
+        exact = np.asarray(values, dtype=float)
+        return exact + self.noise.laplace(step, scale, exact.shape)
 
     def interval(
         self,

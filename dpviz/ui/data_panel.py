@@ -42,6 +42,11 @@ class Active:
     sample: Sample | None
 
     @property
+    def title(self) -> str:
+        """What to call the data on the screen."""
+        return self.sample.title if self.sample else self.dataset.name
+
+    @property
     def is_sample(self) -> bool:
         """Whether this is a sample set (public, shared between sessions)."""
         return self.sample is not None
@@ -59,7 +64,12 @@ def data_controls(default: str) -> dict[str, Control]:
 
 def _parse_domain(text: str) -> str:
     """Check a domain in a link: declared, data, or "lo,hi;lo,hi"."""
-    return text if text in ("declared", "data") else str(Domain.parse(text))
+    if text in ("declared", "data"):
+        return text
+    domain = Domain.parse(text)
+    if domain.ndim != 2:
+        raise InputError(f'domain is "{text[:40]}": the screen shows two columns, lo,hi;lo,hi.')
+    return str(domain)
 
 
 def data_panel(state: UrlState, on_new_data: Any) -> Active:
@@ -98,9 +108,9 @@ def data_panel(state: UrlState, on_new_data: Any) -> Active:
         dataset, wanted = sample_data(name), facts
     else:
         dataset, wanted = _own_data(), None
-    domain = _domain(state, dataset)
-    _facts(dataset, domain)
-    return Active(dataset, domain, state.get("outside"), wanted)
+    active = Active(dataset, _domain(state, dataset), state.get("outside"), wanted)
+    _facts(active)
+    return active
 
 
 def _own_data() -> Dataset:
@@ -139,12 +149,20 @@ def _own_data() -> Dataset:
             except InputError as error:
                 st.session_state["own:error"] = str(error)
     table = st.session_state.get("own:table")
-    if error := st.session_state.get("own:error"):
-        kept = f" Still on the screen: {table.name}." if table is not None else ""
-        st.error(error + kept, icon=":material/error:")
-    if table is None:
+    failure = st.session_state.get("own:error")
+    if table is not None:
+        try:
+            chosen = table if isinstance(table, Dataset) else _chosen_columns(table)
+            st.session_state["own:shown"] = chosen
+        except InputError as error:
+            failure = failure or str(error)
+    shown: Dataset | None = st.session_state.get("own:shown")
+    if failure:
+        kept = f" Still on the screen: {shown.name}." if shown else ""
+        st.error(failure + kept, icon=":material/error:")
+    if shown is None:
         raise InputError("Load a file on the left, or choose a sample set.")
-    return table if isinstance(table, Dataset) else _chosen_columns(table)
+    return shown
 
 
 def _chosen_columns(table: Table) -> Dataset:
@@ -190,10 +208,7 @@ def _domain(state: UrlState, dataset: Dataset) -> Domain | None:
             key=kind_key,
             on_change=lambda: state.set("domain", st.session_state[kind_key]),
         )
-        if wanted == "data":
-            domain = data_range
-        else:
-            domain = _bounds(state, dataset, explicit)
+        domain = data_range if wanted == "data" else _bounds(state, dataset, explicit)
         st.radio(
             "Points outside",
             ("clip", "drop"),
@@ -237,9 +252,13 @@ def _bounds(state: UrlState, dataset: Dataset, current: Domain) -> Domain:
     return current
 
 
-def _facts(dataset: Dataset, domain: Domain | None) -> None:
+def _facts(active: Active) -> None:
     """Say which data is active, and what was done to it."""
-    declared = "domain from data" if domain and not domain.declared else "declared domain"
-    st.caption(f"Active: **{dataset.name}** · {dataset.n:,} records · {declared}")
-    for note in dataset.notes:
+    from_data = active.domain and not active.domain.declared
+    st.caption(
+        f"Active: **{active.title}** · {active.dataset.n:,} records · "
+        f"{'domain from the data' if from_data else 'declared domain'}",
+        help=active.sample.description if active.sample else None,
+    )
+    for note in active.dataset.notes:
         st.caption(note)

@@ -43,12 +43,12 @@ class UrlState:
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
         self._controls = controls
-        self.notes: list[str] = []
-        self.settled = True
-        store = st.session_state.setdefault(f"{page}:state", {"values": {}, "written": None})
+        empty: dict[str, Any] = {"values": {}, "written": None, "notes": []}
+        store = st.session_state.setdefault(f"{page}:state", empty)
         self._store: dict[str, Any] = store
         self.values: dict[str, Any] = store["values"]
         self.fresh = False
+        self.settled = True
         self._read()
 
     def _read(self) -> None:
@@ -58,6 +58,7 @@ class UrlState:
         if self.values and not is_new:
             return
         self.fresh = True
+        self._store["notes"] = []
         self._store["given"] = set(link)
         for name, control in self._controls.items():
             value = control.default
@@ -65,13 +66,19 @@ class UrlState:
                 try:
                     value = control.parse(link[name])
                 except InputError as error:
-                    self.notes.append(f"The link was corrected: {error}")
+                    self._store["notes"].append(f"The link was corrected: {error}")
                 except ValueError:
-                    self.notes.append(
+                    self._store["notes"].append(
                         f'The link was corrected: {name} = "{link[name][:40]}" can\'t be read; '
                         f"{control.default} is used instead."
                     )
             self.set(name, value)
+    @property
+    def notes(self) -> list[str]:
+        """What was wrong with the link; gone once a control is moved."""
+        notes: list[str] = self._store["notes"]
+        return notes
+
     @property
     def given(self) -> set[str]:
         """Names that the link brought along."""
@@ -100,6 +107,8 @@ class UrlState:
         link = {name: format_value(self.get(name)) for name in self._controls}
         link = {name: text for name, text in link.items() if text}
         if link != self._store["written"] or not st.query_params.to_dict():
+            if self._store["written"] is not None:
+                self._store["notes"] = []
             st.query_params.from_dict(link)
             self._store["written"] = link
 
@@ -119,7 +128,7 @@ def format_value(value: Any) -> str:
 def number(
     name: str, low: float, high: float, check: Callable[[float], Any]
 ) -> Callable[[str], float]:
-    """Parser of a number: checked by the library's own rule, then brought into the slider's range."""
+    """Parser of a number: checked by the library's rule, then brought into the slider's."""
 
     def parse(text: str) -> float:
         try:

@@ -17,6 +17,7 @@ from dpviz.methods import METHODS
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Run
 from dpviz.privacy.claim import claim
+from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.threshold import check_density
 from dpviz.ui.cache import Grid, grid_of, truth_of
 from dpviz.ui.data_panel import Active, data_controls, data_panel
@@ -116,7 +117,7 @@ def controls(state: UrlState) -> Choices:
     right.selectbox("Level", (1, 2, 3, 4, 5, 6), key=state.key("level"), help=_LEVEL_HELP)
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     left.number_input(
-        "Seed", 0, 2**31 - 1, key=state.key("seed"), help="One seed is one frozen draw of the noise."
+        "Seed", 0, 2**31 - 1, key=state.key("seed"), help="One seed: one frozen draw of the noise."
     )
     right.button(
         "Redraw",
@@ -256,6 +257,8 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         pairs=shown.pairs,
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
+    if notices := both.grid.source.notices(config.level):
+        st.caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
     verdict = claim(card, config, both.grid.source.domain)
@@ -265,7 +268,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
 
 def _scene(choices: Choices, both: Both) -> Scene:
     """Everything the figure is drawn from."""
-    config, card = choices.config, METHODS[choices.config.method].card
+    card = METHODS[choices.config.method].card
     theme = st.context.theme.type
     mode: Mode = "dark" if theme == "dark" else "light"
     return Scene(
@@ -282,12 +285,13 @@ def _scene(choices: Choices, both: Both) -> Scene:
 def _title(choices: Choices) -> str:
     """Parameters of the run in one line."""
     config, card = choices.config, METHODS[choices.config.method].card
-    parts = [choices.active.dataset.name, card.title]
+    parts = [choices.active.title, card.title]
     if card.spends:
         parts.append(f"ε {config.epsilon:.4g}")
     if card.parameter("alpha"):
         parts.append(f"α {config.alpha:.2f}")
-    parts += [f"g {config.grid}", f"p {config.density:.2f}", f"{config.wavelet} level {config.level}"]
+    parts += [f"g {config.grid}", f"p {config.density:.2f}"]
+    parts.append(f"{config.wavelet} level {config.level}")
     if card.spends:
         parts.append(f"seed {choices.seed}")
     return " · ".join(parts)
@@ -346,9 +350,18 @@ def _readouts(choices: Choices, both: Both) -> list[Readout]:
 
 def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
-    with st.expander("Numbers behind the picture, downloads, code", on_change="rerun") as behind:
+    label = "Numbers behind the picture, downloads, code"
+    with st.expander(label, key="wavecluster:behind", on_change="rerun") as behind:
         if not behind.open:
             return
+        again = Reproduction(
+            data=choices.active.dataset.name,
+            columns=None if choices.active.is_sample else choices.active.dataset.columns,
+            domain=both.grid.source.domain,
+            outside=choices.active.outside,
+            config=choices.config,
+            seed=choices.seed,
+        )
         left, right = st.columns(2)
         left.dataframe(_key_figures(both), width="stretch")
         right.dataframe(_sizes(both), width="stretch", height=318)
@@ -360,8 +373,8 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-        st.code(_python_lines(choices), language="python")
-        st.code(_command(choices), language="shell")
+        st.code(python_lines(again), language="python")
+        st.code(command(again), language="shell")
 
 
 def _key_figures(both: Both) -> pd.DataFrame:
@@ -393,61 +406,6 @@ def _sizes(both: Both) -> pd.DataFrame:
     table = pd.DataFrame(sizes).astype("Int64")
     table.index = pd.RangeIndex(1, len(table) + 1, name="cluster")
     return table
-
-
-_CLASSES = {
-    "wavecluster": "WaveCluster",
-    "baseline": "Baseline",
-    "privqt": "PrivQT",
-    "privthr": "PrivTHR",
-    "privthrem": "PrivTHREM",
-}
-
-
-def _python_lines(choices: Choices) -> str:
-    """Python that repeats the run."""
-    config, active = choices.config, choices.active
-    card = METHODS[config.method].card
-    name = _CLASSES[config.method]
-    domain = "data" if active.domain and not active.domain.declared else str(active.domain)
-    arguments = [f"grid={config.grid}", f"density={config.density:g}", f'domain="{domain}"']
-    if card.spends:
-        arguments = [f"epsilon={config.epsilon:g}", *arguments, f"random_state={choices.seed}"]
-    for parameter in ("alpha", "synopsis"):
-        if card.parameter(parameter):
-            arguments.append(f"{parameter}={getattr(config, parameter)!r}")
-    for parameter, usual in (("wavelet", "haar"), ("level", 1), ("variant", "sound")):
-        if getattr(config, parameter) != usual and (card.spends or parameter != "variant"):
-            arguments.append(f"{parameter}={getattr(config, parameter)!r}")
-    if active.outside != "clip":
-        arguments.append(f'outside="{active.outside}"')
-    if active.is_sample:
-        load = f'from dpviz import {name}, load_sample\n\nX = load_sample("{active.dataset.name}").points'
-    else:
-        load = f'from dpviz import {name}, read_table\n\nX = read_table("{active.dataset.name}").select().points'
-    return f"{load}\nmodel = {name}({', '.join(arguments)}).fit(X)\nmodel.n_clusters_, model.ledger_"
-
-
-def _command(choices: Choices) -> str:
-    """Command line that repeats the run."""
-    config, active = choices.config, choices.active
-    domain = "data" if active.domain and not active.domain.declared else str(active.domain)
-    parts = [
-        f"python -m dpviz run {active.dataset.name} --method {config.method}",
-        f"--grid {config.grid} --density {config.density:g}",
-        f'--domain "{domain}"',
-    ]
-    if METHODS[config.method].card.spends:
-        parts.append(f"--epsilon {config.epsilon:g} --alpha {config.alpha:g} --seed {choices.seed}")
-    if (config.wavelet, config.level) != ("haar", 1):
-        parts.append(f"--wavelet {config.wavelet} --level {config.level}")
-    if config.variant != "sound":
-        parts.append(f"--variant {config.variant}")
-    if config.method == "baseline":
-        parts.append(f"--synopsis {config.synopsis}")
-    if active.outside != "clip":
-        parts.append(f"--outside {active.outside}")
-    return " ".join(parts)
 
 
 _WAVELET_HELP = "Any discrete wavelet; Haar averages blocks of 2 x 2 cells."

@@ -181,7 +181,7 @@ def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:
         slider(watched).focus()
         watched.page.keyboard.press("End")
         expect_value(watched, "10")
-        watched.page.get_by_role("button", name="Reset").click()
+        watched.page.get_by_role("button", name="Reset", exact=True).click()
         expect_value(watched, "1")
         assert slider(watched).input_value() == start
 
@@ -190,7 +190,7 @@ def test_reset_at_once_after_a_key_is_not_undone(demo: Callable[..., Any]) -> No
     watched = demo()
     slider(watched).focus()
     watched.page.keyboard.press("End")
-    watched.page.get_by_role("button", name="Reset").click()
+    watched.page.get_by_role("button", name="Reset", exact=True).click()
     watched.page.wait_for_timeout(1000)
     expect_value(watched, "1")
 

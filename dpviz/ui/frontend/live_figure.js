@@ -130,7 +130,11 @@ class LiveFigure {
     this.problem = document.createElement("p");
     this.problem.className = "problem";
     this.problem.hidden = true;
-    this.frame.append(this.plot, this.problem);
+    // Beside the plot, not around it: what is inside an image cannot be reached by keyboard.
+    this.image = document.createElement("div");
+    this.image.className = "image";
+    this.image.setAttribute("role", "img");
+    this.frame.append(this.plot, this.image, this.problem);
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.frame);
@@ -166,8 +170,7 @@ class LiveFigure {
     if (this.closed) return;
     this.head = head;
     this.frame.style.height = `${head.height}px`;
-    this.plot.setAttribute("role", "img");
-    this.plot.setAttribute("aria-label", head.alt);
+    this.image.setAttribute("aria-label", head.alt);
     pairUp(head.figure.data, head.pairs);
     const layout = {
       uirevision: "kept",
@@ -179,6 +182,9 @@ class LiveFigure {
     };
     this.config ??= this.makeConfig(Plotly);
     await Plotly.react(this.plot, head.figure.data, layout, this.config);
+    for (const svg of this.plot.querySelectorAll(".main-svg")) {
+      svg.setAttribute("aria-hidden", "true");
+    }
     this.drawn = signature;
     this.problem.hidden = true;
     this.listen();

@@ -1,0 +1,294 @@
+"""The app without a browser: what is computed and said; rendering is tests/browser's."""
+
+import gzip
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.data.samples import sample, sample_names
+from dpviz.figures.wavecluster import VIEWS
+from dpviz.methods import METHODS
+from dpviz.ui.wavecluster import MOST_GRID
+from tests.conftest import reference_file
+from tests.test_reference import GRIDS, TRUE
+
+
+@pytest.fixture
+def app():
+    """Open the app with a link; no error of the app's own may come out."""
+
+    def open_app(**link) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        return checked(test.run())
+
+    return open_app
+
+
+def checked(test: AppTest) -> AppTest:
+    assert not test.exception, test.exception
+    return test
+
+
+def cards(test: AppTest) -> dict[str, tuple[str, str]]:
+    """Readouts by label: value, and what stands beside it."""
+    body = next(one.proto.body for one in test.get("html") if "dpv-card" in one.proto.body)
+    found = re.findall(
+        r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
+        r'<span class="dpv-beside">(.*?)</span>',
+        body,
+    )
+    return {label: (value, beside) for label, value, beside in found}
+
+
+def text(test: AppTest) -> str:
+    return " ".join(one.proto.body for one in test.get("html"))
+
+
+def figure_head(test: AppTest) -> dict:
+    """JSON head of the figure's bytes: everything but the arrays."""
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_live_figure":
+            raw = one.proto.bytes
+            return json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")])
+    raise AssertionError("there is no figure")
+
+
+def title(test: AppTest) -> str:
+    return figure_head(test)["figure"]["layout"]["title"]["text"]
+
+
+def upload(test: AppTest, name: str, content: bytes) -> AppTest:
+    test.selectbox(key="wavecluster:data").set_value("own").run()
+    test.file_uploader(key="own:file").set_value((name, content, "application/octet-stream"))
+    return checked(test.run())
+
+
+def test_opens_on_a_clustered_sample(app):
+    test = app()
+    assert not test.error
+    assert not test.warning
+    assert cards(test)["Clusters"][1] == "true 15"
+    assert "PrivTHR · ε 1 · α 0.90 · g 64 · p 0.58 · haar level 1 · seed 0" in title(test)
+
+
+@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_on_every_sample(app, name, method):
+    test = app(data=name, method=method)
+    assert not test.error
+    assert cards(test)["Clusters"][1] == f"true {sample(name).clusters}"
+    spends = METHODS[method].card.spends
+    assert ("Budget: 1 of 1 spent" in text(test)) == spends
+    assert sample(name).title in title(test)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_true_beside_private_and_words(app, view):
+    test = app(view=view, data="spirals")
+    head = figure_head(test)
+    assert "Three spirals" in head["alt"]
+    assert head["pairs"]
+    traces = head["figure"]["data"]
+    for true, private in head["pairs"]:
+        assert traces[true]["xaxis"] != traces[private]["xaxis"]
+        assert traces[true].get("coloraxis") == traces[private].get("coloraxis")
+    axes = [name for name in head["figure"]["layout"] if re.fullmatch(r"xaxis\d+", name)]
+    assert all(head["figure"]["layout"][name]["matches"] == "x" for name in axes)
+
+
+def test_all_controls_stand_in_the_link_and_come_back(app):
+    link = {
+        "data": "spirals", "method": "privthrem", "variant": "published", "epsilon": "0.25",
+        "alpha": "0.6", "g": "48", "p": "0.2", "wavelet": "db2", "level": "2", "seed": "7",
+        "view": "average", "domain": "0.0,500000.0;0.0,1000000.0", "outside": "drop",
+    }  # fmt: skip
+    test = app(**link)
+    again = app(**test.query_params)
+    for one in (test, again):
+        assert not one.warning
+        assert {name: one.query_params[name] for name in link} == link
+        assert "PrivTHREM · ε 0.25 · α 0.60 · g 48 · p 0.20 · db2 level 2 · seed 7" in title(one)
+    assert cards(test) == cards(again)
+
+
+def test_a_link_with_the_data_alone_takes_its_good_grid(app):
+    assert "g 40 · p 0.10" in title(app(data="spirals"))
+    assert "g 80 · p 0.10" in title(app(data="spirals", g=80))
+
+
+BAD_LINKS = {
+    "epsilon": ("-1", "0", "nan", "inf", "abc", ""),
+    "alpha": ("0", "1", "nan"),
+    "g": ("1", "0", "-5", "100000", "2.5", "x"),
+    "p": ("0", "1", "58"),
+    "wavelet": ("mexh", "nope"),
+    "level": ("0", "99"),
+    "method": ("magic",),
+    "variant": ("best",),
+    "data": ("nothing",),
+    "domain": ("5,1;0,1", "here", "nan,1;0,1", "0,1"),
+    "outside": ("keep",),
+    "seed": ("-1", "x"),
+    "view": ("nowhere",),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
+def test_a_bad_link_is_corrected_and_said(app, name, value):
+    test = app(**{name: value})
+    assert cards(test)["Clusters"][1].startswith("true ")
+    if value:
+        said = [one.value for one in (*test.warning, *test.error)]
+        assert len(said) == 1
+        assert name in said[0].lower() or f"{name} =" in said[0]
+
+
+@pytest.mark.parametrize("g", [63, 2, MOST_GRID])
+def test_odd_and_extreme_grids_run(app, g):
+    test = app(g=g)
+    assert not test.error
+    assert any("padded" in one.value for one in test.caption) == (g == 63)
+
+
+def test_a_level_that_does_not_fit_is_one_sentence(app):
+    test = app(g=16, level=6)
+    assert [one.value for one in test.error] == [
+        "level = 6 does not fit a grid with 16 cells on its shortest side: choose a whole "
+        "number from 1 to 4."
+    ]
+
+
+def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
+    test = app(epsilon=0.1)
+    before = cards(test)
+    redraw = next(one for one in test.button if one.label == "Redraw")
+    checked(redraw.click().run())
+    assert cards(test) != before
+    assert "seed 1" in title(test)
+    reset = next(one for one in test.button if one.label == "Reset")
+    checked(reset.click().run())
+    assert "ε 1 · α 0.90" in title(test)
+    assert "seed 0" in title(test)
+
+
+def test_changing_the_method_takes_its_alpha(app):
+    test = app()
+    checked(test.selectbox(key="wavecluster:method").set_value("privthrem").run())
+    assert "α 0.70" in title(test)
+
+
+def test_another_sample_takes_its_grid(app):
+    test = app(g=100)
+    checked(test.selectbox(key="wavecluster:data").set_value("shapes").run())
+    assert "g 36 · p 0.23" in title(test)
+
+
+def test_the_promise_follows_variant_and_domain(app):
+    assert "dpv-yes" in text(app())
+    assert "dpv-no" in text(app(variant="published"))
+    assert "dpv-no" in text(app(domain="data"))
+    assert "declare a domain" in text(app(domain="data"))
+    assert "dpv-no" in text(app(method="wavecluster"))
+    assert "e^1 = 2.7 times as likely" in text(app())
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_the_papers_numbers_on_the_screen(app, name):
+    _, positive, nonpositive, k, d, sizes, noise = TRUE[name]
+    grid, density = GRIDS[name]
+    test = app(g=grid, p=density)
+    upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
+    found = cards(test)
+    assert found["Clusters"][1] == f"true {len(sizes)}"
+    assert found["k′"][1] == f"true k {k}"
+    assert found["Noise points"][1] == f"true {noise:,}"
+    test.session_state["wavecluster:behind"] = True
+    checked(test.run())
+    figures, cells = test.dataframe[0].value["true"], test.dataframe[1].value["true cells"]
+    assert figures["d (threshold)"] == d
+    assert figures["L (positive coefficients)"] == positive
+    assert figures["Z (non-positive)"] == nonpositive
+    assert cells.dropna().tolist() == sizes
+
+
+def test_own_tables_in_every_format(app):
+    points = np.random.default_rng(0).normal(0.5, 0.1, (500, 2))
+    rows = "\n".join(f"{x!r},{y!r}" for x, y in points.tolist())
+    npy = io.BytesIO()
+    np.save(npy, points)
+    seen = set()
+    for name, content in (
+        ("a.csv", f"u,v\n{rows}".encode()),
+        ("b.tsv", rows.replace(",", "\t").encode()),
+        ("c.csv.gz", gzip.compress(rows.encode())),
+        ("d.npy", npy.getvalue()),
+    ):
+        test = upload(app(), name, content)
+        assert not test.error
+        assert name in title(test)
+        seen.add(cards(test)["Clusters"])
+    assert len(seen) == 1
+
+
+BAD_FILES = {
+    "empty.csv": (b"", "empty"),
+    "header.csv": (b"a,b\n", "header"),
+    "one.csv": (b"a\n1\n2\n", "column"),
+    "text.csv": (b"a,b\n1,2\n3,n/a?\n", "row 3"),
+    "binary.csv": (bytes(range(256)) * 20, "text"),
+    "nul.csv": (b"a,b\n1,2\n\x003,4\n", "NUL"),
+    "pickle.npy": (b"\x93NUMPY\x01\x00junk", "npy"),
+    "broken.parquet": (b"PAR1junk", "Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_one_sentence_and_the_last_good_one_stays(app, name):
+    content, fragment = BAD_FILES[name]
+    test = upload(app(), "good.csv", b"a,b\n" + b"1,2\n3,4\n5,7\n" * 50)
+    test.file_uploader(key="own:file").set_value((name, content, "text/csv"))
+    checked(test.run())
+    said = [one.value for one in test.error]
+    assert len(said) == 1
+    assert fragment.lower() in said[0].lower()
+    assert "good.csv" in said[0]
+    assert "good.csv" in title(test)
+
+
+def test_a_file_without_a_good_one_before_asks_for_another(app):
+    test = upload(app(), "empty.csv", b"")
+    said = " ".join(one.value for one in test.error)
+    assert "empty" in said
+    assert "choose a sample set" in said
+
+
+def test_missing_values_and_equal_points_are_said(app):
+    test = upload(app(), "gaps.csv", b"a,b\n1,2\nnan,3\ninf,4\n" + b"1,2\n" * 30)
+    assert any("2 rows were left out" in one.value for one in test.caption)
+    assert cards(test)["Clusters"][1] == "true 1"
+
+
+def test_a_grid_of_counts_is_taken_as_it_is(app):
+    test = app(p=0.1)
+    test.selectbox(key="wavecluster:data").set_value("own").run()
+    test.toggle(key="own:counts").set_value(True).run()
+    counts = np.zeros((16, 16), dtype=int)
+    counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
+    content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
+    test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
+    checked(test.run())
+    assert cards(test)["Clusters"][1] == "true 2"
+
+
+def test_two_columns_are_chosen_from_more(app):
+    rows = b"id,x,y\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200))
+    test = upload(app(), "three.csv", rows)
+    checked(test.selectbox(key="own:x").set_value("y").run())
+    axis = figure_head(test)["figure"]["layout"]["xaxis"]
+    assert axis["title"]["text"] == "y"

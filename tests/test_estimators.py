@@ -1,0 +1,135 @@
+"""The estimators behave as scikit-learn's do, and say what the library says."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_clustering, check_estimator
+
+from dpviz import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
+from dpviz.comparison import run
+from dpviz.config import Config
+from dpviz.data.dataset import Dataset
+from dpviz.errors import InputError
+from dpviz.noise import SeededNoise
+from dpviz.pipeline import Source
+
+PRIVATE = [PrivQT, Baseline, PrivTHR, PrivTHREM]
+
+#: Checks that can't pass, each with its reason.
+EXCEPTIONS = {
+    "check_clustering": (
+        "four cells a side, all that the checks with ten columns leave room for, join blobs; "
+        "and at epsilon 1 noise rightly hides blobs of 17 points"
+    ),
+}
+
+
+@pytest.mark.parametrize("estimator", [WaveCluster, *PRIVATE])
+def test_scikit_learn_accepts_the_estimator(estimator):
+    # Four cells a side: the checks use up to ten columns, 4 ** 10 cells.
+    made = estimator(grid=4, density=0.1)
+    results = check_estimator(made, on_fail=None, on_skip=None, expected_failed_checks=EXCEPTIONS)
+    failed = {one["check_name"]: one["exception"] for one in results if one["status"] == "failed"}
+    assert failed == {}
+
+
+def test_with_a_grid_that_fits_blobs_are_found():
+    check_clustering("WaveCluster", WaveCluster(grid=16, density=0.1))
+
+
+@pytest.mark.parametrize("estimator", PRIVATE)
+def test_an_estimator_is_the_run_of_the_library(estimator):
+    sample = load_sample("spirals")
+    bounds = sample.domain.bounds
+    model = estimator(grid=40, density=0.1, domain=bounds, epsilon=0.7, random_state=3)
+    model.fit(sample.points)
+    source = Source.build(sample, 40)
+    config = Config(
+        method=model._method, density=0.1, epsilon=0.7, alpha=getattr(model, "alpha", 0.5)
+    )
+    expected = run(source, config, SeededNoise(3))
+    assert np.array_equal(model.label_grid_, expected.stages.labels)
+    assert model.ledger_ == expected.ledger
+    assert np.array_equal(model.labels_, source.label(sample.points, expected.stages))
+    assert np.array_equal(model.predict(sample.points), model.labels_)
+    assert model.ledger_.epsilon == pytest.approx(0.7, abs=1e-9)
+
+
+def test_tables_are_taken_as_arrays_are():
+    points = load_sample("incomes").points
+    frame = pd.DataFrame(points, columns=["a", "b"])
+    models = [
+        PrivTHR(grid=16, random_state=0).fit(table)
+        for table in (points, frame, pa.Table.from_pandas(frame))
+    ]
+    assert list(models[1].feature_names_in_) == ["a", "b"]
+    for model in models[1:]:
+        assert np.array_equal(model.labels_, models[0].labels_)
+
+
+def test_counts_are_clustered_without_points():
+    sample = load_sample("spirals")
+    counts = Source.build(sample, 40).counts
+    of_counts = WaveCluster(density=0.1).fit_counts(counts, sample.domain)
+    of_points = WaveCluster(grid=40, density=0.1, domain=sample.domain).fit(sample.points)
+    assert np.array_equal(of_counts.label_grid_, of_points.label_grid_)
+    assert not hasattr(of_counts, "labels_")
+    assert np.array_equal(of_counts.predict(sample.points), of_points.labels_)
+
+
+def test_clones_repeat_and_parameters_round_trip():
+    points = load_sample("incomes").points
+    model = PrivTHREM(epsilon=0.5, alpha=0.6, grid=16, random_state=9).fit(points)
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert np.array_equal(copy.fit(points).labels_, model.labels_)
+    assert not np.array_equal(
+        clone(model).set_params(random_state=10).fit(points).counts_, model.counts_
+    )
+
+
+def test_without_a_random_state_every_fit_is_a_new_draw():
+    points = load_sample("incomes").points
+    model = PrivQT(grid=16)
+    assert not np.array_equal(model.fit(points).counts_, model.fit(points).counts_)
+
+
+def test_any_number_of_columns():
+    points = np.random.default_rng(0).random((500, 3))
+    model = PrivTHR(grid=(8, 6, 5), domain=[(0, 1)] * 3, random_state=0).fit(points)
+    assert model.counts_.shape == (8, 6, 5)
+    assert model.label_grid_.shape == (4, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fragment"),
+    [
+        ({"epsilon": -1}, "epsilon = -1"),
+        ({"alpha": 1}, "alpha = 1"),
+        ({"grid": 1}, "grid = 1"),
+        ({"wavelet": "nope"}, 'wavelet = "nope"'),
+        ({"level": 7}, "level = 7"),
+        ({"domain": "1,0;0,1"}, "domain of axis 1"),
+        ({"outside": "keep"}, "outside"),
+        ({"variant": "other"}, "variant"),
+        ({"neighbours": "other"}, "neighbours"),
+        ({"density": 0}, "p = 0"),
+    ],
+)
+def test_wrong_parameters_are_named(parameters, fragment):
+    points = load_sample("incomes").points
+    with pytest.raises(InputError, match=fragment):
+        PrivTHR(**parameters).fit(points)
+
+
+def test_fit_counts_takes_no_fractions_or_negatives():
+    for wrong in (np.full((4, 4), 0.5), np.full((4, 4), -1), np.full((4, 4), np.nan)):
+        with pytest.raises(InputError, match="whole numbers"):
+            WaveCluster().fit_counts(wrong)
+
+
+def test_data_set_holds_points_or_counts():
+    with pytest.raises(TypeError):
+        Dataset(name="neither")
