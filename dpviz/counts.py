@@ -19,6 +19,7 @@ def quantize(
     grid: int | tuple[int, ...],
     *,
     outside: Outside = "clip",
+    weights: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], int]:
     """Count the records in every cell of a grid over the domain.
 
@@ -33,6 +34,8 @@ def quantize(
     outside
         What becomes of points outside the domain: ``"clip"`` moves them to the
         border cell, ``"drop"`` leaves them out.
+    weights
+        Records behind each point, shape (n,); None for one each.
 
     Returns
     -------
@@ -56,13 +59,22 @@ def quantize(
     n_outside = 0
     for start in range(0, len(points), CHUNK):
         chunk = points[start : start + CHUNK]
+        records = None if weights is None else weights[start : start + CHUNK]
         inside = domain.contains(chunk)
         n_out = len(chunk) - int(np.count_nonzero(inside))
         n_outside += n_out
         if n_out and outside == "drop":
-            chunk = chunk[inside]
-        counts += np.bincount(flat_cells(chunk, domain, shape), minlength=total)
+            chunk, records = chunk[inside], None if records is None else records[inside]
+        counts += tally(flat_cells(chunk, domain, shape), total, records)
     return counts.reshape(shape), n_outside
+
+
+def tally(
+    cells: NDArray[np.intp], total: int, weights: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """Count how often each of ``total`` cells occurs, or add up whole-numbered weights."""
+    # np.bincount adds weights in double precision: exact below 2**53 records.
+    return np.bincount(cells, weights=weights, minlength=total).astype(np.int64)
 
 
 def merge(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:

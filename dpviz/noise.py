@@ -30,6 +30,10 @@ class NoiseSource(Protocol):
         """Independent uniform draws from [0, 1)."""
         ...
 
+    def generator(self, step: str) -> np.random.Generator:
+        """Randomness for post-processing, where no promise hangs on its quality."""
+        ...
+
 
 class SeededNoise:
     """Reproducible noise for exploring, one stream per step.
@@ -55,6 +59,10 @@ class SeededNoise:
         """Frozen uniform draws of this step and shape."""
         return _draw("uniform", self.seed, self.key, step, shape)
 
+    def generator(self, step: str) -> np.random.Generator:
+        """Return a fresh generator at the start of this step's stream."""
+        return _generator(self.seed, self.key, step)
+
     def __repr__(self) -> str:
         """Show the class alone: the seed takes the noise off again."""
         return "SeededNoise(...)"
@@ -71,13 +79,18 @@ def _draw(
 def _fresh(
     law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Draw from the stream of one step; another step can't shift its numbers."""
-    name = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest())
-    generator = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name, *key)))
+    """Draw from the stream of one step."""
+    generator = _generator(seed, key, step)
     unit = generator.laplace(size=shape) if law == "laplace" else generator.random(shape)
     unit = np.asarray(unit)
     unit.flags.writeable = False
     return unit
+
+
+def _generator(seed: int, key: tuple[int, ...], step: str) -> np.random.Generator:
+    """Stream of one step: another step can't shift its numbers."""
+    name = int.from_bytes(hashlib.blake2b(step.encode(), digest_size=8).digest())
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(name, *key)))
 
 
 _kept = lru_cache(maxsize=128)(_fresh)

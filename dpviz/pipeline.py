@@ -25,6 +25,28 @@ from dpviz.wavelet import average_subband, check_level, detail_subbands
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Positions:
+    """Where the records are, each position once.
+
+    Parameters
+    ----------
+    points
+        Shape (m, d), inside the domain.
+    weights
+        Records at each point, shape (m,); None for one each.
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.int64] | None = None
+
+
+#: Synopses read records rounded to a public lattice of about this many cells, so that no
+#: change of the budget costs a pass over the points. Rounding each record by itself
+#: leaves every proof as it is. The lattice refines the grid, whose counts stay exact.
+LATTICE_CELLS = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
     """A data set under one domain and grid: what the methods read, not private.
 
@@ -42,12 +64,16 @@ class Source:
     gather
         Hands over the points that take part; called once, by the few methods that
         need more than the counts.
+    locate
+        Hands over the positions of the records, where there is a shorter way than from
+        the points.
     """
 
     counts: NDArray[np.int64]
     domain: Domain
     n_outside: int = 0
     gather: Callable[[], NDArray[np.float64]]
+    locate: Callable[[], Positions] | None = None
 
     @classmethod
     def build(
@@ -147,28 +173,48 @@ class Source:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 
-    def without(self, held_out: NDArray[np.bool_], held_out_counts: NDArray[np.int64]) -> Source:
-        """Return the same grid without some of the points (a training part).
+    @property
+    def lattice(self) -> tuple[int, ...] | None:
+        """Cells per axis of the lattice that records are rounded to; None where none fits.
 
-        Parameters
-        ----------
-        held_out
-            Mask over ``points``.
-        held_out_counts
-            Their counts.
+        It depends on the grid alone: a rule that looked at the number of records would
+        round all of them differently when one joins.
         """
-        return Source(
-            counts=self.counts - held_out_counts,
-            domain=self.domain,
-            gather=lambda: self.points[~held_out],
-        )
+        factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
+        return tuple(side * factor for side in self.shape) if factor else None
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Positions of the records, rounded to the lattice."""
+        if self.locate:
+            return self.locate()
+        if self.lattice is None:
+            return Positions(points=self.points)
+        counts, _ = quantize(self.points, self.domain, self.lattice)
+        filled = np.flatnonzero(counts)
+        centres = _centres(filled, self.lattice, self.domain)
+        return Positions(points=centres, weights=counts.ravel()[filled])
+
+    def counted(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Counts on another grid over the same domain, from the positions."""
+        positions = self.positions
+        return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
 
 
 def _cell_centres(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     """One point per record at the centre of its cell, for data that came as counts."""
-    cells = np.repeat(np.arange(counts.size), counts.ravel())
-    index = np.stack(np.unravel_index(cells, counts.shape), axis=1)
-    return domain.lows + (index + 0.5) * ((domain.highs - domain.lows) / counts.shape)
+    return _centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
+
+
+def _centres(
+    cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
+) -> NDArray[np.float64]:
+    """Centres of flat cells of a grid over the domain, shape (m, d)."""
+    index = np.stack(np.unravel_index(cells, shape), axis=1)
+    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * (
+        (domain.highs - domain.lows) / np.asarray(shape)
+    )
+    return centres
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

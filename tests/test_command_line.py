@@ -264,8 +264,7 @@ def test_help_ends_with_an_example_that_runs(capsys, tmp_path, monkeypatch, comm
 
 def test_the_module_runs_as_a_program(points):
     done = subprocess.run(
-        [sys.executable, "-m", "dpviz", "run", "-", "--columns", "x,y", "--method", "privqt"]
-        + ["--grid", "4", "--json"],
+        f"{sys.executable} -m dpviz run - --columns x,y --method privqt --grid 4 --json".split(),
         input=POINTS,
         capture_output=True,
         text=True,

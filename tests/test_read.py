@@ -6,6 +6,7 @@ import decimal
 import gzip
 import io
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -262,6 +263,8 @@ def test_row_numbers_with_and_without_header(newline):
         columns=[1, 2],
         header=False,
     )
+    flags = b"x,y\n1,1\n3,true\n".replace(b"\n", newline)
+    refused(flags, "row 3", '"true"', columns=[1, 2])
     assert read_table(data).first_row == 2
     assert read_table(b"1,2\n3,4\n").first_row == 1
     refused(pd.DataFrame({"x": [1, 2], "y": [3, "q"]}), "row 2,", '"q"', columns=["x", "y"])
@@ -272,6 +275,7 @@ def test_ragged_rows():
     refused(b"x;y\n1;2\n\n1;2;3;4\n", "row 4 has 4 fields", "remove a semicolon")
     refused(b"x\ty\n1\n", "row 2 has 1 field where", "add the missing tab")
     refused(b"1,2\n1,2\n1\n", "row 3 has 1 field where the first row has 2")
+    refused(b"x,y\n" + b"1;2\n" * 9, "row 2 has 2 fields where the header has 1", "semicolon")
     refused(b'x,y\n1,2\n"1,2\n3,4\n', "row 3", "quotation mark")
     refused(b'"x,y\n1,2\n', "quotation mark in its first row", "never closed")
     refused(b"x" * 200_000 + b",y\n1,2\n", "more than 128 KB in a field")
@@ -288,6 +292,10 @@ def test_large_and_wide_files():
     assert read_table(wide).select().ndim == 3000
     record = b'x,y,t\n1,2,"' + b"word\n" * 600_000 + b'"\n3,4,\n'
     assert read_table(record).select().n == 2
+    too_wide = b",".join([b"a"] * 20_000)
+    refused(too_wide + b"\n" + too_wide, "20,000 columns", "limit is 10,000")
+    refused(np.ones((1, 10_001)), "10,001 columns")
+    refused(pa.table([[1]] * 10_001, names=["a"] * 10_001), "10,001 columns")
     refused(b"x" * 400_000 + b"\n1\n", "no row within the first 256 KB")
 
 
@@ -441,6 +449,11 @@ def test_gzip_bomb():
     limit = len(bomb) + 1
     refused(bomb, "unpacked", "limit", name="bomb.csv.gz", max_bytes=limit)
     sentence(lambda: read_counts(bomb, max_bytes=limit), "unpacked", "limit")
+    tracemalloc.start()
+    refused(bomb, "unpacked", max_bytes=limit)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * limit  # not the 400 MB that the bomb holds
 
 
 @pytest.mark.parametrize("cut", [3, 11, 30, -9, -1])
@@ -498,6 +511,15 @@ def test_arrays_of_other_types(kind):
 def test_arrays_of_other_shapes(shape):
     refused(np.zeros(shape), "has no row" if shape == (0, 2) else f"shape {shape}")
     refused(npy_bytes(np.zeros(shape)), f"shape {shape}")
+
+
+def test_more_axes_than_numpy_can_handle():
+    data = npy_bytes(np.zeros((2, 2)))
+    header = data[10 : data.index(b"\n")]
+    longer = header.strip().replace(b"(2, 2)", b"(" + b"1, " * 70 + b")").ljust(400) + b"\n"
+    data = data[:8] + len(longer).to_bytes(2, "little") + longer + bytes(32)
+    refused(data, "has shape")
+    sentence(lambda: read_counts(data), "has shape")
 
 
 def test_masked_values_are_missing():

@@ -111,10 +111,9 @@ def test_true_run_through_the_library(truth, name):
 def test_true_run_through_the_command_line(capsys, name):
     n, positive, nonpositive, k, d, sizes, noise = TRUE[name]
     grid, density = GRIDS[name]
-    status = main(
-        ["run", str(reference_file(f"{name}.csv")), "--no-header", "--method", "privqt"]
-        + ["--grid", str(grid), "--density", str(density), "--domain", "data", "--json"]
-    )
+    file, options = str(reference_file(f"{name}.csv")), ["--no-header", "--domain", "data"]
+    sizes_of = ["--grid", str(grid), "--density", str(density)]
+    status = main(["run", file, "--method", "privqt", *options, *sizes_of, "--json"])
     report = json.loads(capsys.readouterr().out)
     assert status == 0
     assert report["data"]["n"] == n

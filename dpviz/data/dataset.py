@@ -108,7 +108,7 @@ class Dataset:
         """Position of a column named by its name or its number from 1."""
         if str(column) in self.columns:
             return self.columns.index(str(column))
-        if str(column).isdigit() and 1 <= int(column) <= self.ndim:
+        if str(column).isascii() and str(column).isdigit() and 1 <= int(column) <= self.ndim:
             return int(column) - 1
         raise InputError(
             f'column "{column}" is not in the data: choose from {", ".join(self.columns)}.'

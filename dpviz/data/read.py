@@ -54,6 +54,9 @@ MAX_BYTES = 200 * 2**20
 #: What may separate the fields of a row; the first wins where several fit.
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
+#: Wider tables are refused: handling them takes minutes.
+MAX_COLUMNS = 10_000
+
 #: Total of the largest grid: beyond it floats skip whole numbers.
 MAX_COUNT = 2**53
 
@@ -355,6 +358,7 @@ def _layout(file: _File, header: bool | None) -> _Layout:
         )
     delimiter = max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
     first, used = _first_record(lines[blank:], delimiter, file.name)
+    _check_width(len(first), file.name)
     numeric = all(_is_number(field, delimiter) for field in first)
     has_names = not numeric if header is None else header
     notes = []
@@ -492,6 +496,8 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: _Layout) -> str:
     mark = DELIMITERS[layout.delimiter]
     if row.text.count('"') % 2:
         way_out = "close the quotation mark that is open."
+    elif row.expected_columns == 1:
+        way_out = f"separate all rows alike; these fields are separated by a {mark}."
     elif row.actual_columns < row.expected_columns:
         way_out = f"add the missing {mark}."
     elif mark == "comma":
@@ -606,6 +612,7 @@ def _parquet(file: _File) -> pa.Table:
 
 def _from_arrow(table: pa.Table, name: str) -> Table:
     """Make a table of the flat columns of an Arrow table."""
+    _check_width(table.num_columns, name)
     names = _unique(table.column_names)
     return _of_columns(
         {column: _series(cells) for column, cells in zip(names, table.columns, strict=True)}, name
@@ -674,6 +681,7 @@ def _table(
             f"{shown(name)} has no {'row' if frame.shape[1] else 'column'}: "
             "give a table with one row of numbers per record."
         )
+    _check_width(frame.shape[1], name)
     names = _unique([str(column) if named else "" for column in frame.columns])
     columns, commas = [], []
     for column, (_, cells) in zip(names, frame.items(), strict=True):
@@ -687,6 +695,15 @@ def _table(
         notes = (*notes, f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}.")
     frame = _frame(columns, names)
     return Table(name=name, frame=frame, first_row=first_row, notes=notes)
+
+
+def _check_width(columns: int, name: str) -> None:
+    """Refuse more columns than anybody chooses from."""
+    if columns > MAX_COLUMNS:
+        raise InputError(
+            f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
+            "give only the columns that are needed."
+        )
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -189,7 +189,7 @@ class Table:
         """
         owner = None if unit is None else self._position(unit)
         axes = self._axes(columns, owner)
-        names = tuple(self.columns[axis] for axis in axes)
+        names = tuple(self.frame.columns[axes])
         if domain is not None and domain.ndim != len(axes):
             raise InputError(
                 f"the domain has {domain.ndim} axes but {len(axes)} columns are chosen: "
@@ -257,8 +257,8 @@ class Table:
         if self.frame.shape[1] == 1:
             raise InputError(self._single_column())
         if columns is None:
-            numeric = [self.columns.index(name) for name in self.numeric_columns]
-            axes = [axis for axis in numeric if axis != owner]
+            numeric = self.frame.columns.get_indexer(self.numeric_columns)
+            axes = [int(axis) for axis in numeric if axis != owner]
         else:
             axes = [self._position(column) for column in columns]
         if len(set(axes)) != len(axes):

@@ -99,15 +99,16 @@ class Panels:
         Indexes of (true, private) heatmaps that share a colour scale.
     alt
         What the figure shows, in words.
-    height
-        Pixels.
+    height, share
+        Pixels at least; share of the window's height where that is more.
     """
 
     data: list[dict[str, Any]]
     layout: dict[str, Any]
     pairs: list[tuple[int, int]] = field(default_factory=list)
     alt: str = ""
-    height: int = 430
+    height: int = 450
+    share: float = 0.55
 
     def spec(self) -> dict[str, Any]:
         """Data and layout in one dictionary."""
@@ -542,7 +543,8 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
         "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
         "margin": {"l": 56, "r": 12, "t": 52, "b": 40},
         "annotations": [],
-        "uirevision": "keep",
+        # Zoom survives every change but that of the ground it was made on.
+        "uirevision": str(scene.domain) + scene.title.partition(" · ")[0],
         "hovermode": "closest",
         "showlegend": False,
     }
@@ -582,7 +584,8 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
         layout=layout,
         pairs=pairs,
         alt=f"{scene.title}. {alt}.",
-        height=620 if stacked else 450,
+        height=530 if stacked else 450,
+        share=0.72 if stacked else 0.55,
     )
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.config import Config
-from dpviz.counts import quantize
+from dpviz.counts import tally
 from dpviz.methods.card import Card, Parameter, Variant
 from dpviz.methods.privqt import AS_PRINTED, EPSILON
 from dpviz.methods.synopses import SYNOPSES, Leaves
 from dpviz.methods.wavecluster import GRID_PARAMETERS
-from dpviz.noise import NoiseSource
 from dpviz.pipeline import Run, Source, cluster
 from dpviz.privacy.mechanisms import Accountant
 
 #: Share of the budget for the number of records, where that is private.
 COUNT_SHARE = 0.02
-
-#: Refuse to draw more synthetic points than this times the records (noise at a tiny
-#: budget can ask for far more than there are).
-_MOST_POINTS = 2**24
 
 CARD = Card(
     name="baseline",
@@ -72,26 +69,69 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         n = float(accountant.laplace("records", n, sensitivity=1, epsilon=share))
         epsilon -= share
     leaves = SYNOPSES[config.synopsis](source, accountant, epsilon, n)
-    points = synthetic_points(leaves, accountant.noise)
-    low, high = source.domain.lows, source.domain.highs
-    counts, _ = quantize(low + points * (high - low), source.domain, source.shape)
+    generator = accountant.noise.generator("synthetic points")
+    counts = synthetic_counts(leaves, source.shape, generator)
     return Run(config=config, stages=cluster(counts, config), ledger=accountant.ledger)
 
 
-def synthetic_points(leaves: Leaves, noise: NoiseSource) -> NDArray[np.float64]:
-    """Points drawn uniformly from each leaf, max(0, round(records)) of them.
+def synthetic_counts(
+    leaves: Leaves, shape: tuple[int, ...], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Counts of points drawn uniformly from each leaf, max(0, round(records)) of them.
 
-    Returns
-    -------
-    points
-        Shape (n', d), coordinates from 0 to 1.
+    No point is drawn by itself: how many of a leaf's points fall into each column of
+    cells is binomial given those still to place, and likewise within a column, axis by
+    axis. Same law, and the work does not grow with the number of points.
+
+    Parameters
+    ----------
+    leaves
+        Boxes with noisy numbers of records.
+    shape
+        Cells per axis of the grid that the points are counted on.
+    generator
+        Post-processing: no promise hangs on its quality.
     """
-    numbers = np.maximum(np.round(leaves.records), 0).astype(np.int64)
-    total = int(numbers.sum())
-    if total > _MOST_POINTS:
-        # Same density everywhere, fewer points: the threshold is relative anyway.
-        numbers = (numbers * (_MOST_POINTS / total)).astype(np.int64)
-        total = int(numbers.sum())
-    leaf = np.repeat(np.arange(numbers.size), numbers)
-    place = noise.uniform("synthetic points", (total, leaves.low.shape[1]))
-    return np.minimum(leaves.low[leaf] + place * leaves.size[leaf], 1.0)
+    records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
+    cells = np.zeros(records.size, dtype=np.intp)
+    leaf = np.arange(records.size)
+    for axis, side in enumerate(shape):
+        low = leaves.low[leaf, axis] * side
+        high = np.minimum(low + leaves.size[leaf, axis] * side, side)
+        leaf, column, records, cells = _split(leaf, low, high, records, cells, generator)
+        cells = cells * side + np.minimum(column, side - 1)
+    return tally(cells, math.prod(shape), records).reshape(shape)
+
+
+def _split(
+    leaf: NDArray[np.intp],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    records: NDArray[np.int64],
+    cells: NDArray[np.intp],
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+    """Share out records that lie uniformly in [low, high) over unit-wide columns.
+
+    Returns leaf, column, records and cells of every part that got a record.
+    """
+    parts = []
+    column = np.floor(low).astype(np.intp)
+    start = low
+    keep = records > 0
+    while keep.any():
+        leaf, start, high = leaf[keep], start[keep], high[keep]
+        records, cells, column = records[keep], cells[keep], column[keep]
+        end = np.minimum(column + 1.0, high)
+        # A last sliver of rounding error takes all that is left.
+        share = np.where(high - end > 1e-9, (end - start) / (high - start), 1.0)
+        placed = generator.binomial(records, np.clip(share, 0.0, 1.0))
+        parts.append((leaf, column, placed, cells))
+        records = records - placed
+        start, column = end, column + 1
+        keep = records > 0
+    if not parts:
+        return leaf[:0], column[:0], records[:0], cells[:0]
+    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    found = joined[2] > 0
+    return joined[0][found], joined[1][found], joined[2][found], joined[3][found]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums, quantize
+from dpviz.counts import block_sums, tally
 from dpviz.domain import CHUNK, MAX_CELLS, axis_cells
 from dpviz.pipeline import Source
 from dpviz.privacy.mechanisms import Accountant
@@ -65,7 +65,7 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     least = math.ceil(round(100 ** (1 / d), 9))
     side = max(least, math.ceil(_root(n * epsilon / 10, d) / 4))
     shape = (min(side, _highest_side(d)),) * d
-    first, _ = quantize(source.points, source.domain, shape)
+    first = source.counted(shape)
     noisy = accountant.laplace("first level", first, sensitivity=1, epsilon=share * epsilon).ravel()
     splits = np.maximum(np.ceil(_roots(np.maximum(noisy, 0) * (1 - share) * epsilon / 5, d)), 1)
     splits = splits.astype(np.intp)
@@ -92,8 +92,10 @@ def _second_level(
     """Records per leaf: each first-level cell split into its own number of parts a side."""
     total = int(offsets[-1])
     counts = np.zeros(total, dtype=np.int64)
-    for start in range(0, source.n, CHUNK):
-        chunk = source.points[start : start + CHUNK]
+    positions = source.positions
+    for start in range(0, len(positions.points), CHUNK):
+        chunk = positions.points[start : start + CHUNK]
+        weights = None if positions.weights is None else positions.weights[start : start + CHUNK]
         cells = np.zeros(len(chunk), dtype=np.intp)
         within = np.empty_like(chunk)
         for axis, (side, (lo, hi)) in enumerate(zip(shape, source.domain.bounds, strict=True)):
@@ -105,7 +107,7 @@ def _second_level(
         for axis in range(len(shape)):
             place = (within[:, axis] * parts).astype(np.intp)
             leaf = leaf * parts + np.clip(place, 0, parts - 1)
-        counts += np.bincount(offsets[cells] + leaf, minlength=total)
+        counts += tally(offsets[cells] + leaf, total, weights)
     return counts
 
 
@@ -129,7 +131,7 @@ def _leaf_boxes(
 def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """One grid of sqrt(n eps / 10) cells a side with noisy counts (Qardaji, Yang, Li 2013)."""
     shape = (_side(n * epsilon / 10, source.domain.ndim),) * source.domain.ndim
-    counts, _ = quantize(source.points, source.domain, shape)
+    counts = source.counted(shape)
     return _grid_leaves(accountant.laplace("grid", counts, sensitivity=1, epsilon=epsilon))
 
 
@@ -144,7 +146,7 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
     d = source.domain.ndim
     side = 2 ** max(1, round(math.log2(_side(n * epsilon / 10, d))))
     shape = (side,) * d
-    counts, _ = quantize(source.points, source.domain, shape)
+    counts = source.counted(shape)
     unit = accountant.laplace(
         "coefficients", np.zeros(shape), sensitivity=(1 + math.log2(side)) ** d, epsilon=epsilon
     )
@@ -183,7 +185,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     """
     d = source.domain.ndim
     height = max(1, round(math.log2(_side(n * epsilon / 10, d))))
-    exact, _ = quantize(source.points, source.domain, (2**height,) * d)
+    exact = source.counted((2**height,) * d)
     weights = 2.0 ** (np.arange(height + 1) / 3)  # from the root (0) to the leaves
     budgets = epsilon * weights / weights.sum()
     noisy: list[NDArray[np.float64]] = []

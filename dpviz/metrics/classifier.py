@@ -11,16 +11,16 @@ looks that up; :func:`tree_predictions` grows the tree, the definition to hold i
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from dpviz.counts import block_sums
+from dpviz.counts import block_sums, tally
 from dpviz.domain import flat_cells
 from dpviz.metrics.matching import contingency, ocm, two_ce
-from dpviz.pipeline import Source, Stages
+from dpviz.pipeline import Positions, Source, Stages
 
 FOLDS = 10
 
@@ -46,8 +46,7 @@ class Folds:
     @cached_property
     def fold_of(self) -> NDArray[np.intp]:
         """Part of every point, shape (n,): sizes differ by one at most."""
-        shuffled = np.random.default_rng(0).permutation(self.source.n)
-        return (shuffled % self.n_folds).astype(np.intp)
+        return _shuffled_folds(self.source.n, self.n_folds)
 
     @cached_property
     def test_counts(self) -> NDArray[np.int64]:
@@ -55,16 +54,47 @@ class Folds:
         shape = self.source.shape
         cells = flat_cells(self.source.points, self.source.domain, shape)
         size = int(np.prod(shape))
-        flat = np.bincount(self.fold_of * size + cells, minlength=self.n_folds * size)
+        flat = tally(self.fold_of * size + cells, self.n_folds * size)
         return flat.reshape(self.n_folds, *shape)
 
     @cached_property
     def training(self) -> tuple[Source, ...]:
-        """One source per part, holding the points of all others."""
+        """One source per part, holding the records of all others."""
         return tuple(
-            self.source.without(self.fold_of == fold, self.test_counts[fold])
+            Source(
+                counts=self.source.counts - self.test_counts[fold],
+                domain=self.source.domain,
+                gather=partial(self._training_points, fold),
+                locate=partial(self._training_positions, fold) if self.source.lattice else None,
+            )
             for fold in range(self.n_folds)
         )
+
+    def _training_points(self, fold: int) -> NDArray[np.float64]:
+        """Points of all parts but one."""
+        points: NDArray[np.float64] = self.source.points[self.fold_of != fold]
+        return points
+
+    def _training_positions(self, fold: int) -> Positions:
+        """Positions of all parts but one, found by subtraction."""
+        whole = self.source.positions
+        return Positions(points=whole.points, weights=whole.weights - self._test_weights[fold])
+
+    @cached_property
+    def _test_weights(self) -> NDArray[np.int64]:
+        """Records of each part at each position of the lattice, shape (n_folds, m)."""
+        source = self.source
+        cells = flat_cells(source.points, source.domain, source.lattice or source.shape)
+        filled = np.flatnonzero(np.bincount(cells))
+        place = np.searchsorted(filled, cells)
+        total = self.n_folds * filled.size
+        return tally(self.fold_of * filled.size + place, total).reshape(self.n_folds, -1)
+
+
+@lru_cache(maxsize=2)
+def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.intp]:
+    """Part of each of n records; the same for every grid over them."""
+    return np.random.default_rng(0).permutation(n) % n_folds
 
 
 def agreement(

@@ -16,6 +16,11 @@ from dpviz.errors import InputError
 from dpviz.ui.cache import sample_data
 from dpviz.ui.state import Control, UrlState, choice
 
+
+class NothingLoadedError(InputError):
+    """Own data was chosen, but there is no file yet."""
+
+
 UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
 
@@ -161,7 +166,7 @@ def _own_data() -> Dataset:
         kept = f" Still on the screen: {shown.name}." if shown else ""
         st.error(failure + kept, icon=":material/error:")
     if shown is None:
-        raise InputError("Load a file on the left, or choose a sample set.")
+        raise NothingLoadedError("Load a file on the left, or choose a sample set.")
     return shown
 
 

@@ -68,6 +68,7 @@ def live_figure(
     key: str,
     height: int,
     alt: str,
+    share: float = 0.0,
     pairs: Sequence[tuple[int, int]] = (),
     base_name: str = "figure",
     clickable: bool = False,
@@ -89,6 +90,8 @@ def live_figure(
         Height in pixels; the width follows the page.
     alt : str
         What the figure shows, for those who cannot see it.
+    share : float
+        Part of the window's height to fill where that is more than `height`.
     pairs : sequence of (int, int)
         Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
         value and the error (private minus true), for ``hovertemplate``.
@@ -105,6 +108,7 @@ def live_figure(
     head = {
         "alt": alt,
         "height": height,
+        "share": share,
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
         "clickable": clickable,

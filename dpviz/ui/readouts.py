@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.privacy.claim import EXPLORATION, Claim
 from dpviz.privacy.ledger import Ledger, Relation
@@ -25,8 +26,23 @@ class Readout:
     help: str
 
 
-def show_readouts(readouts: Sequence[Readout]) -> None:
-    """Show figures in a row of cards; the help of each opens on hover and on focus."""
+def show_readouts(
+    readouts: Sequence[Readout], place: DeltaGenerator | None = None
+) -> DeltaGenerator:
+    """Show figures in a row of cards; the help of each opens on hover and on focus.
+
+    Parameters
+    ----------
+    readouts
+        What to show.
+    place
+        What an earlier call returned, to be replaced; an ``st.empty`` would blink.
+
+    Returns
+    -------
+    DeltaGenerator
+        The place of the cards.
+    """
     cards = "".join(
         '<div class="dpv-card" tabindex="0" role="group" '
         f'aria-label="{html.escape(f"{one.label}: {one.value} {one.beside}. {one.help}")}">'
@@ -36,7 +52,7 @@ def show_readouts(readouts: Sequence[Readout]) -> None:
         f'<span class="dpv-help" role="tooltip">{html.escape(one.help)}</span></div>'
         for one in readouts
     )
-    st.html(f'{_STYLE}<div class="dpv-cards">{cards}</div>')
+    return (place or st).html(f'{_STYLE}<div class="dpv-cards">{cards}</div>')
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
@@ -63,7 +79,7 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
 
 def show_promise(claim: Claim, ledger: Ledger, epsilon: float, relation: Relation) -> None:
     """Say whether the run is private, what epsilon means in words, and what may leave the room."""
-    badge = "private" if claim.private else "not private"
+    badge = "private mechanism" if claim.private else "not private"
     kind = "yes" if claim.private else "no"
     words = f" {odds(epsilon, relation)}" if ledger.spends else ""
     st.html(

@@ -73,6 +73,7 @@ class UrlState:
                         f"{control.default} is used instead."
                     )
             self.set(name, value)
+
     @property
     def notes(self) -> list[str]:
         """What was wrong with the link; gone once a control is moved."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass
 from typing import cast
 
@@ -29,6 +31,10 @@ from dpviz.wavelet import check_wavelet, wavelet_names
 
 FIRST = "gaussians"
 MOST_GRID = 256
+
+#: Seconds that OCM and 2CE may take while a slider is held.
+_LIVE = 0.012
+_COST = "wavecluster:agreement seconds"
 
 
 def _grid_text(text: str) -> int:
@@ -115,18 +121,19 @@ def controls(state: UrlState) -> Choices:
     left, right = st.columns([3, 2])
     left.selectbox("Wavelet", wavelet_names(), key=state.key("wavelet"), help=_WAVELET_HELP)
     right.selectbox("Level", (1, 2, 3, 4, 5, 6), key=state.key("level"), help=_LEVEL_HELP)
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
         "Seed", 0, 2**31 - 1, key=state.key("seed"), help="One seed: one frozen draw of the noise."
     )
     right.button(
         "Redraw",
+        help="Next seed: another draw of the noise.",
         on_click=lambda: state.set("seed", state.get("seed") + 1),
         icon=":material/casino:",
         width="stretch",
         disabled=not card.spends,
     )
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left, right = st.columns(2, vertical_alignment="bottom")
     left.selectbox(
         "Variant",
         ("sound", "published"),
@@ -237,7 +244,10 @@ def run_both(choices: Choices) -> Both:
 def draw(state: UrlState, choices: Choices, both: Both) -> None:
     """Show readouts, figure, ledger, promise and what lies behind them."""
     config, card = choices.config, METHODS[choices.config.method].card
-    show_readouts(_readouts(choices, both))
+    # Ten more private runs: where they take long they follow the figure, and wait while a
+    # slider is held.
+    quick = st.session_state.get(_COST, math.inf) <= _LIVE
+    cards = show_readouts(_readouts(choices, both, _agreement(choices, both) if quick else {}))
     st.segmented_control(
         "Stage",
         tuple(VIEWS),
@@ -253,6 +263,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         shown.spec(),
         key="wavecluster:figure",
         height=shown.height,
+        share=shown.share,
         alt=shown.alt,
         pairs=shown.pairs,
         base_name=f"dpviz exploration not private {config.method} {view}",
@@ -264,6 +275,18 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     verdict = claim(card, config, both.grid.source.domain)
     show_promise(verdict, both.private.ledger, config.epsilon, config.neighbours.relation)
     _behind(choices, both, scene, view)
+    if choices.settled and not quick:
+        show_readouts(_readouts(choices, both, _agreement(choices, both)), cards)
+
+
+def _agreement(choices: Choices, both: Both) -> dict[str, float]:
+    """OCM and 2CE, and what they cost."""
+    if both.truth.source.n < 2:
+        return {}
+    start = time.perf_counter()
+    scores = both.truth.agreement(choices.config, choices.seed)
+    st.session_state[_COST] = time.perf_counter() - start
+    return scores
 
 
 def _scene(choices: Choices, both: Both) -> Scene:
@@ -297,12 +320,11 @@ def _title(choices: Choices) -> str:
     return " · ".join(parts)
 
 
-def _readouts(choices: Choices, both: Both) -> list[Readout]:
+def _readouts(choices: Choices, both: Both, agreement: dict[str, float]) -> list[Readout]:
     """Key figures, the private value large, the true one beside it."""
     truth, private = both.truth, both.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
-    if truth.source.n > 1:
-        scores |= truth.agreement(choices.config, choices.seed)
+    held_out = {name: f"{score:.3f}" for name, score in agreement.items()}
     true = truth.stages
     rank = "rank of the threshold among the positive coefficients: this many cells are significant"
     if choices.config.method == "privthrem":
@@ -323,13 +345,13 @@ def _readouts(choices: Choices, both: Both) -> list[Readout]:
         ),
         Readout(
             "OCM",
-            f"{scores.get('ocm', 0):.3f}",
+            held_out.get("ocm", "…"),
             "0 is equal",
             "Share of held-out points put into another class, classes matched one to one.",
         ),
         Readout(
             "2CE",
-            f"{scores.get('two_ce', 0):.3f}",
+            held_out.get("two_ce", "…"),
             "0 is equal",
             "Share of pairs of held-out points joined by one result and separated by the other.",
         ),

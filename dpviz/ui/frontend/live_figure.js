@@ -169,7 +169,8 @@ class LiveFigure {
     const Plotly = await loadPlotly(head.script);
     if (this.closed) return;
     this.head = head;
-    this.frame.style.height = `${head.height}px`;
+    const height = Math.max(head.height, Math.round(head.share * window.innerHeight));
+    this.frame.style.height = `${height}px`;
     this.image.setAttribute("aria-label", head.alt);
     pairUp(head.figure.data, head.pairs);
     const layout = {
@@ -177,7 +178,7 @@ class LiveFigure {
       margin: { l: 48, r: 16, t: 56, b: 40 },
       ...head.figure.layout,
       template: templateOf(theme),
-      height: head.height,
+      height,
       autosize: true,
     };
     this.config ??= this.makeConfig(Plotly);

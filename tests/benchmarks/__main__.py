@@ -1,0 +1,18 @@
+"""``make bench``: all benchmarks, or those named on the command line."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import version
+
+from tests.benchmarks import core, screen
+
+ALL = {"core": core.main, "screen": screen.main}
+PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
+
+print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+print(", ".join(f"{name} {version(name)}" for name in PACKAGES))
+for name in sys.argv[1:] or ALL:
+    ALL[name]()

@@ -1,0 +1,116 @@
+"""The screen in a real Chromium: first plot, key press to paint, repaints of a held drag."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from statistics import median, quantiles
+
+from playwright.sync_api import Page, sync_playwright
+
+from tests.browser.conftest import FLAGS
+
+ROOT = Path(__file__).resolve().parents[2]
+WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = [];
+  document.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
+  document.querySelector('.js-plotly-plot').on('plotly_afterplot', () =>
+    requestAnimationFrame(() => setTimeout(() => {
+      const now = performance.now();
+      window.paints.push([now, document.querySelector('.gtitle').textContent]);
+      if (window.pressed) { window.latencies.push(now - window.pressed); window.pressed = 0; }
+    }))); }"""
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """Run the app on a free port of this machine."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true"]
+    command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{url}/_stcore/health", timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main() -> None:
+    """Print all figures."""
+    with sync_playwright() as driver:
+        executable = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
+        with server() as url:
+            page = browser.new_page(viewport={"width": 1280, "height": 720})
+            start = time.perf_counter()
+            page.goto(url)
+            page.wait_for_selector(".gtitle")
+            print(f"first plot after the server is up: {time.perf_counter() - start:.2f} s")
+            page.close()
+            for link in (
+                "data=gaussians&g=64",
+                "data=gaussians&g=256",
+                "data=gaussians&g=256&view=counts",
+                "data=checkins&g=128",
+            ):
+                page = browser.new_page(viewport={"width": 1280, "height": 720})
+                page.goto(f"{url}/?epsilon=0.1&{link}")
+                page.wait_for_selector(".gtitle")
+                page.wait_for_timeout(1500)
+                page.evaluate(WATCH)
+                print(f"{link}: {keys(page)}; {drag(page)}")
+                page.close()
+        browser.close()
+
+
+def keys(page: Page, presses: int = 30) -> str:
+    """Arrow keys on epsilon, one after the other has been painted."""
+    page.get_by_role("slider", name="Privacy budget").focus()
+    for _ in range(presses):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("() => window.pressed === 0", timeout=10_000)
+        page.wait_for_timeout(450)
+    latencies = page.evaluate("window.latencies")
+    high = quantiles(latencies, n=20)[-1]
+    return f"key to paint median {median(latencies):.0f} ms, 95% {high:.0f} ms (n {len(latencies)})"
+
+
+def drag(page: Page, held: float = 4.0) -> str:
+    """Hold the thumb of epsilon and move it to and fro; count changed pictures."""
+    box = page.get_by_role("slider", name="Privacy budget").bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.5 * box["width"], middle)
+    page.mouse.down()
+    page.evaluate("window.paints = []")
+    start, step = time.perf_counter(), 0
+    while time.perf_counter() - start < held:
+        step += 1
+        place = 0.2 + 0.6 * abs((step * 0.011) % 2 - 1)
+        page.mouse.move(box["x"] + place * box["width"], middle)
+        page.wait_for_timeout(16)
+    paints = page.evaluate("window.paints")
+    page.mouse.up()
+    page.wait_for_timeout(800)
+    changed = sum(1 for one, other in pairwise(paints) if one[1] != other[1])
+    return f"held drag {changed / held:.1f} changed pictures a second"

@@ -1,0 +1,220 @@
+"""What a person sees of the WaveCluster explorer, in a real Chromium."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import reference_file
+
+CARDS = """() => Object.fromEntries([...document.querySelectorAll('.dpv-card')].map(card => [
+  card.querySelector('.dpv-label').textContent,
+  [card.querySelector('.dpv-value').textContent, card.querySelector('.dpv-beside').textContent],
+]))"""
+RANGES = """() => { const layout = document.querySelector('.js-plotly-plot')._fullLayout;
+  return [layout.xaxis.range, layout.yaxis.range, layout.xaxis2.range, layout.yaxis2.range]; }"""
+# Counts every change of the figure's title, which names the run that is drawn.
+WATCH = """() => { window.painted = [];
+  window.Plotly && document.querySelector('.js-plotly-plot').on('plotly_afterplot', () =>
+    window.painted.push([document.querySelector('.gtitle').textContent,
+      document.querySelector('.dpv-cards').textContent])); }"""
+
+
+@pytest.fixture
+def explorer(app_url: Callable, open_page: Callable):
+    """Open the explorer with a link, drawn and idle; nothing may go wrong on the way."""
+    opened = []
+
+    def open_(link: str = "", scheme: str = "light"):
+        watched = open_page(f"{app_url('app.py')}/?{link}", scheme)
+        drawn = "input[type=file]" if "data=own" in link else ".gtitle"
+        watched.page.wait_for_selector(drawn, timeout=30_000, state="attached")
+        watched.wait_idle()
+        opened.append(watched)
+        return watched
+
+    yield open_
+    for watched in opened:
+        assert watched.errors == []
+        assert watched.hosts == {"127.0.0.1"}
+
+
+def title(watched) -> str:
+    return watched.page.locator(".gtitle").text_content()
+
+
+def expect_title(watched, fragment: str) -> None:
+    watched.page.wait_for_function(
+        "text => document.querySelector('.gtitle')?.textContent.includes(text)", arg=fragment
+    )
+
+
+def slider(watched, name: str):
+    return watched.page.get_by_role("slider", name=name)
+
+
+def zoom(watched) -> list:
+    """Zoom in by the mouse on the left panel."""
+    box = watched.page.locator(".js-plotly-plot .draglayer .nsewdrag").first.bounding_box()
+    x, y, width, height = box["x"], box["y"], box["width"], box["height"]
+    watched.page.mouse.move(x + 0.25 * width, y + 0.25 * height)
+    watched.page.mouse.down()
+    watched.page.mouse.move(x + 0.6 * width, y + 0.7 * height, steps=5)
+    watched.page.mouse.up()
+    watched.page.wait_for_timeout(400)
+    return watched.page.evaluate(RANGES)
+
+
+def test_opens_clustered_without_a_click(explorer):
+    watched = explorer()
+    assert "Fifteen Gaussians · PrivTHR · ε 1 " in title(watched)
+    cards = watched.page.evaluate(CARDS)
+    assert cards["Clusters"][1] == "true 15"
+    watched.page.wait_for_function(
+        "() => [...document.querySelectorAll('.dpv-value')].every(one => one.textContent !== '…')"
+    )
+
+
+def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer):
+    watched = explorer("epsilon=0.05")
+    before = zoom(watched)
+    assert before[0] == before[2]
+    assert before[1] == before[3]
+    watched.page.evaluate(WATCH)
+    box = slider(watched, "Privacy budget").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    # The track reaches from 0.01 to 10 in decades: begin at the thumb (0.05).
+    watched.page.mouse.move(box["x"] + 0.23 * box["width"], middle)
+    watched.page.mouse.down()
+    for step in range(40):
+        watched.page.mouse.move(box["x"] + (0.23 + 0.015 * step) * box["width"], middle)
+        watched.page.wait_for_timeout(60)
+    painted = watched.page.evaluate("window.painted")
+    watched.page.mouse.up()
+    titles = {one[0] for one in painted}
+    cards = {one[1] for one in painted}
+    # How fast is the benchmark's; here it only has to be live at all.
+    assert len(titles) >= 5
+    assert len(cards) >= 5
+    assert watched.page.evaluate(RANGES) == before
+
+
+def test_every_slider_by_keyboard_and_the_link_follows(explorer):
+    watched = explorer("data=spirals")
+    for name, key, fragment, link in (
+        ("Privacy budget", "ArrowRight", "ε 1.05", "epsilon=1.05"),
+        ("Share for the counts", "ArrowLeft", "α 0.89", "alpha=0.89"),
+        ("Grid g", "ArrowRight", "g 42", "g=42"),
+        ("Density threshold", "ArrowRight", "p 0.11", "p=0.11"),
+    ):
+        slider(watched, name).focus()
+        watched.page.keyboard.press(key)
+        expect_title(watched, fragment)
+        watched.page.wait_for_url(re.compile(re.escape(link)))
+
+
+def test_two_windows_with_one_link_show_the_same(explorer):
+    link = "data=shapes&method=privthrem&epsilon=0.3&g=36&p=0.23&seed=4&view=average"
+    first, second = explorer(link), explorer(link)
+    assert title(first) == title(second)
+    assert first.page.evaluate(CARDS) == second.page.evaluate(CARDS)
+    assert first.page.url == second.page.url
+
+
+def test_zoom_survives_method_view_and_redraw_but_not_other_data(explorer):
+    watched = explorer()
+    before = zoom(watched)
+    watched.page.get_by_role("button", name="Redraw").click()
+    expect_title(watched, "seed 1")
+    assert watched.page.evaluate(RANGES) == before
+    watched.page.get_by_role("radio", name="Significant cells").click()
+    watched.page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot').data.length > 5"
+    )
+    assert watched.page.evaluate(RANGES) == before
+    watched.page.get_by_role("combobox", name="Data").click()
+    watched.page.get_by_role("option", name="Three spirals").click()
+    expect_title(watched, "Three spirals")
+    assert watched.page.evaluate(RANGES) != before
+
+
+def test_hover_on_cells_tells_true_private_and_error(explorer):
+    watched = explorer("view=counts")
+    box = watched.page.locator(".js-plotly-plot .draglayer .nsewdrag").first.bounding_box()
+    watched.page.mouse.move(box["x"] + box["width"] * 0.12, box["y"] + box["height"] * 0.17)
+    label = watched.page.locator(".hoverlayer .hovertext")
+    label.wait_for()
+    told = label.text_content()
+    numbers = re.search(r"true ([\d.−-]+).*private ([\d.−-]+).*error ([\d.+−-]+)", told)
+    assert numbers, told
+    true, private, error = (float(one.replace("−", "-")) for one in numbers.groups())
+    assert error == pytest.approx(private - true, abs=0.02)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_colour_the_figure(explorer, scheme):
+    watched = explorer("view=counts", scheme)
+    paper = watched.page.evaluate(
+        "() => document.querySelector('.js-plotly-plot')._fullLayout.paper_bgcolor"
+    )
+    levels = [int(paper[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (min(levels) > 200) if scheme == "light" else (max(levels) < 60)
+
+
+def test_own_file_by_upload_lands_on_the_papers_numbers(explorer):
+    path = reference_file("ds2.csv")
+    watched = explorer("data=own&g=40&p=0.1")
+    watched.page.set_input_files("input[type=file]", path)
+    expect_title(watched, "ds2.csv")
+    watched.wait_idle()
+    cards = watched.page.evaluate(CARDS)
+    assert cards["Clusters"][1] == "true 3"
+    assert cards["k′"][1] == "true k 144"
+    assert cards["Noise points"][1] == "true 232"
+
+
+def test_a_refused_file_is_said_and_the_page_goes_on(explorer, tmp_path: Path):
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("a,b\n" + "".join(f"{i % 9},{i % 7}\n" for i in range(300)))
+    bad.write_bytes(bytes(range(256)) * 50)
+    watched = explorer("data=own&g=8")
+    watched.page.set_input_files("input[type=file]", good)
+    expect_title(watched, "good.csv")
+    watched.page.set_input_files("input[type=file]", bad)
+    alert = watched.page.get_by_role("alert").filter(has_text="bad.csv")
+    alert.wait_for()
+    assert "Still on the screen: good.csv" in alert.text_content()
+    assert "good.csv" in title(watched)
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_read(explorer, tmp_path: Path):
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(101 * 2**20)
+    watched = explorer("data=own")
+    watched.page.set_input_files("input[type=file]", large)
+    watched.page.get_by_text("100.0MB or smaller").wait_for()
+
+
+def test_help_of_a_readout_opens_on_focus(explorer):
+    watched = explorer()
+    card = watched.page.locator(".dpv-card", has_text="DSG_C")
+    tip = card.locator(".dpv-help")
+    assert not tip.is_visible()
+    card.focus()
+    assert tip.is_visible()
+    assert "Cells by which" in tip.text_content()
+
+
+def test_tables_and_code_stand_behind_the_picture(explorer):
+    watched = explorer("data=spirals")
+    watched.page.get_by_text("Numbers behind the picture").click()
+    watched.page.get_by_text("python -m dpviz run spirals").wait_for()
+    with watched.page.expect_download() as waiting:
+        watched.page.get_by_role("button", name="Table of this view").click()
+    download = waiting.value
+    assert "exploration-not-private" in download.suggested_filename
+    lines = Path(download.path()).read_text().splitlines()
+    assert lines[0].startswith("x,y,")
+    assert len(lines) == 1 + 20 * 20
