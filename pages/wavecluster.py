@@ -3,19 +3,32 @@
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.ui.data_panel import NothingLoadedError
-from dpviz.ui.wavecluster import controls, draw, page_state, run_both
+from dpviz.ui.data_panel import Active, NothingLoadedError
+from dpviz.ui.state import UrlState
+from dpviz.ui.wavecluster import choices_of, draw, page_state, run_both, settings
+
+
+@st.fragment
+def live(state: UrlState, active: Active) -> None:
+    """Everything that follows a dragged slider; the rest of the page stands still."""
+    choices = choices_of(state, active)
+    try:
+        draw(state, choices, run_both(choices))
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+    if choices.settled:
+        state.write()
+
 
 state = page_state()
 for note in state.notes:
     st.warning(note, icon=":material/link_off:")
 try:
     with st.sidebar:
-        choices = controls(state)
-    draw(state, choices, run_both(choices))
+        active = settings(state)
+    live(state, active)
 except NothingLoadedError as error:
     st.info(str(error), icon=":material/upload_file:")
+    state.write()
 except InputError as error:
     st.error(str(error), icon=":material/error:")
-if state.settled:
-    state.write()

@@ -236,6 +236,12 @@ def test_unfit_grid_is_refused_by_name_and_value(grid: int) -> None:
         grid_shape(grid, 2)
 
 
+@pytest.mark.parametrize("grid", [True, (8, True), (8, 2.5)])
+def test_side_that_is_no_number_of_cells_is_told_so(grid: int) -> None:
+    with pytest.raises(InputError, match="whole number"):
+        grid_shape(grid, 2)
+
+
 @pytest.mark.parametrize("grid", [2.5, (8, float("nan")), (8, float("inf")), (8, "x"), None])
 @pytest.mark.xfail(reason="raises TypeError, OverflowError or a bare ValueError", strict=True)
 def test_grid_that_is_no_whole_number_is_refused_by_name_and_value(grid: object) -> None:

@@ -294,12 +294,12 @@ def algorithm_3(average: NDArray, percent: int, nonpositive: float) -> tuple[int
     return k, values[len(values) - k] if k else math.inf
 
 
-@quick
+@settings(max_examples=300, deadline=None)
 @given(
     seed=seeds,
-    size=st.integers(1, 60),
+    size=st.integers(20, 60) | st.integers(1, 20),
     percent=st.integers(1, 99),
-    nonpositive=st.floats(-50, 150) | st.integers(-9, 99).map(float),
+    nonpositive=st.integers(-20, 400).map(lambda quarters: quarters / 4),
 )
 def test_pruned_threshold_is_that_of_algorithm_3(
     seed: int, size: int, percent: int, nonpositive: float
@@ -639,6 +639,7 @@ def test_synthetic_records_lie_in_their_leaves(
     [
         ([0.0], [1.0], (7,)),
         ([0.13], [0.4], (9,)),
+        ([0.13], [0.43], (9,)),  # the last 1% reaches into another cell
         ([0.1, 0.35], [0.6, 0.5], (4, 5)),
         ([0.2, 0.0, 0.3], [0.5, 0.3, 0.4], (3, 4, 3)),
     ],

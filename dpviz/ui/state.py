@@ -48,7 +48,6 @@ class UrlState:
         self._store: dict[str, Any] = store
         self.values: dict[str, Any] = store["values"]
         self.fresh = False
-        self.settled = True
         self._read()
 
     def _read(self) -> None:

@@ -84,8 +84,8 @@ class Both:
     private: Run
 
 
-def controls(state: UrlState) -> Choices:
-    """Show all controls; returns what they say."""
+def settings(state: UrlState) -> Active:
+    """Show the controls that are set, not dragged; returns the data on the screen."""
 
     def take_over(facts: Sample | None) -> None:
         """A sample set brings its own good grid and density."""
@@ -117,7 +117,6 @@ def controls(state: UrlState) -> Choices:
             format_func=lambda name: name.replace("_", " ").capitalize(),
             help="What Baseline publishes before it draws synthetic points.",
         )
-    settled = _sliders(state, card.spends, card.parameter("alpha") is not None)
     left, right = st.columns([3, 2])
     left.selectbox("Wavelet", wavelet_names(), key=state.key("wavelet"), help=_WAVELET_HELP)
     right.selectbox("Level", (1, 2, 3, 4, 5, 6), key=state.key("level"), help=_LEVEL_HELP)
@@ -142,7 +141,13 @@ def controls(state: UrlState) -> Choices:
         help="As printed in the paper, or the same idea with a proof that holds.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    state.settled = settled
+    return active
+
+
+def choices_of(state: UrlState, active: Active) -> Choices:
+    """Show the sliders, and put together what all controls say."""
+    card = METHODS[state.get("method")].card
+    settled = _sliders(state, card.spends, card.parameter("alpha") is not None)
     return Choices(
         active=active,
         config=Config(
@@ -173,58 +178,72 @@ def _fill_from_sample(state: UrlState, active: Active) -> None:
 
 
 def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
-    """Show the four live sliders; returns whether none is held."""
-    settled = True
-    if spends:
-        settled &= live_slider(
-            "Privacy budget ε",
-            key=state.key("epsilon"),
-            value=state.get("epsilon"),
-            low=0.01,
-            high=10.0,
-            scale="log",
-            low_label="more private",
-            high_label="more accurate",
-            help="Whole budget. Lower: less can be learned about anyone, and more noise.",
-        ).settled
-    if splits:
-        settled &= live_slider(
-            "Share for the counts α",
-            key=state.key("alpha"),
-            value=state.get("alpha"),
-            low=0.05,
-            high=0.95,
-            step=0.01,
-            low_label="threshold",
-            high_label="counts",
-            format="%.2f",
-            help="Part of ε spent on the counts; the rest pays for the threshold.",
-        ).settled
-    settled &= live_slider(
-        "Grid g, cells a side",
-        key=state.key("g"),
-        value=state.get("g"),
-        low=2,
-        high=MOST_GRID,
-        step=2,
-        integer=True,
-        low_label="coarser",
-        high_label="finer",
-        help="Finer grids show more shape and have fewer points per cell to hide noise.",
-    ).settled
-    settled &= live_slider(
-        "Density threshold p",
-        key=state.key("p"),
-        value=state.get("p"),
-        low=0.01,
-        high=0.99,
-        step=0.01,
-        low_label="more cells",
-        high_label="fewer cells",
-        format="%.2f",
-        help="Share of the positive coefficients that are not significant.",
-    ).settled
-    return settled
+    """Show the live sliders in a row; returns whether none is held."""
+    settled = []
+    epsilon, alpha, grid, density = st.columns(4)
+    with epsilon:
+        if spends:
+            settled.append(
+                live_slider(
+                    "Privacy budget ε",
+                    key=state.key("epsilon"),
+                    value=state.get("epsilon"),
+                    low=0.01,
+                    high=10.0,
+                    scale="log",
+                    low_label="more private",
+                    high_label="more accurate",
+                    help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+                ).settled
+            )
+    with alpha:
+        if splits:
+            settled.append(
+                live_slider(
+                    "Counts' share α",
+                    key=state.key("alpha"),
+                    value=state.get("alpha"),
+                    low=0.05,
+                    high=0.95,
+                    step=0.01,
+                    low_label="threshold",
+                    high_label="counts",
+                    format="%.2f",
+                    help="Part of ε spent on the counts; the rest pays for the threshold.",
+                ).settled
+            )
+    with grid:
+        settled.append(
+            live_slider(
+                "Grid g",
+                key=state.key("g"),
+                value=state.get("g"),
+                low=2,
+                high=MOST_GRID,
+                step=2,
+                integer=True,
+                low_label="coarser",
+                high_label="finer",
+                help="Cells a side. Finer grids show more shape, with fewer points per cell "
+                "to hide noise.",
+            ).settled
+        )
+    with density:
+        settled.append(
+            live_slider(
+                "Density threshold p",
+                key=state.key("p"),
+                value=state.get("p"),
+                low=0.01,
+                high=0.99,
+                step=0.01,
+                low_label="more cells",
+                high_label="fewer cells",
+                format="%.2f",
+                help="Share of the positive coefficients that are not significant.",
+            ).settled
+        )
+    return all(settled)
 
 
 def run_both(choices: Choices) -> Both:
