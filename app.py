@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, STYLE
+from dpviz.ui.page import ICON, STYLE, settle_memory
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.html(STYLE)
@@ -11,3 +11,4 @@ PAGES = [
     st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),
 ]
 st.navigation(PAGES, position="top").run()
+settle_memory()
