@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.domain import CHUNK, Domain, Outside, flat_cells
+from dpviz.domain import CHUNK, Domain, Outside, check_outside, flat_cells
 
 
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -57,6 +57,7 @@ def label_points(
         Points outside the domain get the label of the border cell (``"clip"``) or are
         noise (``"drop"``).
     """
+    check_outside(outside)
     result = np.empty(len(points), dtype=np.intp)
     # One label per cell of the fine grid: points then need one look-up each.
     fine = labels

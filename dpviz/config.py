@@ -84,7 +84,7 @@ def check_epsilon(epsilon: float) -> float:
 
 def check_alpha(alpha: float) -> float:
     """Return alpha as a float, or raise InputError where a step would get no budget."""
-    if not (math.isfinite(alpha) and 0 < alpha < 1):
+    if not (math.isfinite(alpha) and 1e-6 <= alpha <= 1 - 1e-6):
         raise InputError(
             f"alpha = {alpha:g} must lie between 0 and 1, both excluded: it is the share of "
             "epsilon spent on the counts, for example 0.9."

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import CHUNK, Domain, Outside, flat_cells, grid_shape
+from dpviz.domain import CHUNK, Domain, Outside, check_outside, flat_cells, grid_shape
 
 T = TypeVar("T", bound=np.number)
 
@@ -53,6 +53,7 @@ def quantize(
     Cells are half-open, the last one closed, as in ``numpy.histogramdd``; step
     "Quantization" of Chen, Yu, Chirkova, section 3.2.
     """
+    check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     total = int(np.prod(shape))
     counts = np.zeros(total, dtype=np.int64)

@@ -159,29 +159,36 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
         Where a side is no whole number of at least 2, the number of sides is wrong,
         or the counts would not fit into memory.
     """
-    sides = [grid] * ndim if isinstance(grid, int | np.integer) else list(grid)
-    if len(sides) != ndim:
+    given: Sequence[object] = (
+        tuple(grid) if isinstance(grid, Sequence | np.ndarray) and np.ndim(grid) else (grid,) * ndim
+    )
+    if len(given) != ndim:
         raise InputError(
-            f"grid has {len(sides)} sides but the data has {ndim} columns: "
+            f"grid has {len(given)} sides but the data has {ndim} columns: "
             "give one number, or one per column."
         )
-    for side in sides:
-        if isinstance(side, bool) or int(side) != side:
-            raise InputError(f"grid = {side!r}: the number of cells per axis is a whole number.")
-        if side < 2:
-            raise InputError(
-                f"grid = {side}: all points would share one cell; choose 2 or more cells per axis."
-            )
+    sides = [_side(side) for side in given]
     cells = 1
     for side in sides:
-        cells *= int(side)
+        cells *= side
     if cells > MAX_CELLS:
         shown = " x ".join(str(side) for side in sides)
         raise InputError(
             f"grid = {shown} has {cells:,} cells, more than the {MAX_CELLS:,} that fit into "
             "memory; choose fewer cells per axis."
         )
-    return tuple(int(side) for side in sides)
+    return tuple(sides)
+
+
+def _side(side: object) -> int:
+    """Cells of one axis: a whole number of at least 2."""
+    if isinstance(side, bool | np.bool_) or not isinstance(side, int | np.integer):
+        raise InputError(f"grid = {side!r}: the number of cells per axis is a whole number.")
+    if side < 2:
+        raise InputError(
+            f"grid = {side}: all points would share one cell; choose 2 or more cells per axis."
+        )
+    return int(side)
 
 
 def axis_edges(lo: float, hi: float, side: int) -> NDArray[np.float64]:
@@ -198,6 +205,12 @@ def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> 
     np.maximum(cells, 0, out=cells)
     cells += (values >= edges[cells + 1]) & (cells < side - 1)
     return cells
+
+
+def check_outside(outside: str) -> None:
+    """Raise InputError where the rule for points outside is unknown."""
+    if outside not in ("clip", "drop"):
+        raise InputError(f'outside = "{outside}" is unknown: choose clip or drop.')
 
 
 def flat_cells(

@@ -1,9 +1,9 @@
 """Where noise comes from: a source is handed in, never taken from global state.
 
-Exploring uses :class:`SeededNoise`. One seed is one frozen draw: unit noise is drawn
-once per seed, step and shape and then scaled, so dragging epsilon moves the picture
-smoothly and all methods share a draw. Whoever knows the seed can subtract the noise:
-nothing drawn here may be published.
+Exploring uses :class:`SeededNoise`. One seed is one frozen draw: each step has one stream,
+read from its start for every shape, and unit noise is then scaled. So dragging epsilon moves
+the picture smoothly, and all methods share a draw. Whoever knows the seed can subtract the
+noise: nothing drawn here may be published.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from dpviz.components import cluster_sizes, connected_components, label_points
 from dpviz.config import Config
 from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside, grid_shape
+from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.errors import InputError
 from dpviz.privacy.ledger import Ledger
 from dpviz.threshold import Threshold, density_threshold, significant_cells
@@ -102,8 +102,7 @@ class Source:
         InputError
             Where grid, domain and data do not fit together.
         """
-        if outside not in ("clip", "drop"):
-            raise InputError(f'outside = "{outside}" is unknown: choose clip or drop.')
+        check_outside(outside)
         if dataset.counts is not None:
             counts = dataset.counts
             grid_shape(counts.shape, counts.ndim)

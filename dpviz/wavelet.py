@@ -204,15 +204,21 @@ def _share(density: float, cells: int) -> int:
 def _axis_responses(wavelet: str, level: int, side: int) -> tuple[tuple[float, int, int], ...]:
     """L1 norm, positive and negative coefficients of a unit impulse, for every phase."""
     padded = side + -side % 2**level
-    phases = min(2**level, padded)
-    band = np.eye(padded)[:phases]
+    band = reach = np.eye(padded)[: 2**level]
+    filters = pywt.Wavelet(wavelet).filter_bank
+    sizes = pywt.Wavelet("reach", filter_bank=[np.abs(taps) for taps in filters])
     for _ in range(level):
         band, _ = pywt.dwt(band, wavelet, mode=_MODE, axis=1)
-    # Taps that are zero on paper come out of level 2 and up as rounding residue.
-    tiny = 1e-12 * np.abs(band).max()
+        reach, _ = pywt.dwt(reach, sizes, mode=_MODE, axis=1)
+    # Taps that cancel on paper leave a residue: nothing beside the sum of their sizes. A tap
+    # that is tiny by itself is no residue, and counts.
+    real = np.abs(band) > 1e-13 * reach
+    up, down = real & (band > 0), real & (band < 0)
     return tuple(
         dict.fromkeys(
-            (float(np.abs(row).sum()), int((row > tiny).sum()), int((row < -tiny).sum()))
-            for row in band
+            (float(norm), int(plus), int(minus))
+            for norm, plus, minus in zip(
+                np.abs(band).sum(axis=1), up.sum(axis=1), down.sum(axis=1), strict=True
+            )
         )
     )

@@ -149,7 +149,6 @@ def test_chosen_interval_has_a_length_and_holds_the_value(
     assert edges[index] < value <= edges[index + 1]
 
 
-@pytest.mark.xfail(reason="the largest uniform number rounds to the lower end", strict=True)
 def test_value_is_above_the_lower_end_even_where_rounding_pulls_it_down() -> None:
     accountant = Accountant(FixedUniform(0.0, 1 - 2**-53), 1.0)
     edges = np.array([5.0, 5.25])
@@ -221,7 +220,6 @@ def test_a_refused_request_draws_no_noise() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, -1.0, 0.0, -math.inf])
-@pytest.mark.xfail(reason="nan and negative requests pass, and open the budget", strict=True)
 def test_a_request_that_is_no_positive_number_is_refused(epsilon: float) -> None:
     accountant = Accountant(SeededNoise(0), 1.0)
     with pytest.raises((PrivacyRefusal, InputError)):
@@ -261,19 +259,19 @@ def test_accountant_lets_parallel_spends_share_a_budget() -> None:
 
 
 @pytest.mark.parametrize(
-    ("relation", "cap", "records", "public"),
+    ("relation", "cap", "records"),
     [
-        ("add_remove", 1, 1, False),
-        ("add_remove", 7, 7, False),
-        ("replace_one", 1, 2, True),
-        ("replace_one", 7, 14, False),
+        ("add_remove", 1, 1),
+        ("add_remove", 7, 7),
+        ("replace_one", 1, 2),
+        ("replace_one", 7, 14),
     ],
 )
 def test_neighbours_differ_by_cap_or_twice_the_cap_records(
-    relation: str, cap: int, records: int, public: bool
+    relation: str, cap: int, records: int
 ) -> None:
     neighbours = Neighbours(relation=relation, cap=cap)
-    assert (neighbours.multiplier, neighbours.n_is_public) == (records, public)
+    assert neighbours.multiplier == records
 
 
 @pytest.mark.parametrize("wrong", [{"relation": "swap"}, {"relation": ""}])

@@ -56,7 +56,7 @@ def test_names_come_in_the_order_of_the_index() -> None:
 def test_file_agrees_with_its_entry(name: str) -> None:
     described, data = sample(name), load_sample(name)
     points = points_of(name)
-    assert data.name == described.title
+    assert data.name == described.name
     assert data.columns == described.columns
     assert data.domain == described.domain
     assert described.domain.declared

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
@@ -38,7 +39,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int) -> Dataset:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
     frame = pd.DataFrame(dataset.points)
-    frame["unit"] = dataset.units.astype(str)
+    frame["unit"] = _identifiers(dataset.units)
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
     order = np.lexsort((hashes, frame["unit"].to_numpy()))
     rank = frame.iloc[order].groupby("unit", sort=False).cumcount().to_numpy()
@@ -51,3 +52,21 @@ def cap_records(dataset: Dataset, cap: int, seed: int) -> Dataset:
         units=dataset.units[keep],
         notes=(*dataset.notes, note) if left_out else dataset.notes,
     )
+
+
+def _identifiers(units: NDArray[np.generic]) -> list[str]:
+    """Text of every identifier, the same whatever type its column was read as.
+
+    One odd identifier can turn a column of whole numbers into decimals: 7 must not become
+    7.0 then, or everybody's choice of records would change with that person.
+    """
+    values = units.tolist()
+    if any(isinstance(value, float) and abs(value) >= 2**53 for value in values):
+        raise InputError(
+            "the unit column holds numbers of more than 15 digits among decimals, which can't be "
+            "told apart: write the identifiers as text, with a letter in front."
+        )
+    return [
+        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        for value in values
+    ]

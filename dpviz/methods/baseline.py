@@ -55,8 +55,8 @@ CARD = Card(
         *GRID_PARAMETERS,
     ),
     deviations=(
-        "The sound variant pays for the number of records; where it is public (one record "
-        "replaced by another) it is used as it is.",
+        "The sound variant pays for the number of records, also where one record is replaced: "
+        "its replacement may lie outside the domain or lack a value and drop out.",
     ),
 )
 
@@ -64,7 +64,7 @@ CARD = Card(
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster synthetic points (Chen, Yu, Chirkova, Algorithm 1)."""
     epsilon, n = config.epsilon, float(source.n)
-    if config.variant == "sound" and not config.neighbours.n_is_public:
+    if config.variant == "sound":
         share = COUNT_SHARE * epsilon
         n = float(accountant.laplace("records", n, sensitivity=1, epsilon=share))
         epsilon -= share

@@ -37,6 +37,9 @@ class Leaves:
     records: NDArray[np.float64]
 
 
+#: More leaves than this don't pay: they are far smaller than any cell on the screen.
+_MOST_LEAVES = 2**21
+
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
 
 
@@ -67,8 +70,8 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     shape = (min(side, _highest_side(d)),) * d
     first = source.counted(shape)
     noisy = accountant.laplace("first level", first, sensitivity=1, epsilon=share * epsilon).ravel()
-    splits = np.maximum(np.ceil(_roots(np.maximum(noisy, 0) * (1 - share) * epsilon / 5, d)), 1)
-    splits = splits.astype(np.intp)
+    wanted = np.ceil(_roots(np.maximum(noisy, 0) * (1 - share) * epsilon / 5, d))
+    splits = _fitting(np.maximum(wanted, 1), d)
     leaves_per_cell = splits**d
     offsets = np.concatenate(([0], np.cumsum(leaves_per_cell)))
     second = accountant.laplace(
@@ -84,6 +87,14 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     records = second + ((agreed - summed) / leaves_per_cell)[owner]
     low, size = _leaf_boxes(shape, splits, offsets, owner)
     return Leaves(low=low, size=size, records=records)
+
+
+def _fitting(splits: NDArray[np.float64], degree: int) -> NDArray[np.intp]:
+    """Coarsen all cells alike where a huge budget asks for more leaves than fit."""
+    total = float((splits**degree).sum())
+    if total > _MOST_LEAVES:
+        splits = np.maximum(np.floor(splits * (_MOST_LEAVES / total) ** (1 / degree)), 1)
+    return splits.astype(np.intp)
 
 
 def _second_level(
@@ -144,17 +155,31 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
     than with noise on every cell.
     """
     d = source.domain.ndim
-    side = 2 ** max(1, round(math.log2(_side(n * epsilon / 10, d))))
-    shape = (side,) * d
-    counts = source.counted(shape)
-    unit = accountant.laplace(
-        "coefficients", np.zeros(shape), sensitivity=(1 + math.log2(side)) ** d, epsilon=epsilon
-    )
-    # The transform is linear: transforming the noise back is enough.
-    noise = unit
+    side = 2 ** _height(n * epsilon / 10, d)
+    cells = source.counted((side,) * d).astype(float)
     for axis in range(d):
-        noise = _inverse_haar(noise, axis)
-    return _grid_leaves(counts + noise)
+        cells = _haar(cells, axis)
+    cells = accountant.laplace(
+        "coefficients", cells, sensitivity=(1 + math.log2(side)) ** d, epsilon=epsilon
+    )
+    for axis in range(d):
+        cells = _inverse_haar(cells, axis)
+    return _grid_leaves(cells)
+
+
+def _haar(cells: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Weighted Haar coefficients along one axis, in the order of :func:`_inverse_haar`.
+
+    Times its weight, the number of cells of its block, a coefficient is the sum over the
+    first half of the block less that over the second; the first one is the sum of all.
+    One record changes each coefficient above it by 1.
+    """
+    sums = np.moveaxis(cells, axis, 0)
+    details = []
+    while len(sums) > 1:
+        details.append(sums[::2] - sums[1::2])
+        sums = sums[::2] + sums[1::2]
+    return np.moveaxis(np.concatenate([sums, *details[::-1]]), 0, axis)
 
 
 def _inverse_haar(noise: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -184,7 +209,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     of a node and its children on the way up, differences spread evenly on the way down.
     """
     d = source.domain.ndim
-    height = max(1, round(math.log2(_side(n * epsilon / 10, d))))
+    height = _height(n * epsilon / 10, d)
     exact = source.counted((2**height,) * d)
     weights = 2.0 ** (np.arange(height + 1) / 3)  # from the root (0) to the leaves
     budgets = epsilon * weights / weights.sum()
@@ -232,6 +257,12 @@ def _grid_leaves(records: NDArray[np.float64]) -> Leaves:
 def _side(cells: float, ndim: int) -> int:
     """Cells per axis of a grid of about ``cells`` cells in all, at least 2."""
     return min(max(2, math.ceil(_root(cells, ndim))), _highest_side(ndim))
+
+
+def _height(cells: float, ndim: int) -> int:
+    """Halvings per axis of a grid of about ``cells`` cells in all, at least 1."""
+    highest = math.floor(math.log2(_highest_side(ndim)))
+    return min(max(1, round(math.log2(_side(cells, ndim)))), highest)
 
 
 def _highest_side(ndim: int) -> int:

@@ -46,11 +46,6 @@ class Neighbours:
         """Records by which neighbours differ: sensitivities per record times this."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
-    @property
-    def n_is_public(self) -> bool:
-        """Whether the number of records may be used freely."""
-        return self.relation == "replace_one" and self.cap == 1
-
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -99,12 +101,24 @@ class Accountant:
         cumulated = np.cumsum(np.exp(weights - weights.max()))
         pick, place = self.noise.uniform(step, (2,))
         index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))
-        return index, float(edges[index + 1] - place * lengths[index])
+        # Rounding must not reach the lower end: it belongs to the interval below.
+        lowest = np.nextafter(edges[index], np.inf)
+        return index, float(max(edges[index + 1] - place * lengths[index], lowest))
 
     def _spend(
         self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition
     ) -> float:
         """Record a spend and return the scale that it buys."""
+        if not (math.isfinite(epsilon) and epsilon > 0):
+            raise PrivacyRefusal(
+                f"step {step} asks for epsilon {epsilon:g}: only a finite number greater than 0 "
+                "can be spent."
+            )
+        if not (math.isfinite(sensitivity) and sensitivity > 0):
+            raise PrivacyRefusal(
+                f"step {step} has sensitivity {sensitivity:g}: noise needs a finite number "
+                "greater than 0."
+            )
         changed = sensitivity * self.neighbours.multiplier
         spend = Spend(
             step=step,

@@ -104,7 +104,7 @@ def test_every_slider_by_keyboard_and_the_link_follows(explorer):
     watched = explorer("data=spirals")
     for name, key, fragment, link in (
         ("Privacy budget", "ArrowRight", "ε 1.05", "epsilon=1.05"),
-        ("Share for the counts", "ArrowLeft", "α 0.89", "alpha=0.89"),
+        ("share α", "ArrowLeft", "α 0.89", "alpha=0.89"),
         ("Grid g", "ArrowRight", "g 42", "g=42"),
         ("Density threshold", "ArrowRight", "p 0.11", "p=0.11"),
     ):
