@@ -35,8 +35,8 @@ def wavelet_names() -> tuple[str, ...]:
 def check_wavelet(wavelet: str) -> str:
     """Return the name of a discrete wavelet, or raise InputError with the families."""
     if wavelet not in wavelet_names():
-        families = ", ".join(pywt.families())
-        discrete = [name for name in families.split(", ") if pywt.wavelist(name, kind="discrete")]
+        known = set(wavelet_names())
+        discrete = [name for name in pywt.families() if known & set(pywt.wavelist(name))]
         raise InputError(
             f'wavelet = "{wavelet}" is not a discrete wavelet: choose one of the families '
             f"{', '.join(discrete)}, for example haar, db2 or bior2.2."

@@ -21,8 +21,8 @@ def live(state: UrlState, active: Active) -> None:
 
 
 state = page_state()
-for note in state.notes:
-    st.warning(note, icon=":material/link_off:")
+if state.notes:
+    st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
 try:
     with st.sidebar:
         active = settings(state)

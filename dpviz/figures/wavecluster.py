@@ -107,8 +107,8 @@ class Panels:
     layout: dict[str, Any]
     pairs: list[tuple[int, int]] = field(default_factory=list)
     alt: str = ""
-    height: int = 450
-    share: float = 0.55
+    height: int = 405
+    share: float = 0.56
 
     def spec(self) -> dict[str, Any]:
         """Data and layout in one dictionary."""
@@ -541,7 +541,7 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
-        "margin": {"l": 56, "r": 12, "t": 52, "b": 40},
+        "margin": {"l": 56, "r": 12, "t": 46, "b": 38},
         "annotations": [],
         # Zoom survives every change but that of the ground it was made on.
         "uirevision": str(scene.domain) + scene.title.partition(" · ")[0],
@@ -584,8 +584,8 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
         layout=layout,
         pairs=pairs,
         alt=f"{scene.title}. {alt}.",
-        height=530 if stacked else 450,
-        share=0.72 if stacked else 0.55,
+        height=530 if stacked else 405,
+        share=0.7 if stacked else 0.56,
     )
 
 

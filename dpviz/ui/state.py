@@ -65,11 +65,11 @@ class UrlState:
                 try:
                     value = control.parse(link[name])
                 except InputError as error:
-                    self._store["notes"].append(f"The link was corrected: {error}")
+                    said = str(error).rstrip(".")
+                    self._store["notes"].append(f"{said}; {control.default} is used.")
                 except ValueError:
                     self._store["notes"].append(
-                        f'The link was corrected: {name} = "{link[name][:40]}" can\'t be read; '
-                        f"{control.default} is used instead."
+                        f'{name} = "{link[name][:40]}" can\'t be read; {control.default} is used.'
                     )
             self.set(name, value)
 

@@ -415,7 +415,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             on_click="ignore",
         )
         st.code(python_lines(again), language="python")
-        st.code(command(again), language="shell")
+        st.code(command(again), language="shell", wrap_lines=True)
 
 
 def _key_figures(both: Both) -> pd.DataFrame:
@@ -435,8 +435,8 @@ def _key_figures(both: Both) -> pd.DataFrame:
             "clusters": stages.n_clusters,
             "noise points": both.truth.noise_points(stages),
             "records": both.truth.source.n,
+            "outside the domain": both.truth.source.n_outside,
         }
-    table["true"]["outside the domain"] = both.truth.source.n_outside
     return pd.DataFrame(table)
 
 
