@@ -11,9 +11,14 @@ import pywt
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.comparison import run
+from dpviz.config import Config
 from dpviz.data import generators
 from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
+from dpviz.noise import SeededNoise
+from dpviz.pipeline import Source
+from dpviz.wavelet import wavelet_names
 
 NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise")
 
@@ -193,3 +198,15 @@ def test_unknown_name_is_answered_with_the_names() -> None:
 
 def test_description_is_read_once() -> None:
     assert sample("noise") is sample("noise")
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_every_wavelet_runs_on_every_sample(name: str) -> None:
+    source = Source.build(load_sample(name), sample(name).grid)
+    for wavelet in wavelet_names():
+        for method in ("wavecluster", "privthr", "privthrem"):
+            config = Config(method=method, wavelet=wavelet, density=sample(name).density)
+            found = run(source, config, SeededNoise(0))
+            assert found.stages.average.shape == (source.shape[0] // 2,) * 2
+            assert found.ledger.epsilon == pytest.approx(float(method != "wavecluster"), abs=1e-9)
+            assert found.stages.n_clusters >= 1

@@ -1,0 +1,71 @@
+"""README and contributing guide say what is true of the code."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dpviz.command_line import main
+from dpviz.data.samples import sample_names
+from dpviz.methods import METHODS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_table_of_methods_is_complete_and_says_who_is_private():
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", README, flags=re.MULTILINE))
+    assert list(rows) == list(METHODS)
+    for name, said in rows.items():
+        sound, published = METHODS[name].card.variants
+        expected = "no" if not sound.private else "`sound`: yes; `published`: no"
+        assert said == expected
+        assert not published.private
+
+
+def test_the_python_example_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(code.strip().splitlines()) <= 5
+    exec(code, {})
+    assert capsys.readouterr().out == "3 1.0\n"
+
+
+@pytest.mark.parametrize("line", re.findall(r"^    python -m dpviz (.*)$", README, re.MULTILINE))
+def test_the_commands_run(capsys, monkeypatch, tmp_path, line):
+    (tmp_path / "my.csv").write_text(
+        "lon,lat\n" + "".join(f"{i % 60},{i % 43}\n" for i in range(5000))
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(line)) == 0
+    assert capsys.readouterr().out
+
+
+def test_links_to_files_lead_somewhere():
+    for page in ("README.md", "CONTRIBUTING.md", "sample_data/README.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+            assert ((ROOT / page).parent / target).exists(), (page, target)
+
+
+def test_the_map_names_what_exists():
+    block = README.split("## What is where")[1].split("##")[0]
+    for path in re.findall(r"(?:dpviz|sample_data|tests|pages)/?[\w./]*|app\.py", block):
+        assert (ROOT / path).exists(), path
+
+
+def test_every_sample_is_described():
+    text = (ROOT / "sample_data" / "README.md").read_text(encoding="utf-8")
+    for name in sample_names():
+        assert f"| {name} |" in text
+
+
+def test_imports_keep_their_direction():
+    # streamlit only in the screen's parts, plotly only in figures (and its file name in assets).
+    for file in (ROOT / "dpviz").rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        place = file.relative_to(ROOT / "dpviz").parts[0]
+        if place != "ui":
+            assert not re.search(r"^\s*(import|from) streamlit", source, re.MULTILINE), file
+        if place != "figures":
+            assert not re.search(r"^\s*(import|from) plotly", source, re.MULTILINE), file
