@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
@@ -36,6 +35,9 @@ from dpviz.figures.theme import (
 )
 from dpviz.metrics.matching import contingency
 from dpviz.pipeline import Source, Stages
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
 
 View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
 
@@ -114,8 +116,10 @@ class Panels:
         """Data and layout in one dictionary."""
         return {"data": self.data, "layout": self.layout}
 
-    def figure(self) -> go.Figure:
+    def figure(self) -> Figure:
         """Return the same as a Plotly figure."""
+        import plotly.graph_objects as go  # the app draws from the dictionaries alone
+
         return go.Figure(self.spec())
 
 

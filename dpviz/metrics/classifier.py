@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from dpviz.counts import block_sums, tally
 from dpviz.domain import flat_cells
@@ -140,6 +139,8 @@ def tree_predictions(
     points
         Shape (m, d).
     """
+    from sklearn.tree import DecisionTreeClassifier  # see matching.py: only where it is used
+
     step = 2**stages.level
     width = (source.domain.highs - source.domain.lows) / source.shape
     index = np.stack([axis.ravel() for axis in np.indices(stages.labels.shape)], axis=1)
