@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, STYLE, settle_memory
+from dpviz.ui.page import ICON, STYLE, fetch_ahead, settle_memory
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.html(STYLE)
+fetch_ahead()
 
 PAGES = [
     st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),

@@ -4,19 +4,39 @@ Points become counts, counts become coefficients, coefficients become significan
 cells become clusters; noise enters at one named step, and the ledger knows it.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dpviz.comparison import Truth, run
-from dpviz.config import Config
-from dpviz.data.read import read_counts, read_table
-from dpviz.data.samples import load_sample, sample_names
-from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
-
 if TYPE_CHECKING:
+    from dpviz.comparison import Truth, run
+    from dpviz.config import Config
+    from dpviz.data.read import read_counts, read_table
+    from dpviz.data.samples import load_sample, sample_names
+    from dpviz.domain import Domain
+    from dpviz.errors import InputError, PrivacyRefusal
     from dpviz.estimators import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster
 
 __version__ = "0.1.0"
+
+#: Where each public name lives. Imported when it is asked for: the app shows its frame and
+#: fetches plotly.js while numpy, scipy and pandas are still being loaded.
+_HOME = {
+    "Baseline": "estimators",
+    "Config": "config",
+    "Domain": "domain",
+    "InputError": "errors",
+    "PrivQT": "estimators",
+    "PrivTHR": "estimators",
+    "PrivTHREM": "estimators",
+    "PrivacyRefusal": "errors",
+    "Truth": "comparison",
+    "WaveCluster": "estimators",
+    "load_sample": "data.samples",
+    "read_counts": "data.read",
+    "read_table": "data.read",
+    "run": "comparison",
+    "sample_names": "data.samples",
+}
 
 __all__ = [
     "Baseline",
@@ -38,9 +58,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, and scikit-learn with them, when one is asked for."""
-    if name not in __all__:
+    """Import a public name from its module."""
+    if name not in _HOME:
         raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
-    from dpviz import estimators
-
-    return getattr(estimators, name)
+    return getattr(import_module(f"dpviz.{_HOME[name]}"), name)

@@ -9,6 +9,8 @@ from importlib import resources
 from importlib.metadata import version
 from pathlib import Path
 
+import streamlit as st
+
 STATIC_DIR = Path(__file__).resolve().parents[2] / "static"
 
 
@@ -41,6 +43,12 @@ def ensure_plotly(static_dir: Path = STATIC_DIR) -> str:
         if old.name != name:
             old.unlink(missing_ok=True)
     return name
+
+
+def plotly_url() -> str:
+    """Return the address of plotly.js on this server."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{base}/app/static/{ensure_plotly()}".replace("//", "/")
 
 
 def _write_atomically(target: Path, content: bytes) -> None:

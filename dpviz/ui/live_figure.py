@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import streamlit as st
 
-from dpviz.ui.assets import ensure_plotly
+from dpviz.ui.assets import plotly_url
 
 _FRONTEND = Path(__file__).parent / "frontend"
 _mount = st.components.v2.component(
@@ -112,7 +112,7 @@ def live_figure(
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
         "clickable": clickable,
-        "script": _script_url(),
+        "script": plotly_url(),
     }
     result = _mount(
         key=key,
@@ -200,11 +200,6 @@ def _strip(
 def _plain(value: Any) -> Any:
     """Return what JSON can hold for a numpy scalar; other objects become their text."""
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _script_url() -> str:
-    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    return f"/{base}/app/static/{ensure_plotly()}".replace("//", "/")
 
 
 def _clicked(event: object) -> ClickedPoint | None:

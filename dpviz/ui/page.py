@@ -7,18 +7,30 @@ from pathlib import Path
 
 import streamlit as st
 
+from dpviz.ui.assets import plotly_url
+
+_FRONTEND = Path(__file__).parent / "frontend"
+_mount_ahead = st.components.v2.component(
+    "dpviz_fetch_ahead", js=(_FRONTEND / "fetch_ahead.js").read_text(encoding="utf-8")
+)
+
 #: A file of our own: Streamlit's named icons come from an outside host.
-ICON = str(Path(__file__).parent / "frontend" / "icon.svg")
+ICON = str(_FRONTEND / "icon.svg")
 
 #: Less empty space above and beside: a whole explorer fits into 1280 x 720.
 STYLE = """<style>
-[data-testid="stMainBlockContainer"]{padding:3.4rem 1.6rem 1.5rem;max-width:none}
+[data-testid="stMainBlockContainer"]{padding:2.75rem 1.6rem 1.5rem;max-width:none}
 [data-testid="stSidebarHeader"]{height:2.2rem;padding-bottom:0;margin-bottom:0}
 [data-testid="stSidebarUserContent"]{padding-top:.2rem;padding-bottom:1rem}
 [data-testid="stSidebar"] [data-testid="stVerticalBlock"]{gap:.65rem}
 [data-testid="stMain"] [data-testid="stVerticalBlock"]{gap:.6rem}
 [data-testid="stHeader"]{height:3rem;min-height:3rem}
 </style>"""
+
+
+def fetch_ahead() -> None:
+    """Have the browser fetch plotly.js before the first figure asks for it."""
+    _mount_ahead(key="fetch_ahead", data=plotly_url(), height=1)
 
 
 @st.cache_resource(show_spinner=False)
