@@ -140,8 +140,12 @@ class Domain:
 
     def contains(self, points: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Mask (n,) of the points that lie inside, borders included."""
-        inside = (points >= self.lows) & (points <= self.highs)
-        return np.asarray(inside.all(axis=1))
+        # Axis by axis: a reduction over two columns costs more than all the rest.
+        inside = np.ones(len(points), dtype=bool)
+        for axis, (lo, hi) in enumerate(self.bounds):
+            values = points[:, axis]
+            inside &= (values >= lo) & (values <= hi)
+        return inside
 
 
 def _around(lo: float, hi: float) -> tuple[float, float]:

@@ -5,7 +5,8 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui.data_panel import Active, NothingLoadedError
 from dpviz.ui.state import UrlState
-from dpviz.ui.wavecluster import choices_of, draw, page_state, run_both, settings
+from dpviz.ui.wavecluster import choices_of, page_state, run_both, settings
+from dpviz.ui.wavecluster_view import draw
 
 
 @st.fragment

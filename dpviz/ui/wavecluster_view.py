@@ -1,0 +1,238 @@
+"""What the WaveCluster explorer shows: readouts, panels, ledger, and what lies behind them."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import cast
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.figures.theme import Mode
+from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
+from dpviz.methods import METHODS
+from dpviz.methods.card import Card
+from dpviz.privacy.claim import claim
+from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.ui.live_figure import live_figure
+from dpviz.ui.readouts import Readout, show_ledger, show_promise, show_readouts
+from dpviz.ui.state import UrlState
+from dpviz.ui.wavecluster import Both, Choices
+from dpviz.wavelet import sensitivity
+
+#: Seconds that OCM and 2CE may take while a slider is held.
+_LIVE = 0.012
+_COST = "wavecluster:agreement seconds"
+
+
+def draw(state: UrlState, choices: Choices, both: Both) -> None:
+    """Show readouts, figure, ledger, promise and what lies behind them."""
+    config, card = choices.config, METHODS[choices.config.method].card
+    # Ten more private runs: where they take long they follow the figure, and wait while a
+    # slider is held.
+    quick = st.session_state.get(_COST, math.inf) <= _LIVE
+    cards = show_readouts(_readouts(choices, both, _agreement(choices, both) if quick else {}))
+    st.segmented_control(
+        "Stage",
+        tuple(VIEWS),
+        key=state.key("view"),
+        format_func=VIEWS.__getitem__,
+        label_visibility="collapsed",
+        required=True,
+    )
+    scene = _scene(choices, both)
+    view = cast(View, state.get("view"))
+    shown = panels(scene, view)
+    live_figure(
+        shown.spec(),
+        key="wavecluster:figure",
+        height=shown.height,
+        share=shown.share,
+        alt=shown.alt,
+        pairs=shown.pairs,
+        base_name=f"dpviz exploration not private {config.method} {view}",
+    )
+    if notices := both.grid.source.notices(config.level):
+        st.caption(" ".join(notices))
+    if card.spends:
+        show_ledger(both.private.ledger, config.epsilon)
+    verdict = claim(card, config, both.grid.source.domain)
+    show_promise(verdict, both.private.ledger, config.epsilon, config.neighbours.relation)
+    _behind(choices, both, scene, view)
+    if choices.settled and not quick:
+        show_readouts(_readouts(choices, both, _agreement(choices, both)), cards)
+
+
+def _agreement(choices: Choices, both: Both) -> dict[str, float]:
+    """OCM and 2CE, and what they cost."""
+    if both.truth.source.n < 2:
+        return {}
+    start = time.perf_counter()
+    scores = both.truth.agreement(choices.config, choices.seed)
+    st.session_state[_COST] = time.perf_counter() - start
+    return scores
+
+
+def _scene(choices: Choices, both: Both) -> Scene:
+    """Everything the figure is drawn from."""
+    card = METHODS[choices.config.method].card
+    theme = st.context.theme.type
+    mode: Mode = "dark" if theme == "dark" else "light"
+    return Scene(
+        truth=both.truth,
+        private=both.private.stages,
+        raster=both.grid.raster,
+        columns=choices.active.dataset.columns,
+        mode=mode,
+        title=_title(choices),
+        private_title=card.title if card.spends else "no noise",
+    )
+
+
+def _title(choices: Choices) -> str:
+    """Parameters of the run in one line."""
+    config, card = choices.config, METHODS[choices.config.method].card
+    parts = [choices.active.title, card.title]
+    if card.spends:
+        parts.append(f"ε {config.epsilon:.4g}")
+    if card.parameter("alpha"):
+        parts.append(f"α {config.alpha:.2f}")
+    parts += [f"g {config.grid}", f"p {config.density:.2f}"]
+    parts.append(f"{config.wavelet} level {config.level}")
+    if card.spends:
+        parts.append(f"seed {choices.seed}")
+    return " · ".join(parts)
+
+
+def _readouts(choices: Choices, both: Both, agreement: dict[str, float]) -> list[Readout]:
+    """Key figures, the private value large, the true one beside it."""
+    truth, private = both.truth, both.private
+    scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
+    held_out = {name: f"{score:.3f}" for name, score in agreement.items()}
+    true = truth.stages
+    rank = "rank of the threshold among the positive coefficients: this many cells are significant"
+    if choices.config.method == "privthrem":
+        rank = "rank of the drawn threshold among the true coefficients: never in a release"
+    return [
+        Readout("k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}."),
+        Readout(
+            "Clusters",
+            f"{private.stages.n_clusters:,}",
+            f"true {true.n_clusters:,}",
+            "Connected groups of significant cells.",
+        ),
+        Readout(
+            "DSG_C",
+            f"{scores['dsg_c']:.3f}",
+            "0 is equal",
+            "Cells by which matched clusters differ, over the truly significant cells.",
+        ),
+        Readout(
+            "OCM",
+            held_out.get("ocm", "…"),
+            "0 is equal",
+            "Share of held-out points put into another class, classes matched one to one.",
+        ),
+        Readout(
+            "2CE",
+            held_out.get("two_ce", "…"),
+            "0 is equal",
+            "Share of pairs of held-out points joined by one result and separated by the other.",
+        ),
+        Readout(
+            "F-measure",
+            f"{scores['f_measure']:.3f}",
+            "1 is equal",
+            "Best overlap of each true cluster with a private one, weighted by points.",
+        ),
+        Readout(
+            "Noise points",
+            f"{truth.noise_points(private.stages):,}",
+            f"true {truth.noise_points(true):,}",
+            "Points in cells that are not significant.",
+        ),
+    ]
+
+
+def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
+    """Tables, downloads and the lines that reproduce the run."""
+    label = "Numbers behind the picture, downloads, code"
+    with st.expander(label, key="wavecluster:behind", on_change="rerun") as behind:
+        if not behind.open:
+            return
+        again = Reproduction(
+            data=choices.active.dataset.name,
+            columns=None if choices.active.is_sample else choices.active.dataset.columns,
+            domain=both.grid.source.domain,
+            outside=choices.active.outside,
+            config=choices.config,
+            seed=choices.seed,
+        )
+        left, right = st.columns(2)
+        left.dataframe(_key_figures(both), width="stretch", height="content")
+        right.dataframe(_sizes(both), width="stretch", height=318)
+        right.caption(_sensitivities(choices, both))
+        left.download_button(
+            "Table of this view (CSV)",
+            lambda: frame(scene, view).to_csv(index=False).encode(),
+            file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
+            mime="text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        st.code(python_lines(again), language="python")
+        st.code(command(again), language="shell", wrap_lines=True)
+        st.markdown(_card_text(METHODS[choices.config.method].card))
+
+
+def _card_text(card: Card) -> str:
+    """Card of a method: source, promises with their reasons, deviations from the paper."""
+    promises = [
+        f"* **{variant.name}**: {'private' if variant.private else 'not private'}. {variant.reason}"
+        for variant in card.variants
+    ]
+    deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
+    title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
+    return "\n".join([title, "", *promises, *deviations])
+
+
+def _key_figures(both: Both) -> pd.DataFrame:
+    """Threshold and counts of both runs; nothing here is rounded away."""
+    table = {}
+    for name, stages, rank in (
+        ("true", both.truth.stages, both.truth.stages.threshold.k),
+        ("private", both.private.stages, both.private.k),
+    ):
+        threshold = stages.threshold
+        table[name] = {
+            "k (rank of the threshold)": rank,
+            "d (threshold)": threshold.value,
+            "L (positive coefficients)": threshold.positive,
+            "Z (non-positive)": threshold.nonpositive,
+            "significant cells": int(stages.significant.sum()),
+            "clusters": stages.n_clusters,
+            "noise points": both.truth.noise_points(stages),
+            "records": both.truth.source.n,
+            "outside the domain": both.truth.source.n_outside,
+        }
+    return pd.DataFrame(table)
+
+
+def _sensitivities(choices: Choices, both: Both) -> str:
+    """How much one record can change what is read off this wavelet."""
+    config = choices.config
+    bound = sensitivity(config.wavelet, config.level, both.grid.source.shape, config.density)
+    return (
+        f"Sensitivity to one record with {config.wavelet}, level {config.level}: average subband "
+        f"{bound.average:.4g}, Z {bound.nonpositive}, rank of the threshold {bound.rank}."
+    )
+
+
+def _sizes(both: Both) -> pd.DataFrame:
+    """Cells per cluster, largest first."""
+    true, private = both.truth.stages.cluster_sizes, both.private.stages.cluster_sizes
+    sizes = {"true cells": pd.Series(true), "private cells": pd.Series(private)}
+    table = pd.DataFrame(sizes).astype("Int64")
+    table.index = pd.RangeIndex(1, len(table) + 1, name="cluster")
+    return table
