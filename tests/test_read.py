@@ -684,3 +684,11 @@ def test_grids_that_are_refused():
     sentence(lambda: read_counts(many), f"more than the {MAX_CELLS:,}")
     huge = np.full((2048, 2048), 2**52)  # the sum of int64 wraps around
     sentence(lambda: read_counts(huge), "sum is not below 2**53")
+
+
+def test_numbers_set_apart_by_spaces_are_read_and_said() -> None:
+    table = read_table(b"  664159   550946\n  665845 557965 \n\n597173   575538\n", name="s1.txt")
+    data = table.select()
+    assert data.points.tolist() == [[664159, 550946], [665845, 557965], [597173, 575538]]
+    assert "Runs of spaces are read as separators." in data.notes
+    refused(b"1 2\n3 4 5\n", "row 2 has 3 fields")

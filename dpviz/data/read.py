@@ -17,7 +17,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -293,6 +293,7 @@ class _Layout:
 def _from_text(file: _File, header: bool | None) -> Table:
     """Read CSV and its relatives."""
     _check_text(file)
+    file, spaced = _without_runs_of_spaces(file)
     layout = _layout(file, header)
     cells, index = _rows(file, layout)
     if not len(index):
@@ -308,8 +309,19 @@ def _from_text(file: _File, header: bool | None) -> Table:
         file.name,
         first_row=layout.first_row + start,
         decimal_comma=layout.delimiter != ",",
-        notes=layout.notes,
+        notes=(*spaced, *layout.notes),
     )
+
+
+def _without_runs_of_spaces(file: _File) -> tuple[_File, tuple[str, ...]]:
+    """Turn a table of numbers set apart by spaces, as benchmark sets come, into CSV."""
+    first = next((line for line in file.data[:_HEAD].splitlines() if line.strip()), b"")
+    fields = first.decode(errors="replace").split(" ")
+    numbers = [field for field in fields if field]
+    if len(numbers) < 2 or not all(_is_number(field, ",") for field in numbers):
+        return file, ()
+    data = re.sub(rb" +", b",", re.sub(rb"(?m)^ +| +(?=\r?$)", b"", file.data))
+    return replace(file, data=data), ("Runs of spaces are read as separators.",)
 
 
 def _check_text(file: _File) -> None:
