@@ -43,9 +43,8 @@ DEFAULT_GRID, DEFAULT_DENSITY = 64, 0.5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    parser = _parser()
     try:
-        given = parser.parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
+        given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.command(given)
     except InputError as error:
         print(f"dpviz: {error}", file=sys.stderr)
@@ -102,6 +101,8 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     """True and private runs of one method on one data set, with scores."""
     seconds: dict[str, float] = {}
+    if given.labels and not Path(given.labels).resolve().parent.is_dir():
+        raise InputError(f"--labels {given.labels}: that folder does not exist.")
     if given.cap is not None and given.unit is None:
         raise InputError(
             f"--cap {given.cap} needs --unit: name the column that tells persons apart."
@@ -242,10 +243,18 @@ def _as_text(report: Report) -> str:
 def _load(given: argparse.Namespace) -> Dataset:
     """Read what DATA names, with the chosen columns and privacy unit."""
     if given.data in sample_names() and not Path(given.data).exists():
+        if given.unit is not None:
+            raise InputError(f"--unit {given.unit}: sample sets have no column of persons.")
         data = load_sample(given.data)
         return data.select(given.columns) if given.columns else data
     source = sys.stdin.buffer if given.data == "-" else given.data
     if given.counts:
+        for option in ("unit", "columns", "no_header", "grid"):
+            if getattr(given, option):
+                name = option.replace("_", "-")
+                raise InputError(
+                    f"--{name} does not go with --counts: a grid of counts has cells, no records."
+                )
         return read_counts(source)
     table = read_table(source, header=False if given.no_header else None)
     data = table.select(given.columns, unit=given.unit)
@@ -308,9 +317,7 @@ def _write_table(frame: pd.DataFrame, path: str) -> None:
         else:
             frame.to_csv(path, index=False)
     except OSError as error:
-        raise InputError(
-            f'"{path}" can\'t be written ({error.strerror}): choose another file.'
-        ) from None
+        raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
 
 
 def _plain(value: Any) -> Any:

@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, check_number
 from dpviz.privacy.ledger import Neighbours
 from dpviz.threshold import check_density
 from dpviz.wavelet import check_wavelet
 
 VariantName = Literal["sound", "published"]
+
+#: Share of the budget for the counts that the paper recommends, by method.
+DEFAULT_ALPHA = {"privthr": 0.9, "privthrem": 0.7}
 
 SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 
@@ -33,7 +36,7 @@ class Config:
     epsilon
         Whole privacy budget.
     alpha
-        Share of the budget that goes to the counts.
+        Share of the budget that goes to the counts; None takes the method's default.
     variant
         ``"sound"`` or ``"published"``.
     synopsis
@@ -53,17 +56,19 @@ class Config:
     wavelet: str = "haar"
     level: int = 1
     epsilon: float = 1.0
-    alpha: float = 0.9
+    alpha: float | None = None
     variant: VariantName = "sound"
     synopsis: str = "adaptive_grid"
     neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:
         """Check what can be checked without the data."""
+        if self.alpha is None:
+            object.__setattr__(self, "alpha", DEFAULT_ALPHA.get(self.method, 0.5))
         check_density(self.density)
         check_wavelet(self.wavelet)
         check_epsilon(self.epsilon)
-        check_alpha(self.alpha)
+        check_alpha(self.counts_share)
         if self.variant not in ("sound", "published"):
             raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
         if self.synopsis not in SYNOPSES:
@@ -71,9 +76,16 @@ class Config:
                 f'synopsis = "{self.synopsis}" is unknown: choose one of {", ".join(SYNOPSES)}.'
             )
 
+    @property
+    def counts_share(self) -> float:
+        """Alpha, the default filled in."""
+        assert self.alpha is not None  # noqa: S101 - __post_init__ filled it in
+        return self.alpha
+
 
 def check_epsilon(epsilon: float) -> float:
     """Return epsilon as a float, or raise InputError where it is no usable budget."""
+    check_number("epsilon", epsilon)
     if not (math.isfinite(epsilon) and 1e-6 <= epsilon <= 1e6):
         raise InputError(
             f"epsilon = {epsilon:g} is no usable privacy budget: give a number greater than 0 "
@@ -84,6 +96,7 @@ def check_epsilon(epsilon: float) -> float:
 
 def check_alpha(alpha: float) -> float:
     """Return alpha as a float, or raise InputError where a step would get no budget."""
+    check_number("alpha", alpha)
     if not (math.isfinite(alpha) and 1e-6 <= alpha <= 1 - 1e-6):
         raise InputError(
             f"alpha = {alpha:g} must lie between 0 and 1, both excluded: it is the share of "

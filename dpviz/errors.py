@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 
 class InputError(ValueError):
     """Wrong input: the message names the parameter, its value and the way out."""
@@ -9,3 +11,9 @@ class InputError(ValueError):
 
 class PrivacyRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a fault
     """The request is well formed but would break a privacy promise (budget, domain)."""
+
+
+def check_number(name: str, value: object) -> None:
+    """Raise InputError where a parameter is no number at all."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(f"{name} = {value!r} is not a number.")

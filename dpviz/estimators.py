@@ -1,8 +1,9 @@
 """The methods as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
 
-Each constructor holds parameters only; everything is checked in ``fit``. ``labels_``,
-``n_points_outside_`` and ``trace_`` are computed from the true points: for their owner,
-never for a release.
+Each constructor holds parameters only; everything is checked in ``fit``. They explore: noise
+comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` from the true points.
+Nothing that they return may be published; ``claim_`` says whether the mechanism itself, with
+noise that nobody can repeat, would be private.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.comparison import run
 from dpviz.components import label_points
-from dpviz.config import Config, VariantName
+from dpviz.config import DEFAULT_ALPHA, Config, VariantName
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts
 from dpviz.domain import Domain, Outside
+from dpviz.errors import InputError
+from dpviz.methods import METHODS
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
+from dpviz.privacy.claim import claim
 from dpviz.privacy.ledger import Neighbours, Relation
 
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
@@ -61,7 +65,7 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         self.labels_ = self._label(points)
         return self
 
-    def fit_counts(self, counts: ArrayLike, domain: Domain | None = None) -> Self:
+    def fit_counts(self, counts: ArrayLike, domain: Domain | str | None = None) -> Self:
         """Cluster a ready grid of counts; there are no ``labels_`` then.
 
         Parameters
@@ -71,7 +75,10 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         domain
             The box that the grid covers; by default cell numbers.
         """
+        if isinstance(domain, str):
+            domain = Domain.parse(domain)
         dataset = read_counts(np.asarray(counts), name="counts", domain=domain)
+        self.__dict__.pop("labels_", None)
         self.n_features_in_ = dataset.ndim
         self._fit(Source.build(dataset, self.grid))
         return self
@@ -85,8 +92,12 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
     def _fit(self, source: Source) -> None:
         """Run the method on a source and store what it found."""
         seed = _seed(getattr(self, "random_state", 0))
-        result = run(source, self._config(), SeededNoise(seed))
+        config = self._config()
+        result = run(source, config, SeededNoise(seed))
         stages = result.stages
+        self.claim_ = claim(METHODS[config.method].card, config, source.domain)
+        self.level_ = config.level
+        self.outside_ = self.outside
         self.domain_ = source.domain
         self.shape_ = source.shape
         self.counts_ = stages.counts
@@ -102,7 +113,7 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
         """Look up the cells of points."""
         return label_points(
-            points, self.domain_, self.shape_, self.label_grid_, self.level, self.outside
+            points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
         )
 
     def _domain(self, points: NDArray[np.float64]) -> Domain:
@@ -130,9 +141,15 @@ def _frame(X: Any) -> Any:
 
 def _seed(random_state: Any) -> int:
     """Seed of the noise streams from what scikit-learn calls a random state."""
+    if random_state is None:
+        # 128 bits from the system: a seed that could be guessed would take the noise off.
+        return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer):
+        if random_state < 0:
+            raise InputError(f"random_state = {random_state}: give a whole number from 0.")
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    return int.from_bytes(words.tobytes())
 
 
 class WaveCluster(_WaveClusterEstimator):
@@ -225,9 +242,9 @@ class PrivQT(_PrivateEstimator):
 
     Parameters as in :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
     (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
-    ``"replace_one"``) and ``random_state``. Attributes as in :class:`WaveCluster`; all but
-    ``labels_``, ``n_points_outside_`` and ``trace_`` are private results under a declared
-    domain.
+    ``"replace_one"``) and ``random_state``. Attributes as in :class:`WaveCluster`, and
+    ``claim_``: whether the mechanism is private as configured, and why or why not (the
+    default ``domain="data"`` is not).
     """
 
     _method = "privqt"
@@ -285,7 +302,7 @@ class PrivTHR(_PrivateEstimator):
         self,
         *,
         epsilon: float = 1.0,
-        alpha: float = 0.9,
+        alpha: float = DEFAULT_ALPHA["privthr"],
         grid: int | tuple[int, ...] = 64,
         density: float = 0.5,
         wavelet: str = "haar",
@@ -314,7 +331,36 @@ class PrivTHR(_PrivateEstimator):
 class PrivTHREM(PrivTHR):
     """Noisy counts, threshold by the exponential mechanism (the same, Algorithm 4).
 
-    Parameters and attributes as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
+    Parameters and attributes as in :class:`PrivTHR`, with the paper's own default of alpha.
     """
 
     _method = "privthrem"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        alpha: float = DEFAULT_ALPHA["privthrem"],
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            alpha=alpha,
+            grid=grid,
+            density=density,
+            wavelet=wavelet,
+            level=level,
+            domain=domain,
+            outside=outside,
+            variant=variant,
+            neighbours=neighbours,
+            random_state=random_state,
+        )

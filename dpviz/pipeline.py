@@ -92,8 +92,8 @@ class Source:
         grid
             Cells per axis.
         domain
-            Bounds; None takes the declared domain of the data set, or else the range
-            of its points (not private).
+            Bounds (of counts: the box that they cover); None takes the declared domain of
+            the data set, or else the range of its points (not private).
         outside
             ``"clip"`` or ``"drop"``.
 
@@ -106,7 +106,13 @@ class Source:
         if dataset.counts is not None:
             counts = dataset.counts
             grid_shape(counts.shape, counts.ndim)
-            box = dataset.domain or Domain(tuple((0.0, float(side)) for side in counts.shape))
+            cells = Domain(tuple((0.0, float(side)) for side in counts.shape))
+            box = domain or dataset.domain or cells
+            if box.ndim != counts.ndim:
+                raise InputError(
+                    f"domain has {box.ndim} axes but the grid of counts has {counts.ndim}: give "
+                    "one lo,hi pair per axis."
+                )
             return cls(counts=counts, domain=box, gather=lambda: _cell_centres(counts, box))
         points = dataset.points
         assert points is not None  # noqa: S101 - a Dataset holds one of the two

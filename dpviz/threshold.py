@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, check_number
 from dpviz.wavelet import ZERO
 
 
@@ -35,6 +35,7 @@ class Threshold:
 
 def check_density(density: float) -> float:
     """Return p as a float, or raise InputError where it is not inside (0, 1)."""
+    check_number("density p", density)
     if not (np.isfinite(density) and 0 < density < 1):
         raise InputError(
             f"density p = {density:g} must lie between 0 and 1, both excluded: it is the share "

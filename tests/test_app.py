@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import sample, sample_names
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.methods import METHODS
-from dpviz.ui.wavecluster import MOST_GRID
 from tests.conftest import reference_file
 from tests.test_reference import GRIDS, TRUE
 
@@ -149,11 +148,21 @@ def test_a_bad_link_is_corrected_and_said(app, name, value):
         assert name in said[0].lower() or f"{name} =" in said[0]
 
 
-@pytest.mark.parametrize("g", [63, 2, MOST_GRID])
+@pytest.mark.parametrize("g", [63, 2, 256])
 def test_odd_and_extreme_grids_run(app, g):
     test = app(g=g)
     assert not test.error
     assert any("padded" in one.value for one in test.caption) == (g == 63)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "used"),
+    [("epsilon", 50, "ε 10 "), ("g", 300, "g 256"), ("p", 0.999, "p 0.99")],
+)
+def test_a_value_beyond_a_slider_is_brought_back_and_said(app, name, value, used):
+    test = app(**{name: value})
+    assert used in title(test)
+    assert f"{name} = {value}" in test.warning[0].value
 
 
 def test_a_level_that_does_not_fit_is_one_sentence(app):
@@ -196,6 +205,82 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-no" in text(app(method="wavecluster"))
     assert "e^1 = 2.7 times as likely" in text(app())
+    for link in ({"variant": "published"}, {"domain": "data"}, {"method": "wavecluster"}):
+        assert "times as likely" not in text(app(**link))
+
+
+def box(test, column):
+    return next(one for one in test.text_input if one.label == f"{column}: from, to")
+
+
+def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
+    test = upload(app(p=0.3), "own.csv", b"a,b\n" + b"1,2\n3,5\n7,4\n" * 40)
+    assert "dpv-no" in text(test)
+    kind = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(kind.set_value("declared").run())
+    assert box(test, "a").value == ""  # no proposal read off the data
+    assert "dpv-no" in text(test)
+    checked(box(test, "a").set_value("0, 10").run())
+    assert "dpv-no" in text(test)
+    checked(box(test, "b").set_value("0, 8").run())
+    assert "dpv-yes" in text(test)
+    assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
+    # Bounds of one column say nothing of another.
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
+    assert "dpv-no" in text(test)
+
+
+def one_key(test, prefix):
+    return next(one.key for one in test.selectbox if str(one.key).startswith(prefix))
+
+
+@pytest.mark.parametrize(
+    ("typed", "fragment"), [("abc", "write from, to"), ("5, 1", "first bound must be less")]
+)
+def test_wrong_bounds_name_their_box_and_change_nothing(app, typed, fragment):
+    test = app(data="spirals")
+    before = cards(test)
+    checked(box(test, "x").set_value(typed).run())
+    (said,) = [one.value for one in test.error]
+    assert said.startswith("x: ")
+    assert fragment in said
+    assert cards(test) == before
+    checked(test.selectbox(key="wavecluster:data").set_value("shapes").run())
+    assert not test.error
+
+
+def test_reset_empties_typed_bounds(app):
+    test = app(data="gaussians")
+    checked(box(test, "x").set_value("0, 500000").run())
+    assert test.query_params["domain"] == "0.0,500000.0;0.0,1000000.0"
+    checked(next(one for one in test.button if one.label == "Reset").click().run())
+    assert box(test, "x").value == "0, 1000000"
+    assert test.query_params["domain"] == "declared"
+
+
+def test_choices_of_one_file_do_not_stick_to_the_next(app):
+    test = upload(app(), "single.csv", b"a\n1\n2\n")
+    assert test.error
+    test.file_uploader(key="own:file").set_value(
+        ("good.csv", b"a,b\n" + b"1,2\n3,4\n" * 9, "text/csv")
+    )
+    checked(test.run())
+    assert not test.error
+    assert "good.csv" in title(test)
+
+
+def test_an_error_goes_with_its_file(app):
+    test = upload(app(), "good.csv", b"a,b\n" + b"1,2\n3,4\n5,7\n" * 50)
+    test.file_uploader(key="own:file").set_value(("bad.csv", b"", "text/csv"))
+    assert checked(test.run()).error
+    test.file_uploader(key="own:file").set_value(None)
+    assert not checked(test.run()).error
+
+
+def test_privthrem_starts_with_its_own_alpha_by_link_too(app):
+    assert "α 0.70" in title(app(method="privthrem"))
+    assert "α 0.60" in title(app(method="privthrem", alpha=0.6))
 
 
 @pytest.mark.parametrize("name", TRUE)
@@ -283,11 +368,13 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
     test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
     checked(test.run())
     assert cards(test)["Clusters"][1] == "true 2"
+    assert "g 16 " in title(test)
 
 
 def test_two_columns_are_chosen_from_more(app):
     rows = b"id,x,y\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200))
     test = upload(app(), "three.csv", rows)
-    checked(test.selectbox(key="own:x").set_value("y").run())
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("y").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("x").run())
     axis = figure_head(test)["figure"]["layout"]["xaxis"]
     assert axis["title"]["text"] == "y"

@@ -215,6 +215,7 @@ WRONG = {
     "column twice": (["--columns", "x,x"], "x", "once"),
     "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
+    "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
     "cap 0": (["--unit", "who", "--cap", "0"], "cap = 0", "at least 1"),
     "repeats 0": (["--repeats", "0"], "--repeats 0", "1 or more"),
     "seed negative": (["--seed", "-1"], "--seed -1", "from 0"),
@@ -249,6 +250,26 @@ def test_missing_files_and_commands_are_one_sentence(cli, tmp_path):
         assert (status, out) == (2, "")
         assert err.count("\n") == 1
         assert fragment in err
+
+
+@pytest.mark.parametrize("option", ["--unit=z", "--columns=a,b", "--no-header", "--grid=8"])
+def test_options_of_points_are_refused_for_counts(cli, tmp_path, option):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    cap = ["--cap", 2] if "unit" in option else []
+    status, _, err = cli("run", tmp_path / "c.npy", "--counts", "--method", "privqt", option, *cap)
+    assert status == 2
+    assert "does not go with --counts" in err
+
+
+def test_counts_take_a_domain_and_samples_take_no_unit(cli, tmp_path):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    report = run_json(
+        cli, tmp_path / "c.npy", "--counts", "--method", "privqt", "--domain", "0,1;5,9"
+    )
+    assert report["config"]["domain"] == [[0, 1], [5, 9]]
+    status, _, err = cli("run", "spirals", "--method", "privqt", "--unit", "x", "--cap", 3)
+    assert status == 2
+    assert "no column of persons" in err
 
 
 @pytest.mark.parametrize("command", ["methods", "run", "sample"])

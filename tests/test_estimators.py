@@ -12,6 +12,7 @@ from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
+from dpviz.methods import METHODS
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 
@@ -116,6 +117,10 @@ def test_any_number_of_columns():
         ({"variant": "other"}, "variant"),
         ({"neighbours": "other"}, "neighbours"),
         ({"density": 0}, "p = 0"),
+        ({"random_state": -1}, "random_state = -1"),
+        ({"epsilon": "1"}, "epsilon = '1' is not a number"),
+        ({"alpha": "x"}, "alpha = 'x' is not a number"),
+        ({"density": None}, "density p = None is not a number"),
     ],
 )
 def test_wrong_parameters_are_named(parameters, fragment):
@@ -133,3 +138,32 @@ def test_fit_counts_takes_no_fractions_or_negatives():
 def test_data_set_holds_points_or_counts():
     with pytest.raises(TypeError):
         Dataset(name="neither")
+
+
+def test_the_papers_alphas_are_the_defaults_everywhere():
+    for estimator in (PrivTHR, PrivTHREM):
+        name = estimator._method
+        expected = METHODS[name].card.parameter("alpha").default
+        assert estimator().alpha == Config(method=name).alpha == expected
+    assert (PrivTHR().alpha, PrivTHREM().alpha) == (0.9, 0.7)
+
+
+def test_a_fitted_model_keeps_what_it_was_fitted_with():
+    points = load_sample("incomes").points
+    model = PrivTHR(grid=16, random_state=0).fit(points)
+    before = model.predict(points)
+    model.set_params(level=3, outside="drop")
+    assert np.array_equal(model.predict(points), before)
+    model.set_params(level=1).fit_counts(np.ones((8, 8), dtype=int), "0,1;0,1")
+    assert not hasattr(model, "labels_")
+    assert model.domain_.bounds == ((0, 1), (0, 1))
+
+
+def test_the_claim_says_what_the_configuration_is_worth():
+    points = load_sample("incomes").points
+    assert not PrivTHR(grid=16).fit(points).claim_.private
+    assert PrivTHR(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private
+    assert (
+        not PrivTHR(grid=16, domain="0,1e4;0,8e3", variant="published").fit(points).claim_.private
+    )
+    assert not WaveCluster(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private

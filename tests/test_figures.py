@@ -72,7 +72,7 @@ def test_heatmaps_stand_where_the_cells_are():
 def test_a_matched_private_cluster_has_the_true_ones_number_and_colour():
     for seed in range(5):
         one = scene(epsilon=5.0, seed=seed)
-        true, private = one.colours
+        true, private = one.numbers
         assert true.tolist() == list(range(one.true.n_clusters + 1))
         assert len(set(private[1:])) == one.private.n_clusters
         for cluster in range(1, one.private.n_clusters + 1):
@@ -125,3 +125,31 @@ def test_three_columns_can_not_be_drawn():
     truth = Truth(source, Config())
     with pytest.raises(InputError, match="two columns"):
         Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns="abc")
+
+
+def test_hover_and_table_tell_the_numbers_that_are_drawn():
+    one = scene(epsilon=0.5, seed=3)
+    shown = panels(one, "clusters")
+    true, private = (shown.data[index]["z"] for index in shown.pairs[0])
+    numbers = one.numbers
+    assert np.array_equal(true, numbers[0][one.true.labels].T)
+    assert np.array_equal(private, numbers[1][one.private.labels].T)
+    table = frame(one, "clusters")
+    assert np.array_equal(table["private cluster"], numbers[1][one.private.labels].ravel())
+
+
+def test_no_filled_cell_of_a_large_grid_vanishes():
+    counts = np.zeros((600, 600), dtype=np.int64)
+    spots = np.random.default_rng(0).choice(300, (40, 2), replace=True) * 2
+    counts[spots[:, 0], spots[:, 1]] = 5
+    source = Source.build(Dataset(name="sparse", counts=counts), 600)
+    truth = Truth(source, Config(density=0.5))
+    one = Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns=("x", "y"))
+    codes = panels(one, "clusters").data[0]["z"]
+    assert max(codes.shape) <= MOST_CELLS
+    x, y = np.nonzero(counts)
+    assert (codes[y // 3, x // 3] % 3 > 0).all()
+    mask = panels(one, "significant").data[0]["z"]
+    x, y = np.nonzero(truth.stages.significant)
+    step = -(-300 // MOST_CELLS)
+    assert (mask[y // step, x // step] > 0).all()

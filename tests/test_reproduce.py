@@ -9,7 +9,7 @@ import pytest
 from dpviz.command_line import main
 from dpviz.comparison import run
 from dpviz.config import Config
-from dpviz.data.read import read_table
+from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import load_sample
 from dpviz.methods import METHODS
 from dpviz.noise import SeededNoise
@@ -46,3 +46,27 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, own_file):
         assert report["private"][0]["threshold"] == pytest.approx(expected.stages.threshold.value)
     else:
         assert report["true"]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+
+
+def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):
+    path = tmp_path / "counts.npy"
+    np.save(path, np.random.default_rng(0).poisson(3, (20, 24)))
+    data = read_counts(str(path))
+    source = Source.build(data, 8)
+    config = Config(method="privthr", density=0.4, grid=8)
+    expected = run(source, config, SeededNoise(5))
+    lines = Reproduction(
+        data=str(path),
+        columns=data.columns,
+        counts=True,
+        domain=source.domain,
+        outside="clip",
+        config=config,
+        seed=5,
+    )
+    found: dict = {}
+    exec(python_lines(lines).replace("print(", "("), found)
+    assert np.array_equal(found["model"].label_grid_, expected.stages.labels)
+    assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()

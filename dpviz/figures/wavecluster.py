@@ -50,7 +50,7 @@ VIEWS: dict[View, str] = {
     "overview": "All stages",
 }
 
-#: Cells a side that travel to the screen at most; finer grids are summed into blocks.
+#: Cells a side that travel to the screen at most; finer ones are put together in blocks.
 MOST_CELLS = 256
 
 DETAILS = {"ad": "H", "da": "V", "dd": "D"}
@@ -98,7 +98,7 @@ class Panels:
     data, layout
         As in Plotly's JSON.
     pairs
-        Indexes of (true, private) heatmaps that share a colour scale.
+        Indexes of (true, private) heatmaps whose hover texts tell of each other.
     alt
         What the figure shows, in words.
     height, share
@@ -109,7 +109,7 @@ class Panels:
     layout: dict[str, Any]
     pairs: list[tuple[int, int]] = field(default_factory=list)
     alt: str = ""
-    height: int = 405
+    height: int = 385
     share: float = 0.56
 
     def spec(self) -> dict[str, Any]:
@@ -132,7 +132,7 @@ class Scene:
     truth
         True run and its source, two-dimensional.
     private
-        Stages of the private run; None shows the true ones alone on both sides.
+        Stages of the private run.
     raster
         Points on the screen's lattice.
     columns
@@ -169,11 +169,11 @@ class Scene:
         return self.truth.source.domain
 
     @cached_property
-    def colours(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Palette entry of each true and private cluster (index 0 = noise).
+    def numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Number, and so colour, of each true and private cluster (index 0 = noise).
 
-        A private cluster takes the colour of the true one that it shares most cells with,
-        one to one, so colours don't jump from draw to draw.
+        A private cluster takes the number of the true one that it shares most cells with,
+        one to one, so numbers and colours don't jump from draw to draw.
         """
         true = np.arange(self.true.n_clusters + 1)
         overlap = contingency(self.true.labels, self.private.labels)
@@ -220,8 +220,14 @@ def frame(scene: Scene, view: View) -> pd.DataFrame:
         }
     if view in ("significant", "clusters", "overview"):
         table["significant"] = (scene.true.significant, scene.private.significant)
-        table["cluster"] = (scene.true.labels, scene.private.labels)
+        table["cluster"] = _shown_labels(scene)
     return _cell_table(scene, scene.true.level, table)
+
+
+def _shown_labels(scene: Scene) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Labels grids with the numbers that the screen shows."""
+    true, private = scene.numbers
+    return true[scene.true.labels], private[scene.private.labels]
 
 
 def _cell_table(
@@ -254,7 +260,6 @@ class _Column:
     true: list[dict[str, Any]]
     private: list[dict[str, Any]]
     alt: str
-    paired: bool = True
     coloraxis: dict[str, Any] | None = None
     note: str = ""
 
@@ -262,7 +267,9 @@ class _Column:
 def _column(scene: Scene, view: View) -> _Column:
     """Panels of one stage."""
     if view == "counts":
-        return _values(scene, "Count grid", scene.true.counts, scene.private.counts, level=0)
+        return _values(
+            scene, "Count grid", scene.true.counts, scene.private.counts, level=0, unit="records"
+        )
     if view == "average":
         return _values(
             scene,
@@ -301,17 +308,24 @@ def _values(
     private: NDArray[Any],
     *,
     level: int,
+    unit: str = "coefficient",
     limits: tuple[float, float] | None = None,
 ) -> _Column:
     """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
     width = _cell_width(scene, level)
-    (true, width_shown), (private, _) = (_coarse(band, width) for band in (true, private))
+    true, private = true.astype(np.float32), private.astype(np.float32)
     low, high = limits or (-0.4 * _top(true), _top(true))
     axis = {
         "cmin": low,
         "cmax": high,
         "colorscale": zero_centred(low, high, scene.mode),
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "len": 0.9, "tickfont": {"size": 11}},
+        "colorbar": {
+            "thickness": 10,
+            "outlinewidth": 0,
+            "len": 0.9,
+            "tickfont": {"size": 11},
+            "title": {"text": unit, "side": "right", "font": {"size": 11}},
+        },
     }
     hover = "%{x:.4~g}, %{y:.4~g}<br>"
     return _Column(
@@ -320,7 +334,7 @@ def _values(
             _heatmap(
                 scene,
                 true,
-                width_shown,
+                width,
                 coloraxis=True,
                 hovertemplate=hover + "true %{z:.4~g}<br>private %{customdata[0]:.4~g}"
                 "<br>error %{customdata[1]:+.4~g}<extra></extra>",
@@ -330,7 +344,7 @@ def _values(
             _heatmap(
                 scene,
                 private,
-                width_shown,
+                width,
                 coloraxis=True,
                 hovertemplate=hover + "true %{customdata[0]:.4~g}<br>private %{z:.4~g}"
                 "<br>error %{customdata[1]:+.4~g}<extra></extra>",
@@ -350,18 +364,20 @@ def _significant(scene: Scene) -> _Column:
     # 0 neither, 1 missed, 2 invented, 3 both
     scale = steps([BACKGROUND[mode], MISSED[mode], INVENTED[mode], BOTH[mode]])
     invented, missed = private & ~true, true & ~private
-    verdict = "true %{z:d}, private %{customdata[0]:d} (1 = significant)<extra></extra>"
-    back = "true %{customdata[0]:d}, private %{z:d} (1 = significant)<extra></extra>"
+    of_true = f"threshold: true {scene.true.threshold.value:.4g}, private "
+    of_true += f"{scene.private.threshold.value:.4g}<extra></extra>"
+    verdict = "W true %{z:.4~g}, private %{customdata[0]:.4~g}, error %{customdata[1]:+.4~g}<br>"
+    back = "W true %{customdata[0]:.4~g}, private %{z:.4~g}, error %{customdata[1]:+.4~g}<br>"
     flat = steps([BACKGROUND[mode], BOTH[mode]])
     return _Column(
         title="Significant cells",
         true=[
             _heatmap(scene, true, width, hoverinfo="skip", colorscale=flat, zmin=0, zmax=1),
-            _ghost(scene, true, width, verdict),
+            _ghost(scene, scene.true.average, width, verdict + of_true),
         ],
         private=[
             _heatmap(scene, codes, width, hoverinfo="skip", colorscale=scale, zmin=0, zmax=3),
-            _ghost(scene, private, width, back),
+            _ghost(scene, scene.private.average, width, back + of_true),
             _marks(scene, invented, width, "x-thin", "invented"),
             _marks(scene, missed, width, "circle-open", "missed"),
         ],
@@ -379,7 +395,8 @@ def _significant(scene: Scene) -> _Column:
 def _clusters(scene: Scene) -> _Column:
     """Clusters on the points, cells tinted, each cluster numbered."""
     width = _cell_width(scene, scene.true.level)
-    true_colours, private_colours = scene.colours
+    true_colours, private_colours = scene.numbers
+    true_shown, private_shown = _shown_labels(scene)
     hover = "true cluster %{z:d}, private %{customdata[0]:d} (0 = noise)<extra></extra>"
     back = "true cluster %{customdata[0]:d}, private %{z:d} (0 = noise)<extra></extra>"
     n_true, n_private = scene.true.n_clusters, scene.private.n_clusters
@@ -387,12 +404,12 @@ def _clusters(scene: Scene) -> _Column:
         title="Clusters",
         true=[
             _points(scene, scene.true, true_colours),
-            _ghost(scene, scene.true.labels, width, hover),
+            _ghost(scene, true_shown, width, hover),
             _numbers(scene, scene.true, true_colours),
         ],
         private=[
             _points(scene, scene.private, private_colours),
-            _ghost(scene, scene.private.labels, width, back),
+            _ghost(scene, private_shown, width, back),
             _numbers(scene, scene.private, private_colours),
         ],
         alt=f"Clusters on the points: {n_true} true, {n_private} private",
@@ -415,24 +432,28 @@ def _top(band: NDArray[Any]) -> float:
     return float(np.quantile(size, 0.97)) if size.size else 1.0
 
 
-def _coarse(
-    band: NDArray[Any], width: NDArray[np.float64]
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Means over blocks where there are more cells than the screen should get."""
+def _blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+    """Put cells together where there are more than the screen should get.
+
+    Values become means; labels, codes and masks the highest of their block, so that a
+    single cell does not vanish.
+    """
     step = -(-max(band.shape) // MOST_CELLS)
-    if step > 1:
-        missing = [(0, -side % step) for side in band.shape]
-        padded = np.pad(band.astype(float), missing, mode="edge")
-        band = padded.reshape(padded.shape[0] // step, step, padded.shape[1] // step, step).mean(
-            axis=(1, 3)
-        )
-    return band.astype(np.float32), width * step
+    if step == 1:
+        return band, width
+    missing = [(0, -side % step) for side in band.shape]
+    padded = np.pad(band, missing, mode="edge")
+    rows, columns = (side // step for side in padded.shape)
+    blocks = padded.reshape(rows, step, columns, step)
+    merged = blocks.mean(axis=(1, 3)) if band.dtype.kind == "f" else blocks.max(axis=(1, 3))
+    return merged, width * step
 
 
 def _heatmap(
     scene: Scene, band: NDArray[Any], width: NDArray[np.float64], **more: Any
 ) -> dict[str, Any]:
     """Heatmap of one array over the domain; ``coloraxis=True`` is given its axis later."""
+    band, width = _blocks(band, width)
     z = band.T
     return {
         "type": "heatmap",
@@ -452,7 +473,7 @@ def _ghost(
     """Invisible heatmap that only answers the pointer: what it says is not what is drawn."""
     return _heatmap(
         scene,
-        band.astype(np.int16),
+        band.astype(np.float32),
         width,
         opacity=0,
         colorscale=[[0, "#000000"], [1, "#000000"]],
@@ -476,12 +497,10 @@ def _points(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str
     for colour in palette:
         scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
     codes = labels * 3 + shade
-    coarse = -(-max(codes.shape) // MOST_CELLS)
-    width = _cell_width(scene, 0) / scene.raster.factor
     return _heatmap(
         scene,
-        codes[::coarse, ::coarse],
-        width * coarse,
+        codes,
+        _cell_width(scene, 0) / scene.raster.factor,
         hoverinfo="skip",
         colorscale=steps(scale),
         zmin=0,
@@ -492,6 +511,8 @@ def _points(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str
 def _numbers(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str, Any]:
     """Number of each cluster near its middle: the cue beside colour."""
     shown = min(stages.n_clusters, 40)
+    if stages.n_clusters > 20:  # in a crowd, single cells go without
+        shown = min(shown, int((stages.cluster_sizes > 1).sum()))
     width = _cell_width(scene, stages.level)
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
@@ -545,7 +566,12 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
-        "margin": {"l": 56, "r": 12, "t": 46, "b": 38},
+        "margin": {
+            "l": 56,
+            "r": 12 if stacked and not any(c.coloraxis for c in columns[-1:]) else 64,
+            "t": 46,
+            "b": 38,
+        },
         "annotations": [],
         # Zoom survives every change but that of the ground it was made on.
         "uirevision": str(scene.domain) + scene.title.partition(" · ")[0],
@@ -569,8 +595,9 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
             panel = row * across + slot + 1
             _axes(scene, layout, panel, (row, rows), (slot, across))
             _heading(scene, layout, column, panel, side, stacked=stacked)
-            indexes.append(len(data) + (1 if len(traces) > 1 else 0))
             for trace in traces:
+                if "hovertemplate" in trace:
+                    indexes.append(len(data))
                 if trace.pop("coloraxis", False):
                     trace["coloraxis"] = f"coloraxis{number + 1}"
                 suffix = "" if panel == 1 else str(panel)
@@ -588,7 +615,7 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
         layout=layout,
         pairs=pairs,
         alt=f"{scene.title}. {alt}.",
-        height=530 if stacked else 405,
+        height=470 if stacked else 385,
         share=0.7 if stacked else 0.56,
     )
 
@@ -653,8 +680,10 @@ def _heading(
         text = f"<b>{name}</b> · {column.note}"
     elif column.title == "Significant cells":
         text = f"<b>{name}</b> · {int(stages.significant.sum())} significant cells"
-    else:
+    elif column.title == "Clusters":
         text = f"<b>{name}</b> · {clusters}"
+    else:
+        text = f"<b>{name}</b> · {column.title.lower()}"
     layout["annotations"].append(
         {
             "text": text,

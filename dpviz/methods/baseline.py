@@ -23,6 +23,7 @@ CARD = Card(
     name="baseline",
     family="wavecluster",
     title="Baseline",
+    estimator="Baseline",
     summary=(
         "Publishes a private synopsis of the data (an adaptive grid unless another is chosen), "
         "draws synthetic points from it and clusters those."
@@ -57,6 +58,9 @@ CARD = Card(
     deviations=(
         "The sound variant pays for the number of records, also where one record is replaced: "
         "its replacement may lie outside the domain or lack a value and drop out.",
+        "Records are rounded to a public lattice of about a million cells, and an adaptive grid "
+        "has two million leaves at most: finer than anything the grid shows.",
+        "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
     ),
 )
 

@@ -42,6 +42,8 @@ class Card:
         ``"wavecluster"`` or ``"kmeans"``.
     title
         Name on the screen.
+    estimator
+        Class in :mod:`dpviz.estimators`.
     summary
         One or two sentences on how it works.
     paper, algorithm
@@ -57,6 +59,7 @@ class Card:
     name: str
     family: Family
     title: str
+    estimator: str
     summary: str
     paper: str
     algorithm: str

@@ -11,14 +11,16 @@ from dpviz.privacy.mechanisms import Accountant
 EPSILON = Parameter(name="epsilon", default=1.0, low=0.01, high=10.0)
 
 AS_PRINTED = (
-    "As printed, the grid spans the smallest to the largest value of the data, so one record "
-    "moves every cell; and a modified record changes two cells where the noise covers one."
+    "The paper reads the grid's range off the data, so one record can move every cell, and counts "
+    "a modified record as one change where it makes two: its claim fails there. Under a declared "
+    "domain and for a record added or removed, counts are treated as in the sound variant."
 )
 
 CARD = Card(
     name="privqt",
     family="wavecluster",
     title="PrivQT",
+    estimator="PrivQT",
     summary=(
         "Laplace noise on every count, then plain WaveCluster. About half of the empty cells "
         "turn positive, which inflates the number of significant cells at any budget."

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.config import Config
+from dpviz.config import DEFAULT_ALPHA, Config
 from dpviz.methods.card import Card, Parameter, Variant
 from dpviz.methods.privqt import AS_PRINTED, EPSILON
 from dpviz.methods.wavecluster import GRID_PARAMETERS
@@ -20,6 +20,7 @@ CARD = Card(
     name="privthr",
     family="wavecluster",
     title="PrivTHR",
+    estimator="PrivTHR",
     summary=(
         "Noisy counts with a share alpha of the budget; the rest pays for a noisy number of "
         "non-positive cells, half of which are taken off the positive ones before the "
@@ -43,7 +44,7 @@ CARD = Card(
     ),
     parameters=(
         EPSILON,
-        Parameter(name="alpha", default=0.9, low=0.05, high=0.95),
+        Parameter(name="alpha", default=DEFAULT_ALPHA["privthr"], low=0.05, high=0.95),
         *GRID_PARAMETERS,
     ),
 )
@@ -51,7 +52,7 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a refined threshold (Chen, Yu, Chirkova, Algorithm 3)."""
-    first = config.alpha * config.epsilon
+    first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
     true_average = transform(source.counts, config)

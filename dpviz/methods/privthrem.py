@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.config import Config
+from dpviz.config import DEFAULT_ALPHA, Config
 from dpviz.methods.card import Card, Parameter, Variant
 from dpviz.methods.privqt import AS_PRINTED, EPSILON
 from dpviz.methods.wavecluster import GRID_PARAMETERS
@@ -18,6 +18,7 @@ CARD = Card(
     name="privthrem",
     family="wavecluster",
     title="PrivTHREM",
+    estimator="PrivTHREM",
     summary=(
         "Noisy counts with a share alpha of the budget; the rest pays for a threshold that the "
         "exponential mechanism draws near the true one."
@@ -48,7 +49,7 @@ CARD = Card(
     ),
     parameters=(
         EPSILON,
-        Parameter(name="alpha", default=0.7, low=0.05, high=0.95),
+        Parameter(name="alpha", default=DEFAULT_ALPHA["privthrem"], low=0.05, high=0.95),
         *GRID_PARAMETERS,
     ),
     deviations=(
@@ -62,7 +63,7 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a drawn threshold (Chen, Yu, Chirkova, Algorithm 4)."""
-    first = config.alpha * config.epsilon
+    first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
     values = positive_values(transform(source.counts, config))

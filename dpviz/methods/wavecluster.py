@@ -10,16 +10,17 @@ from dpviz.privacy.mechanisms import Accountant
 _NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
 
 GRID_PARAMETERS = (
-    Parameter(name="grid", default=64, low=4, high=256),
+    Parameter(name="grid", default=64, low=2, high=256),
     Parameter(name="density", default=0.5, low=0.01, high=0.99),
     Parameter(name="wavelet", default="haar"),
-    Parameter(name="level", default=1, low=1, high=4),
+    Parameter(name="level", default=1, low=1, high=6),
 )
 
 CARD = Card(
     name="wavecluster",
     family="wavecluster",
     title="WaveCluster (true)",
+    estimator="WaveCluster",
     summary=(
         "Counts on a grid, average subband of a wavelet transform, cells above a density "
         "threshold, connected groups of them as clusters. Finds clusters of any shape."

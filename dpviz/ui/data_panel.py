@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -14,6 +14,7 @@ from dpviz.data.table import Table
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
 from dpviz.ui.cache import sample_data
+from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.state import Control, UrlState, choice
 
 
@@ -34,7 +35,7 @@ class Active:
     dataset
         Two columns, or a grid of counts.
     domain
-        Bounds in force; None takes what the data set declares, or its range.
+        Bounds in force.
     outside
         What becomes of points outside.
     sample
@@ -42,7 +43,7 @@ class Active:
     """
 
     dataset: Dataset
-    domain: Domain | None
+    domain: Domain
     outside: Outside
     sample: Sample | None
 
@@ -95,7 +96,6 @@ def data_panel(state: UrlState, on_new_data: Any) -> Active:
 
     def changed() -> None:
         name = state.get("data")
-        state.set("domain", "declared" if name != UPLOAD else "data")
         on_new_data(sample(name) if name != UPLOAD else None)
 
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
@@ -113,13 +113,25 @@ def data_panel(state: UrlState, on_new_data: Any) -> Active:
         dataset, wanted = sample_data(name), facts
     else:
         dataset, wanted = _own_data(), None
-    active = Active(dataset, _domain(state, dataset), state.get("outside"), wanted)
+    active = Active(dataset, domain_panel(state, dataset), state.get("outside"), wanted)
     _facts(active)
     return active
 
 
+@dataclass
+class _Own:
+    """Own data of a session: the last good table stays until another one is read."""
+
+    token: object = None
+    table: Table | Dataset | None = None
+    shown: Dataset | None = None
+    chosen: object = None
+    error: str = ""
+
+
 def _own_data() -> Dataset:
-    """Upload, format and columns; the last good table stays until another one is read."""
+    """Upload, format and columns of own data."""
+    own: _Own = st.session_state.setdefault("own", _Own())
     as_counts = st.toggle(
         "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
     )
@@ -130,136 +142,72 @@ def _own_data() -> Dataset:
     )
     header = st.segmented_control(
         "First line",
-        ("automatic", "names", "data"),
+        tuple(_HEADER),
         default="automatic",
         key="own:header",
+        required=True,
         disabled=as_counts,
     )
-    if uploaded is not None:
-        token = (uploaded.file_id, as_counts, header)
-        if st.session_state.get("own:token") != token:
-            st.session_state["own:token"] = token
-            st.session_state.pop("own:error", None)
+    token = (uploaded.file_id, as_counts, header) if uploaded else None
+    if token != own.token:
+        own.token, own.error = token, ""
+        if uploaded is not None:
             try:
-                st.session_state["own:table"] = (
-                    read_counts(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT)
-                    if as_counts
-                    else read_table(
-                        uploaded,
-                        name=uploaded.name,
-                        header={"names": True, "data": False}.get(str(header)),
-                        max_bytes=UPLOAD_LIMIT,
-                    )
-                )
+                own.table = _read(uploaded, as_counts, _HEADER[str(header)])
             except InputError as error:
-                st.session_state["own:error"] = str(error)
-    table = st.session_state.get("own:table")
-    failure = st.session_state.get("own:error")
-    if table is not None:
+                own.error = str(error)
+    failure = own.error
+    if own.table is not None:
         try:
-            chosen = table if isinstance(table, Dataset) else _chosen_columns(table)
-            st.session_state["own:shown"] = chosen
+            _choose(own)
         except InputError as error:
             failure = failure or str(error)
-    shown: Dataset | None = st.session_state.get("own:shown")
     if failure:
-        kept = f" Still on the screen: {shown.name}." if shown else ""
+        kept = ""
+        if own.shown:
+            kept = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
         st.error(failure + kept, icon=":material/error:")
-    if shown is None:
+    if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
-    return shown
+    return own.shown
 
 
-def _chosen_columns(table: Table) -> Dataset:
-    """Two columns of a table, chosen by the person."""
-    columns = table.columns
-    numeric = table.numeric_columns
+#: What the choices for the first line mean to the reader.
+_HEADER = {"automatic": None, "names": True, "data": False}
+
+
+def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Dataset:
+    """Read an uploaded file as points or as counts."""
+    if as_counts:
+        return read_counts(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT)
+    return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
+
+
+def _choose(own: _Own) -> None:
+    """Take two columns of the table, chosen by the person, as the data on the screen."""
+    table = own.table
+    if not isinstance(table, Table):
+        own.shown = table
+        return
+    columns, numeric = table.columns, table.numeric_columns
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)
-    across = left.selectbox("Across", columns, index=columns.index(first), key="own:x")
-    up = right.selectbox("Upwards", columns, index=columns.index(second), key="own:y")
+    # A choice belongs to its file: another one may not even have that column.
+    suffix = f"{own.token}:{table.name}"
+    across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
+    up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:
         raise InputError(f'columns = "{across}" twice: choose two different columns.')
-    key = (st.session_state.get("own:token"), across, up)
-    kept = st.session_state.get("own:dataset")
-    if kept is None or kept[0] != key:
-        kept = (key, table.select((across, up) if len(columns) > 1 else None))
-        st.session_state["own:dataset"] = kept
-    dataset: Dataset = kept[1]
-    return dataset
-
-
-def _domain(state: UrlState, dataset: Dataset) -> Domain | None:
-    """Domain in force: declared bounds, or the range of the data."""
-    if dataset.counts is not None:
-        return None
-    wanted = state.get("domain")
-    data_range = _data_range(dataset)
-    preset = dataset.domain or data_range
-    explicit = Domain.parse(wanted) if wanted not in ("declared", "data") else preset
-    if explicit.ndim != dataset.ndim:
-        explicit = preset
-    with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
-        kind_key = f"domain:kind:{dataset.digest}"
-        st.session_state[kind_key] = "data" if wanted == "data" else "declared"
-        st.radio(
-            "Bounds of the grid",
-            ("declared", "data"),
-            format_func={
-                "declared": "declared: known without the data (private)",
-                "data": "range of the data, as in the papers (not private)",
-            }.__getitem__,
-            key=kind_key,
-            on_change=lambda: state.set("domain", st.session_state[kind_key]),
-        )
-        domain = data_range if wanted == "data" else _bounds(state, dataset, explicit)
-        st.radio(
-            "Points outside",
-            ("clip", "drop"),
-            key=state.key("outside"),
-            format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
-            horizontal=True,
-        )
-    # Bounds that equal the data's own were not known without it.
-    return replace(domain, declared=domain.bounds != data_range.bounds)
-
-
-def _data_range(dataset: Dataset) -> Domain:
-    """Range of the points, kept per data set: a pass over the points."""
-    kept = st.session_state.get("data_range")
-    if kept is None or kept[0] != dataset.digest:
-        assert dataset.points is not None  # noqa: S101 - counts were sorted out before
-        kept = (dataset.digest, Domain.from_data(dataset.points))
-        st.session_state["data_range"] = kept
-    domain: Domain = kept[1]
-    return domain
-
-
-def _bounds(state: UrlState, dataset: Dataset, current: Domain) -> Domain:
-    """One text box per column: "from, to"."""
-    keys = [f"domain:{axis}:{dataset.digest}" for axis in range(dataset.ndim)]
-
-    def changed() -> None:
-        try:
-            domain = Domain.parse(";".join(st.session_state[key] for key in keys))
-            state.set("domain", "declared" if domain == dataset.domain else str(domain))
-            st.session_state.pop("domain:error", None)
-        except InputError as error:
-            st.session_state["domain:error"] = str(error)
-
-    for key, name, (lo, hi) in zip(keys, dataset.columns, current.bounds, strict=True):
-        if key not in st.session_state:
-            st.session_state[key] = f"{lo:.10g}, {hi:.10g}"
-        st.text_input(f"{name}: from, to", key=key, on_change=changed)
-    if error := st.session_state.get("domain:error"):
-        st.error(error)
-    return current
+    wanted = (suffix, across, up)
+    if wanted != own.chosen:
+        own.shown = table.select((across, up) if len(columns) > 1 else None)
+        own.chosen = wanted
 
 
 def _facts(active: Active) -> None:
     """Say which data is active, and what was done to it."""
-    from_data = active.domain and not active.domain.declared
+    from_data = not active.domain.declared
     st.caption(
         f"Active: **{active.title}** · {active.dataset.n:,} records · "
         f"{'domain from the data' if from_data else 'declared domain'}",

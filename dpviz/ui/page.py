@@ -17,15 +17,8 @@ _mount_ahead = st.components.v2.component(
 #: A file of our own: Streamlit's named icons come from an outside host.
 ICON = str(_FRONTEND / "icon.svg")
 
-#: Less empty space above and beside: a whole explorer fits into 1280 x 720.
-STYLE = """<style>
-[data-testid="stMainBlockContainer"]{padding:2.75rem 1.6rem 1.5rem;max-width:none}
-[data-testid="stSidebarHeader"]{height:2.2rem;padding-bottom:0;margin-bottom:0}
-[data-testid="stSidebarUserContent"]{padding-top:.2rem;padding-bottom:1rem}
-[data-testid="stSidebar"] [data-testid="stVerticalBlock"]{gap:.65rem}
-[data-testid="stMain"] [data-testid="stVerticalBlock"]{gap:.6rem}
-[data-testid="stHeader"]{height:3rem;min-height:3rem}
-</style>"""
+#: Spacing, and the looks of the readouts.
+STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
 def fetch_ahead() -> None:

@@ -13,7 +13,17 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.privacy.claim import EXPLORATION, Claim
 from dpviz.privacy.ledger import Ledger, Relation
 
-_LEDGER_COLOURS = ("#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560")
+_LEDGER_COLOURS = (
+    "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
+    "#6b5a00", "#3a3f8f", "#7a4419", "#1d6b3a",
+)  # fmt: skip
+
+#: Steps as a newcomer reads them.
+_STEPS = {
+    "counts": "noisy counts",
+    "nonpositive": "number of empty cells Z",
+    "records": "number of records",
+}
 
 
 @dataclass(frozen=True)
@@ -52,7 +62,7 @@ def show_readouts(
         f'<span class="dpv-help" role="tooltip">{html.escape(one.help)}</span></div>'
         for one in readouts
     )
-    return (place or st).html(f'{_STYLE}<div class="dpv-cards">{cards}</div>')
+    return (place or st).html(f'<div class="dpv-cards">{cards}</div>')
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
@@ -61,13 +71,14 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
     for number, spend in enumerate(ledger):
         share = 100 * spend.epsilon / epsilon
         colour = _LEDGER_COLOURS[number % len(_LEDGER_COLOURS)]
+        name = _STEPS.get(spend.step, spend.step)
         text = (
-            f"{spend.step}: ε {spend.epsilon:.3g}, sensitivity {spend.sensitivity:.3g}, "
+            f"{name}: ε {spend.epsilon:.3g}, sensitivity {spend.sensitivity:.3g}, "
             f"noise scale {spend.scale:.3g}"
         )
         parts.append(
             f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(text)}">'
-            f"{html.escape(spend.step) if share > 12 else ''}</div>"
+            f"{html.escape(name) if share > 8 else ''}</div>"
         )
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
     label = html.escape(f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps")
@@ -77,16 +88,21 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
     )
 
 
-def show_promise(claim: Claim, ledger: Ledger, epsilon: float, relation: Relation) -> None:
-    """Say whether the run is private, what epsilon means in words, and what may leave the room."""
+def show_promise(claim: Claim) -> None:
+    """Say in one line whether the run is private, and what may leave the room."""
     badge = "private mechanism" if claim.private else "not private"
     kind = "yes" if claim.private else "no"
-    words = f" {odds(epsilon, relation)}" if ledger.spends else ""
     st.html(
-        f'<div class="dpv-promise"><span class="dpv-badge dpv-{kind}">{badge}</span>'
-        f"<span>{html.escape(words)} {html.escape(claim.reason)} "
-        f"<em>{html.escape(EXPLORATION)}</em></span></div>"
+        f'<div class="dpv-promise"><span class="dpv-badge dpv-{kind}" tabindex="0">{badge}'
+        f'<span class="dpv-help" role="tooltip">{html.escape(claim.reason)}</span></span>'
+        f"<em>{html.escape(EXPLORATION)}</em></div>"
     )
+
+
+def show_reason(claim: Claim, epsilon: float | None, relation: Relation) -> None:
+    """Say why the claim holds or fails, and what epsilon means where it holds."""
+    words = f"{odds(epsilon, relation)} " if claim.private and epsilon is not None else ""
+    st.html(f'<div class="dpv-promise">{html.escape(words + claim.reason)}</div>')
 
 
 def odds(epsilon: float, relation: Relation) -> str:
@@ -102,32 +118,3 @@ def odds(epsilon: float, relation: Relation) -> str:
         f"ε = {epsilon:.3g}: any result is at most e^{epsilon:.3g} = {times} times as likely "
         f"{with_you}."
     )
-
-
-_STYLE = """<style>
-.dpv-cards{display:flex;flex-wrap:wrap;gap:.4rem}
-.dpv-card{position:relative;flex:1 1 92px;min-width:92px;padding:.3rem .55rem .35rem;
- border:1px solid color-mix(in srgb,currentColor 18%,transparent);border-radius:.45rem;
- display:flex;flex-direction:column;line-height:1.25;font-variant-numeric:tabular-nums}
-.dpv-card:focus-visible{outline:2px solid currentColor}
-.dpv-label{font-size:.75rem;opacity:.8;white-space:nowrap}
-.dpv-value{font-size:1.2rem;font-weight:600;white-space:nowrap}
-.dpv-beside{font-size:.75rem;opacity:.8;white-space:nowrap;min-height:1em}
-.dpv-help{display:none;position:absolute;top:100%;left:0;z-index:99;width:max-content;
- max-width:260px;padding:.4rem .55rem;border-radius:.4rem;font-size:.8rem;white-space:normal;
- background:#1f2933;color:#fff;box-shadow:0 2px 8px #0006}
-.dpv-card:nth-last-child(-n+2) .dpv-help{left:auto;right:0}
-.dpv-card:hover .dpv-help,.dpv-card:focus .dpv-help{display:block}
-.dpv-bar{display:flex;height:1.5rem;border-radius:.35rem;overflow:hidden;
- background:color-mix(in srgb,currentColor 12%,transparent)}
-.dpv-bar>div{color:#fff;font-size:.75rem;line-height:1.5rem;padding-left:.4rem;overflow:hidden;
- white-space:nowrap;box-sizing:border-box;border-right:1px solid #fff8}
-.dpv-ledger ul{list-style:none;display:flex;flex-wrap:wrap;gap:.1rem 1rem;margin:.25rem 0 0;
- padding:0;font-size:.8rem}
-.dpv-ledger li{margin:0;padding:0;font-size:.8rem}
-.dpv-ledger i{display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em}
-.dpv-promise{font-size:.85rem;line-height:1.4}
-.dpv-badge{display:inline-block;padding:0 .5rem;border-radius:.6rem;font-weight:600;
- margin-right:.4rem;color:#fff}
-.dpv-yes{background:#1d6b3a}.dpv-no{background:#a33a00}
-</style>"""

@@ -11,6 +11,14 @@ import streamlit as st
 from dpviz.errors import InputError
 
 
+class CorrectedError(InputError):
+    """A value of a link that is out of reach, and the nearest one within."""
+
+    def __init__(self, message: str, instead: Any) -> None:
+        super().__init__(message)
+        self.instead = instead
+
+
 @dataclass(frozen=True)
 class Control:
     """One control of a page.
@@ -43,7 +51,7 @@ class UrlState:
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
         self._controls = controls
-        empty: dict[str, Any] = {"values": {}, "written": None, "notes": []}
+        empty: dict[str, Any] = {"values": {}, "written": None, "notes": [], "epoch": 0}
         store = st.session_state.setdefault(f"{page}:state", empty)
         self._store: dict[str, Any] = store
         self.values: dict[str, Any] = store["values"]
@@ -64,6 +72,9 @@ class UrlState:
             if name in link:
                 try:
                     value = control.parse(link[name])
+                except CorrectedError as error:
+                    value = error.instead
+                    self._store["notes"].append(f"{error}; {value} is used.")
                 except InputError as error:
                     said = str(error).rstrip(".")
                     self._store["notes"].append(f"{said}; {control.default} is used.")
@@ -112,8 +123,14 @@ class UrlState:
             st.query_params.from_dict(link)
             self._store["written"] = link
 
+    @property
+    def epoch(self) -> int:
+        """Number of resets: part of the keys of widgets that must start anew with one."""
+        return int(self._store["epoch"])
+
     def reset(self) -> None:
         """Go back to all defaults."""
+        self._store["epoch"] += 1
         for name, control in self._controls.items():
             self.set(name, control.default)
 
@@ -122,7 +139,7 @@ def format_value(value: Any) -> str:
     """Text of a value in a link."""
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def number(
@@ -136,7 +153,10 @@ def number(
         except ValueError:
             raise InputError(f'{name} = "{text[:40]}" is not a number.') from None
         check(value)
-        return min(max(value, low), high)
+        if not low <= value <= high:
+            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}"
+            raise CorrectedError(reach, min(max(value, low), high))
+        return value
 
     return parse
 
@@ -149,7 +169,9 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
             value = int(text)
         except ValueError:
             raise InputError(f'{name} = "{text[:40]}" is not a whole number.') from None
-        if not low <= value <= high:
+        if value > high:
+            raise CorrectedError(f"{name} = {text[:40]} is more than the highest, {high}", high)
+        if value < low:
             raise InputError(f"{name} = {text[:40]} must lie between {low} and {high}.")
         return value
 

@@ -1,14 +1,14 @@
-"""Parts of the WaveCluster explorer: its controls, its run, its readouts and figures."""
+"""Controls and run of the WaveCluster explorer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
 from dpviz.comparison import Truth, run, true_config
-from dpviz.config import SYNOPSES, Config, check_alpha, check_epsilon
+from dpviz.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha, check_epsilon
 from dpviz.data.samples import Sample, sample
 from dpviz.figures.wavecluster import VIEWS, View
 from dpviz.methods import METHODS
@@ -22,14 +22,23 @@ from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavelet import check_wavelet, wavelet_names
 
 FIRST = "gaussians"
-MOST_GRID = 256
+
+
+def _range(method: str, parameter: str) -> tuple[Any, Any]:
+    """Ends of a control, from the card of a method that has it."""
+    found = METHODS[method].card.parameter(parameter)
+    assert found is not None  # noqa: S101 - named below
+    return found.low, found.high
+
+
+EPSILON_RANGE = _range("privthr", "epsilon")
+ALPHA_RANGE = _range("privthr", "alpha")
+GRID_RANGE = _range("privthr", "grid")
+DENSITY_RANGE = _range("privthr", "density")
+LEVEL_RANGE = _range("privthr", "level")
 
 _WAVELET_HELP = "Any discrete wavelet; Haar averages blocks of 2 x 2 cells."
 _LEVEL_HELP = "How often the wavelet is applied: each level halves the resolution."
-
-
-def _grid_text(text: str) -> int:
-    return whole("g", 2, MOST_GRID)(text)
 
 
 def page_state() -> UrlState:
@@ -42,17 +51,26 @@ def page_state() -> UrlState:
             "method": Control("privthr", choice("method", tuple(METHODS))),
             "variant": Control("sound", choice("variant", ("sound", "published"))),
             "synopsis": Control(SYNOPSES[0], choice("synopsis", SYNOPSES)),
-            "epsilon": Control(1.0, number("epsilon", 0.01, 10.0, check_epsilon)),
-            "alpha": Control(0.9, number("alpha", 0.05, 0.95, check_alpha)),
-            "g": Control(first.grid, _grid_text),
-            "p": Control(first.density, number("p", 0.01, 0.99, check_density)),
+            "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
+            "alpha": Control(DEFAULT_ALPHA["privthr"], number("alpha", *ALPHA_RANGE, check_alpha)),
+            "g": Control(first.grid, whole("g", *GRID_RANGE)),
+            "p": Control(first.density, number("p", *DENSITY_RANGE, check_density)),
             "wavelet": Control("haar", check_wavelet),
-            "level": Control(1, whole("level", 1, 6)),
+            "level": Control(1, whole("level", *LEVEL_RANGE)),
             "seed": Control(0, whole("seed", 0, 2**31 - 1)),
             "view": Control("clusters", choice("view", tuple(VIEWS))),
         },
     )
+    if state.fresh and "alpha" not in state.given:
+        _take_alpha(state)
     return state
+
+
+def _take_alpha(state: UrlState) -> None:
+    """Give alpha the default of the chosen method."""
+    alpha = METHODS[state.get("method")].card.parameter("alpha")
+    if alpha is not None:
+        state.set("alpha", alpha.default)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,11 +102,6 @@ def settings(state: UrlState) -> Active:
             state.set("g", facts.grid)
             state.set("p", facts.density)
 
-    def method_changed() -> None:
-        alpha = METHODS[state.get("method")].card.parameter("alpha")
-        if alpha is not None:
-            state.set("alpha", alpha.default)
-
     active = data_panel(state, take_over)
     _fill_from_sample(state, active)
     st.selectbox(
@@ -96,7 +109,7 @@ def settings(state: UrlState) -> Active:
         tuple(METHODS),
         key=state.key("method"),
         format_func=lambda name: METHODS[name].card.title,
-        on_change=method_changed,
+        on_change=lambda: _take_alpha(state),
         help="\n\n".join(f"**{one.card.title}**: {one.card.summary}" for one in METHODS.values()),
     )
     card = METHODS[state.get("method")].card
@@ -110,15 +123,22 @@ def settings(state: UrlState) -> Active:
         )
     left, right = st.columns([3, 2])
     left.selectbox("Wavelet", wavelet_names(), key=state.key("wavelet"), help=_WAVELET_HELP)
-    right.selectbox("Level", (1, 2, 3, 4, 5, 6), key=state.key("level"), help=_LEVEL_HELP)
+    right.selectbox(
+        "Level", range(LEVEL_RANGE[0], LEVEL_RANGE[1] + 1), key=state.key("level"), help=_LEVEL_HELP
+    )
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
-        "Seed", 0, 2**31 - 1, key=state.key("seed"), help="One seed: one frozen draw of the noise."
+        "Seed",
+        0,
+        2**31 - 1,
+        key=state.key("seed"),
+        help="One seed: one frozen draw of the noise.",
+        disabled=not card.spends,
     )
     right.button(
         "Redraw",
         help="Next seed: another draw of the noise.",
-        on_click=lambda: state.set("seed", state.get("seed") + 1),
+        on_click=lambda: state.set("seed", (state.get("seed") + 1) % 2**31),
         icon=":material/casino:",
         width="stretch",
         disabled=not card.spends,
@@ -128,7 +148,7 @@ def settings(state: UrlState) -> Active:
         "Variant",
         ("sound", "published"),
         key=state.key("variant"),
-        format_func={"sound": "sound", "published": "as published"}.__getitem__,
+        disabled=not card.spends,
         help="As printed in the paper, or the same idea with a proof that holds.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
@@ -138,7 +158,12 @@ def settings(state: UrlState) -> Active:
 def choices_of(state: UrlState, active: Active) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = METHODS[state.get("method")].card
-    settled = _sliders(state, card.spends, card.parameter("alpha") is not None)
+    settled = _sliders(
+        state,
+        spends=card.spends,
+        splits=card.parameter("alpha") is not None,
+        counts=active.dataset.counts is not None,
+    )
     return Choices(
         active=active,
         config=Config(
@@ -168,7 +193,7 @@ def _fill_from_sample(state: UrlState, active: Active) -> None:
     state.fresh = False
 
 
-def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
+def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
     """Show the live sliders in a row; returns whether none is held."""
     settled = []
     epsilon, alpha, grid, density = st.columns(4)
@@ -179,8 +204,8 @@ def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
                     "Privacy budget ε",
                     key=state.key("epsilon"),
                     value=state.get("epsilon"),
-                    low=0.01,
-                    high=10.0,
+                    low=EPSILON_RANGE[0],
+                    high=EPSILON_RANGE[1],
                     scale="log",
                     low_label="more private",
                     high_label="more accurate",
@@ -194,8 +219,8 @@ def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
                     "Counts' share α",
                     key=state.key("alpha"),
                     value=state.get("alpha"),
-                    low=0.05,
-                    high=0.95,
+                    low=ALPHA_RANGE[0],
+                    high=ALPHA_RANGE[1],
                     step=0.01,
                     low_label="threshold",
                     high_label="counts",
@@ -209,10 +234,11 @@ def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
                 "Grid g",
                 key=state.key("g"),
                 value=state.get("g"),
-                low=2,
-                high=MOST_GRID,
+                low=GRID_RANGE[0],
+                high=GRID_RANGE[1],
                 step=2,
                 integer=True,
+                disabled=counts,
                 low_label="coarser",
                 high_label="finer",
                 help="Cells a side. Finer grids show more shape, with fewer points per cell "
@@ -225,8 +251,8 @@ def _sliders(state: UrlState, spends: bool, splits: bool) -> bool:
                 "Density threshold p",
                 key=state.key("p"),
                 value=state.get("p"),
-                low=0.01,
-                high=0.99,
+                low=DENSITY_RANGE[0],
+                high=DENSITY_RANGE[1],
                 step=0.01,
                 low_label="more cells",
                 high_label="fewer cells",

@@ -16,7 +16,13 @@ from dpviz.methods.card import Card
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.live_figure import live_figure
-from dpviz.ui.readouts import Readout, show_ledger, show_promise, show_readouts
+from dpviz.ui.readouts import (
+    Readout,
+    show_ledger,
+    show_promise,
+    show_readouts,
+    show_reason,
+)
 from dpviz.ui.state import UrlState
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavelet import sensitivity
@@ -24,15 +30,19 @@ from dpviz.wavelet import sensitivity
 #: Seconds that OCM and 2CE may take while a slider is held.
 _LIVE = 0.012
 _COST = "wavecluster:agreement seconds"
+_LAST = "wavecluster:agreement"
 
 
 def draw(state: UrlState, choices: Choices, both: Both) -> None:
     """Show readouts, figure, ledger, promise and what lies behind them."""
     config, card = choices.config, METHODS[choices.config.method].card
+    verdict = claim(card, config, both.grid.source.domain)
     # Ten more private runs: where they take long they follow the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
-    cards = show_readouts(_readouts(choices, both, _agreement(choices, both) if quick else {}))
+    held_out = _agreement(choices, both) if quick else {}
+    cards = show_readouts(_readouts(both, held_out))
+    show_promise(verdict)
     st.segmented_control(
         "Stage",
         tuple(VIEWS),
@@ -57,20 +67,20 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         st.caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
-    verdict = claim(card, config, both.grid.source.domain)
-    show_promise(verdict, both.private.ledger, config.epsilon, config.neighbours.relation)
+    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours.relation)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
-        show_readouts(_readouts(choices, both, _agreement(choices, both)), cards)
+        show_readouts(_readouts(both, _agreement(choices, both)), cards)
 
 
 def _agreement(choices: Choices, both: Both) -> dict[str, float]:
-    """OCM and 2CE, and what they cost."""
+    """OCM and 2CE, and what they cost, kept for the next draw."""
     if both.truth.source.n < 2:
         return {}
     start = time.perf_counter()
     scores = both.truth.agreement(choices.config, choices.seed)
     st.session_state[_COST] = time.perf_counter() - start
+    st.session_state[_LAST] = scores
     return scores
 
 
@@ -85,34 +95,42 @@ def _scene(choices: Choices, both: Both) -> Scene:
         raster=both.grid.raster,
         columns=choices.active.dataset.columns,
         mode=mode,
-        title=_title(choices),
+        title=_title(choices, both),
         private_title=card.title if card.spends else "no noise",
     )
 
 
-def _title(choices: Choices) -> str:
+def _title(choices: Choices, both: Both) -> str:
     """Parameters of the run in one line."""
+    shape = both.grid.source.shape
+    grid = shape[0] if len(set(shape)) == 1 else " x ".join(map(str, shape))
     config, card = choices.config, METHODS[choices.config.method].card
     parts = [choices.active.title, card.title]
     if card.spends:
         parts.append(f"ε {config.epsilon:.4g}")
     if card.parameter("alpha"):
         parts.append(f"α {config.alpha:.2f}")
-    parts += [f"g {config.grid}", f"p {config.density:.2f}"]
+    parts += [f"g {grid}", f"p {config.density:.2f}"]
     parts.append(f"{config.wavelet} level {config.level}")
     if card.spends:
         parts.append(f"seed {choices.seed}")
     return " · ".join(parts)
 
 
-def _readouts(choices: Choices, both: Both, agreement: dict[str, float]) -> list[Readout]:
-    """Key figures, the private value large, the true one beside it."""
+def _readouts(both: Both, agreement: dict[str, float]) -> list[Readout]:
+    """Key figures, the private value large, the true one beside it.
+
+    Without a fresh agreement the last one stands, marked as such.
+    """
     truth, private = both.truth, both.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
-    held_out = {name: f"{score:.3f}" for name, score in agreement.items()}
+    stale = "" if agreement else " …"
+    kept = agreement or st.session_state.get(_LAST, {})
+    held_out = {name: f"{score:.3f}{stale}" for name, score in kept.items()}
     true = truth.stages
-    rank = "rank of the threshold among the positive coefficients: this many cells are significant"
-    if choices.config.method == "privthrem":
+    rank = "rank of the threshold among the positive coefficients: at least this many cells are"
+    rank += " significant"
+    if private.stages.threshold.k is None:
         rank = "rank of the drawn threshold among the true coefficients: never in a release"
     return [
         Readout("k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}."),
@@ -164,6 +182,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         again = Reproduction(
             data=choices.active.dataset.name,
             columns=None if choices.active.is_sample else choices.active.dataset.columns,
+            counts=choices.active.dataset.counts is not None,
             domain=both.grid.source.domain,
             outside=choices.active.outside,
             config=choices.config,
@@ -171,7 +190,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         )
         left, right = st.columns(2)
         left.dataframe(_key_figures(both), width="stretch", height="content")
-        right.dataframe(_sizes(both), width="stretch", height=318)
+        right.dataframe(_sizes(both, scene), width="stretch", height=318)
         right.caption(_sensitivities(choices, both))
         left.download_button(
             "Table of this view (CSV)",
@@ -229,10 +248,14 @@ def _sensitivities(choices: Choices, both: Both) -> str:
     )
 
 
-def _sizes(both: Both) -> pd.DataFrame:
-    """Cells per cluster, largest first."""
-    true, private = both.truth.stages.cluster_sizes, both.private.stages.cluster_sizes
-    sizes = {"true cells": pd.Series(true), "private cells": pd.Series(private)}
-    table = pd.DataFrame(sizes).astype("Int64")
-    table.index = pd.RangeIndex(1, len(table) + 1, name="cluster")
+def _sizes(both: Both, scene: Scene) -> pd.DataFrame:
+    """Cells per cluster, under the numbers that the picture shows."""
+    true, private = (
+        pd.Series(stages.cluster_sizes, index=numbers[1:])
+        for stages, numbers in zip(
+            (both.truth.stages, both.private.stages), scene.numbers, strict=True
+        )
+    )
+    table = pd.DataFrame({"true cells": true, "private cells": private}).astype("Int64")
+    table.index.name = "cluster"
     return table

@@ -1,0 +1,127 @@
+"""Bounds of the grid: declared by a person, or read off the data, and said to be so."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.ui.state import UrlState
+
+
+def domain_panel(state: UrlState, dataset: Dataset) -> Domain:
+    """Show the panel; returns the bounds in force.
+
+    The control "domain" is "data", "declared" (by the data set, or about to be typed), or
+    the typed bounds. Bounds count as declared only where the data set brought them or a
+    person typed those of every column: a proposal read off the data would not be.
+    """
+    _start_anew_on_other_data(state, dataset)
+    wanted = state.get("domain")
+    with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
+        if dataset.counts is None:
+            _kind(state, dataset, wanted)
+        if wanted != "data":
+            _boxes(state, dataset, wanted)
+        st.radio(
+            "Points outside",
+            ("clip", "drop"),
+            key=state.key("outside"),
+            format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
+            horizontal=True,
+        )
+    declared = _declared(dataset, wanted)
+    return declared or _data_range(dataset)
+
+
+def _start_anew_on_other_data(state: UrlState, dataset: Dataset) -> None:
+    """Bounds belong to columns: on other data they start as that data declares them."""
+    known = st.session_state.get("domain:of")
+    st.session_state["domain:of"] = dataset.digest
+    if known is not None and known != dataset.digest:
+        state.set("domain", "declared" if dataset.domain else "data")
+    if dataset.domain is None and known is None and state.get("domain") == "declared":
+        state.set("domain", "data")
+
+
+def _kind(state: UrlState, dataset: Dataset, wanted: str) -> None:
+    """Choice between declared bounds and the range of the data."""
+    key = f"domain:kind:{dataset.digest}"
+    st.session_state[key] = "data" if wanted == "data" else "declared"
+    st.radio(
+        "Bounds of the grid",
+        ("declared", "data"),
+        format_func={
+            "declared": "declared: known without the data (private)",
+            "data": "range of the data, as in the papers (not private)",
+        }.__getitem__,
+        key=key,
+        on_change=lambda: state.set("domain", st.session_state[key]),
+    )
+
+
+def _boxes(state: UrlState, dataset: Dataset, wanted: str) -> None:
+    """One text box per column: "from, to"; empty until somebody declares."""
+    token = f"{dataset.digest}:{state.epoch}"
+    keys = [f"domain:{axis}:{token}" for axis in range(dataset.ndim)]
+    error_key = f"domain:error:{token}"
+
+    def changed() -> None:
+        st.session_state.pop(error_key, None)
+        texts = [st.session_state[key].strip() for key in keys]
+        if not all(texts):
+            state.set("domain", "declared")
+            return
+        try:
+            for name, text in zip(dataset.columns, texts, strict=True):
+                _check_box(name, text)
+            domain = Domain.parse(";".join(texts))
+            state.set("domain", "declared" if domain == dataset.domain else str(domain))
+        except InputError as error:
+            st.session_state[error_key] = str(error)
+
+    current = _declared(dataset, wanted)
+    for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
+        if key not in st.session_state:
+            bounds = current.bounds[axis] if current else ()
+            st.session_state[key] = ", ".join(f"{bound:.15g}" for bound in bounds)
+        st.text_input(f"{name}: from, to", key=key, placeholder="0, 100", on_change=changed)
+    if current is None:
+        st.caption(
+            "Type bounds that are known without the data, for every column; until then the grid "
+            "spans the data, which is not private."
+        )
+    if error := st.session_state.get(error_key):
+        st.error(error)
+
+
+def _check_box(name: str, text: str) -> None:
+    """Raise InputError, naming the column, where a box holds no two bounds in order."""
+    try:
+        lo, hi = (float(bound) for bound in text.split(","))
+    except ValueError:
+        raise InputError(f'{name}: "{text[:40]}" is no pair of bounds: write from, to.') from None
+    if not lo < hi:
+        raise InputError(f"{name}: {lo:g}, {hi:g}: the first bound must be less than the second.")
+
+
+def _declared(dataset: Dataset, wanted: str) -> Domain | None:
+    """Return the bounds that somebody declared, or None."""
+    if wanted == "data":
+        return None
+    if wanted == "declared":
+        return dataset.domain
+    domain = Domain.parse(wanted)
+    return domain if domain.ndim == dataset.ndim else dataset.domain
+
+
+def _data_range(dataset: Dataset) -> Domain:
+    """Range of the points, kept per data set: a pass over the points."""
+    kept = st.session_state.get("domain:range")
+    if kept is None or kept[0] != dataset.digest:
+        assert dataset.points is not None  # noqa: S101 - counts come with a domain
+        kept = (dataset.digest, Domain.from_data(dataset.points))
+        st.session_state["domain:range"] = kept
+    domain: Domain = kept[1]
+    return domain
