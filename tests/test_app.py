@@ -199,11 +199,11 @@ def test_another_sample_takes_its_grid(app):
 
 
 def test_the_promise_follows_variant_and_domain(app):
-    assert "dpv-yes" in text(app())
-    assert "dpv-no" in text(app(variant="published"))
-    assert "dpv-no" in text(app(domain="data"))
+    assert "dpv-card dpv-yes" in text(app())
+    assert "dpv-card dpv-no" in text(app(variant="published"))
+    assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
-    assert "dpv-no" in text(app(method="wavecluster"))
+    assert "dpv-card dpv-no" in text(app(method="wavecluster"))
     assert "e^1 = 2.7 times as likely" in text(app())
     for link in ({"variant": "published"}, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
@@ -215,20 +215,20 @@ def box(test, column):
 
 def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
     test = upload(app(p=0.3), "own.csv", b"a,b\n" + b"1,2\n3,5\n7,4\n" * 40)
-    assert "dpv-no" in text(test)
+    assert "dpv-card dpv-no" in text(test)
     kind = next(one for one in test.radio if one.label == "Bounds of the grid")
     checked(kind.set_value("declared").run())
     assert box(test, "a").value == ""  # no proposal read off the data
-    assert "dpv-no" in text(test)
+    assert "dpv-card dpv-no" in text(test)
     checked(box(test, "a").set_value("0, 10").run())
-    assert "dpv-no" in text(test)
+    assert "dpv-card dpv-no" in text(test)
     checked(box(test, "b").set_value("0, 8").run())
-    assert "dpv-yes" in text(test)
+    assert "dpv-card dpv-yes" in text(test)
     assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
     # Bounds of one column say nothing of another.
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
-    assert "dpv-no" in text(test)
+    assert "dpv-card dpv-no" in text(test)
 
 
 def one_key(test, prefix):

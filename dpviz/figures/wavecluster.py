@@ -324,7 +324,7 @@ def _values(
             "outlinewidth": 0,
             "len": 0.9,
             "tickfont": {"size": 11},
-            "title": {"text": unit, "side": "right", "font": {"size": 11}},
+            "title": {"text": unit, "side": "top", "font": {"size": 11}},
         },
     }
     hover = "%{x:.4~g}, %{y:.4~g}<br>"
@@ -568,7 +568,7 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
         "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
         "margin": {
             "l": 56,
-            "r": 12 if stacked and not any(c.coloraxis for c in columns[-1:]) else 64,
+            "r": 12 if stacked and not any(c.coloraxis for c in columns[-1:]) else 84,
             "t": 46,
             "b": 38,
         },

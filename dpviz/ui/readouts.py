@@ -37,14 +37,16 @@ class Readout:
 
 
 def show_readouts(
-    readouts: Sequence[Readout], place: DeltaGenerator | None = None
+    readouts: Sequence[Readout], claim: Claim, place: DeltaGenerator | None = None
 ) -> DeltaGenerator:
-    """Show figures in a row of cards; the help of each opens on hover and on focus.
+    """Show figures and the promise in a row of cards; help opens on hover and on focus.
 
     Parameters
     ----------
     readouts
         What to show.
+    claim
+        Whether the run is private: the last card.
     place
         What an earlier call returned, to be replaced; an ``st.empty`` would blink.
 
@@ -53,16 +55,27 @@ def show_readouts(
     DeltaGenerator
         The place of the cards.
     """
-    cards = "".join(
-        '<div class="dpv-card" tabindex="0" role="group" '
-        f'aria-label="{html.escape(f"{one.label}: {one.value} {one.beside}. {one.help}")}">'
+    promise = Readout(
+        label="Mechanism",
+        value="private" if claim.private else "not private",
+        beside="for the owner only",
+        help=f"{claim.reason} {EXPLORATION}",
+    )
+    cards = [_card(one) for one in readouts]
+    cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))
+    return (place or st).html(f'<div class="dpv-cards">{"".join(cards)}</div>')
+
+
+def _card(one: Readout, kind: str = "") -> str:
+    """One card as HTML."""
+    spoken = html.escape(f"{one.label}: {one.value} {one.beside}. {one.help}")
+    return (
+        f'<div class="dpv-card {kind}" tabindex="0" role="group" aria-label="{spoken}">'
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
         f'<span class="dpv-value">{html.escape(one.value)}</span>'
         f'<span class="dpv-beside">{html.escape(one.beside)}</span>'
         f'<span class="dpv-help" role="tooltip">{html.escape(one.help)}</span></div>'
-        for one in readouts
     )
-    return (place or st).html(f'<div class="dpv-cards">{cards}</div>')
 
 
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
@@ -88,21 +101,11 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
     )
 
 
-def show_promise(claim: Claim) -> None:
-    """Say in one line whether the run is private, and what may leave the room."""
-    badge = "private mechanism" if claim.private else "not private"
-    kind = "yes" if claim.private else "no"
-    st.html(
-        f'<div class="dpv-promise"><span class="dpv-badge dpv-{kind}" tabindex="0">{badge}'
-        f'<span class="dpv-help" role="tooltip">{html.escape(claim.reason)}</span></span>'
-        f"<em>{html.escape(EXPLORATION)}</em></div>"
-    )
-
-
 def show_reason(claim: Claim, epsilon: float | None, relation: Relation) -> None:
     """Say why the claim holds or fails, and what epsilon means where it holds."""
     words = f"{odds(epsilon, relation)} " if claim.private and epsilon is not None else ""
-    st.html(f'<div class="dpv-promise">{html.escape(words + claim.reason)}</div>')
+    text = html.escape(words + claim.reason)
+    st.html(f'<div class="dpv-promise">{text} <em>{html.escape(EXPLORATION)}</em></div>')
 
 
 def odds(epsilon: float, relation: Relation) -> str:

@@ -196,9 +196,9 @@ def _fill_from_sample(state: UrlState, active: Active) -> None:
 def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
     """Show the live sliders in a row; returns whether none is held."""
     settled = []
-    epsilon, alpha, grid, density = st.columns(4)
-    with epsilon:
-        if spends:
+    columns = iter(st.columns(4))
+    if spends:
+        with next(columns):
             settled.append(
                 live_slider(
                     "Privacy budget ε",
@@ -212,8 +212,8 @@ def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
                     help="Whole budget. Lower: less can be learned about anyone, and more noise.",
                 ).settled
             )
-    with alpha:
-        if splits:
+    if splits:
+        with next(columns):
             settled.append(
                 live_slider(
                     "Counts' share α",
@@ -228,7 +228,7 @@ def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
                     help="Part of ε spent on the counts; the rest pays for the threshold.",
                 ).settled
             )
-    with grid:
+    with next(columns):
         settled.append(
             live_slider(
                 "Grid g",
@@ -245,7 +245,7 @@ def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
                 "to hide noise.",
             ).settled
         )
-    with density:
+    with next(columns):
         settled.append(
             live_slider(
                 "Density threshold p",

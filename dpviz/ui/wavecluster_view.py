@@ -19,7 +19,6 @@ from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import (
     Readout,
     show_ledger,
-    show_promise,
     show_readouts,
     show_reason,
 )
@@ -41,8 +40,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
     held_out = _agreement(choices, both) if quick else {}
-    cards = show_readouts(_readouts(both, held_out))
-    show_promise(verdict)
+    cards = show_readouts(_readouts(both, held_out), verdict)
     st.segmented_control(
         "Stage",
         tuple(VIEWS),
@@ -70,7 +68,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours.relation)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
-        show_readouts(_readouts(both, _agreement(choices, both)), cards)
+        show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)
 
 
 def _agreement(choices: Choices, both: Both) -> dict[str, float]:
