@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.comparison import run
 from dpviz.components import label_points
-from dpviz.config import DEFAULT_ALPHA, Config, VariantName
+from dpviz.config import Config, VariantName
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts
 from dpviz.domain import Domain, Outside
@@ -293,7 +293,7 @@ class PrivTHR(_PrivateEstimator):
     """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
 
     Parameters and attributes as in :class:`PrivQT`, and ``alpha``: the share of epsilon
-    spent on the counts.
+    spent on the counts (None: the paper's, 0.9).
     """
 
     _method = "privthr"
@@ -302,7 +302,7 @@ class PrivTHR(_PrivateEstimator):
         self,
         *,
         epsilon: float = 1.0,
-        alpha: float = DEFAULT_ALPHA["privthr"],
+        alpha: float | None = None,
         grid: int | tuple[int, ...] = 64,
         density: float = 0.5,
         wavelet: str = "haar",
@@ -331,36 +331,7 @@ class PrivTHR(_PrivateEstimator):
 class PrivTHREM(PrivTHR):
     """Noisy counts, threshold by the exponential mechanism (the same, Algorithm 4).
 
-    Parameters and attributes as in :class:`PrivTHR`, with the paper's own default of alpha.
+    Parameters and attributes as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
     """
 
     _method = "privthrem"
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        alpha: float = DEFAULT_ALPHA["privthrem"],
-        grid: int | tuple[int, ...] = 64,
-        density: float = 0.5,
-        wavelet: str = "haar",
-        level: int = 1,
-        domain: DomainLike = "data",
-        outside: Outside = "clip",
-        variant: VariantName = "sound",
-        neighbours: Relation = "add_remove",
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            alpha=alpha,
-            grid=grid,
-            density=density,
-            wavelet=wavelet,
-            level=level,
-            domain=domain,
-            outside=outside,
-            variant=variant,
-            neighbours=neighbours,
-            random_state=random_state,
-        )

@@ -12,6 +12,7 @@ from dpviz.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha, check_eps
 from dpviz.data.samples import Sample, sample
 from dpviz.figures.wavecluster import VIEWS, View
 from dpviz.methods import METHODS
+from dpviz.methods.card import Card
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Run
 from dpviz.threshold import check_density
@@ -158,12 +159,7 @@ def settings(state: UrlState) -> Active:
 def choices_of(state: UrlState, active: Active) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = METHODS[state.get("method")].card
-    settled = _sliders(
-        state,
-        spends=card.spends,
-        splits=card.parameter("alpha") is not None,
-        counts=active.dataset.counts is not None,
-    )
+    settled = _sliders(state, card, counts=active.dataset.counts is not None)
     return Choices(
         active=active,
         config=Config(
@@ -193,74 +189,62 @@ def _fill_from_sample(state: UrlState, active: Active) -> None:
     state.fresh = False
 
 
-def _sliders(state: UrlState, spends: bool, splits: bool, counts: bool) -> bool:
-    """Show the live sliders in a row; returns whether none is held."""
+def _sliders(state: UrlState, card: Card, *, counts: bool) -> bool:
+    """Show the live sliders that a method has in a row; returns whether none is held."""
+    shown = [name for name in _SLIDERS if card.parameter(_PARAMETERS.get(name, name))]
     settled = []
-    columns = iter(st.columns(4))
-    if spends:
-        with next(columns):
-            settled.append(
-                live_slider(
-                    "Privacy budget ε",
-                    key=state.key("epsilon"),
-                    value=state.get("epsilon"),
-                    low=EPSILON_RANGE[0],
-                    high=EPSILON_RANGE[1],
-                    scale="log",
-                    low_label="more private",
-                    high_label="more accurate",
-                    help="Whole budget. Lower: less can be learned about anyone, and more noise.",
-                ).settled
+    for column, name in zip(st.columns(len(_SLIDERS)), shown, strict=False):
+        low, high = _range(card.name, _PARAMETERS.get(name, name))
+        with column:
+            slider = live_slider(
+                key=state.key(name),
+                value=state.get(name),
+                low=low,
+                high=high,
+                disabled=counts and name == "g",  # counts bring their own grid
+                **_SLIDERS[name],
             )
-    if splits:
-        with next(columns):
-            settled.append(
-                live_slider(
-                    "Counts' share α",
-                    key=state.key("alpha"),
-                    value=state.get("alpha"),
-                    low=ALPHA_RANGE[0],
-                    high=ALPHA_RANGE[1],
-                    step=0.01,
-                    low_label="threshold",
-                    high_label="counts",
-                    format="%.2f",
-                    help="Part of ε spent on the counts; the rest pays for the threshold.",
-                ).settled
-            )
-    with next(columns):
-        settled.append(
-            live_slider(
-                "Grid g",
-                key=state.key("g"),
-                value=state.get("g"),
-                low=GRID_RANGE[0],
-                high=GRID_RANGE[1],
-                step=2,
-                integer=True,
-                disabled=counts,
-                low_label="coarser",
-                high_label="finer",
-                help="Cells a side. Finer grids show more shape, with fewer points per cell "
-                "to hide noise.",
-            ).settled
-        )
-    with next(columns):
-        settled.append(
-            live_slider(
-                "Density threshold p",
-                key=state.key("p"),
-                value=state.get("p"),
-                low=DENSITY_RANGE[0],
-                high=DENSITY_RANGE[1],
-                step=0.01,
-                low_label="more cells",
-                high_label="fewer cells",
-                format="%.2f",
-                help="Share of the positive coefficients that are not significant.",
-            ).settled
-        )
+        settled.append(slider.settled)
     return all(settled)
+
+
+#: Names in the link that differ from the parameter's.
+_PARAMETERS = {"g": "grid", "p": "density"}
+
+_SLIDERS: dict[str, dict[str, Any]] = {
+    "epsilon": {
+        "label": "Privacy budget ε",
+        "scale": "log",
+        "low_label": "more private",
+        "high_label": "more accurate",
+        "help": "Whole budget. Lower: less can be learned about anyone, and more noise.",
+    },
+    "alpha": {
+        "label": "Counts' share α",
+        "step": 0.01,
+        "low_label": "threshold",
+        "high_label": "counts",
+        "format": "%.2f",
+        "help": "Part of ε spent on the counts; the rest pays for the threshold.",
+    },
+    "g": {
+        "label": "Grid g",
+        "step": 2,
+        "integer": True,
+        "low_label": "coarser",
+        "high_label": "finer",
+        "help": "Cells a side. Finer grids show more shape, with fewer points per cell to hide "
+        "noise.",
+    },
+    "p": {
+        "label": "Density threshold p",
+        "step": 0.01,
+        "low_label": "more cells",
+        "high_label": "fewer cells",
+        "format": "%.2f",
+        "help": "Share of the positive coefficients that are not significant.",
+    },
+}
 
 
 def run_both(choices: Choices) -> Both:
