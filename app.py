@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, STYLE, fetch_ahead, settle_memory
+from dpviz.ui.page import ICON, LOGO, STYLE, fetch_ahead, settle_memory
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
+st.logo(LOGO)
 st.html(STYLE)
 fetch_ahead()
 

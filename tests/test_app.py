@@ -165,6 +165,26 @@ def test_a_value_beyond_a_slider_is_brought_back_and_said(app, name, value, used
     assert f"{name} = {value}" in test.warning[0].value
 
 
+def test_fewer_records_than_cells_is_said(app):
+    assert any("fewer records (800) than cells" in one.value for one in app(data="incomes").caption)
+    assert not any("fewer records" in one.value for one in app(data="spirals").caption)
+
+
+def test_a_domain_that_holds_no_point_is_one_sentence(app):
+    test = app(data="spirals", domain="-9,-8;-9,-8")
+    (said,) = [one.value for one in test.error]
+    assert "holds none of the 31,200 points" in said
+    assert "declare bounds" in said
+
+
+def test_points_outside_are_counted_and_can_be_left_out(app):
+    for outside, records in (("clip", 31_200), ("drop", 14_282)):
+        test = app(data="spirals", domain="0,500000;0,1000000", outside=outside)
+        assert any("16,918 points lie outside the domain" in one.value for one in test.caption)
+        test.session_state["wavecluster:behind"] = True
+        assert checked(test.run()).dataframe[0].value["true"]["records"] == records
+
+
 def test_a_level_that_does_not_fit_is_one_sentence(app):
     test = app(g=16, level=6)
     assert [one.value for one in test.error] == [

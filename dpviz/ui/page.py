@@ -14,8 +14,9 @@ _mount_ahead = st.components.v2.component(
     "dpviz_fetch_ahead", js=(_FRONTEND / "fetch_ahead.js").read_text(encoding="utf-8")
 )
 
-#: A file of our own: Streamlit's named icons come from an outside host.
+#: Files of our own: Streamlit's named icons come from an outside host.
 ICON = str(_FRONTEND / "icon.svg")
+LOGO = str(_FRONTEND / "logo.svg")
 
 #: Spacing, and the looks of the readouts.
 STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
