@@ -208,6 +208,10 @@ def _receive(key: str, allowed: _Range) -> None:
     value = allowed.clamp(message.get("value"))
     if value is None or message.get("epoch") != link.epoch:
         return
+    if st.session_state.get(key) != link.returned:
+        # A click on Reset, say, came with the same run, and its callback ran before this
+        # one: what the program set wins over what was sent before the click.
+        return
     link.returned = value
     link.dragging = message.get("dragging") is True
     st.session_state[key] = value

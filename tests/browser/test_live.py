@@ -394,6 +394,25 @@ def test_changed_value_wins_but_fed_back_value_does_not(bare: dict[str, Any]) ->
     assert run(value=5).value == 5
 
 
+@pytest.mark.parametrize("message_first", [False, True])
+def test_what_the_program_sets_in_the_same_run_wins(
+    bare: dict[str, Any], message_first: bool
+) -> None:
+    # A click on Reset and the slider's last message may reach the server as one run, whose
+    # callbacks come in either order.
+    run()
+    say(bare, 10, dragging=True)
+    assert run() == (10.0, False)
+    say(bare, 10, seq=2)
+    callbacks = [lambda: bare.update(e=1.0), bare["sent"]["on_state_change"]]
+    for callback in callbacks[:: -1 if message_first else 1]:
+        callback()
+    assert run() == (1.0, True)
+    assert bare["sent"]["data"]["ack"] == 2
+    say(bare, 10, seq=3, epoch=0)  # sent before the browser heard of the reset
+    assert run() == (1.0, True)
+
+
 def test_a_page_left_while_dragging_is_settled(bare: dict[str, Any]) -> None:
     run()
     say(bare, 3, dragging=True)
