@@ -686,6 +686,10 @@ def test_grids_that_are_refused():
     sentence(lambda: read_counts(huge), "sum is not below 2**53")
 
 
+def test_a_long_path_is_named_by_its_end(tmp_path: Path) -> None:
+    refused(tmp_path / ("deep" * 30) / "none.csv", "deep/none.csv does not exist", "...")
+
+
 def test_numbers_set_apart_by_spaces_are_read_and_said() -> None:
     table = read_table(b"  664159   550946\n  665845 557965 \n\n597173   575538\n", name="s1.txt")
     data = table.select()

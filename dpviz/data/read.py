@@ -240,12 +240,14 @@ def _raw(source: object, limit: int) -> tuple[str | None, bytes]:
 
 def _unreadable(name: str, error: Exception) -> str:
     """Sentence for a file that can't be opened or read."""
+    # The end of a long path tells more than its beginning.
+    place = shown(name if len(name) <= 80 else "..." + name[-77:], 80)
     if isinstance(error, FileNotFoundError):
-        return f"{shown(name, 80)} does not exist: check the path."
+        return f"{place} does not exist: check the path."
     if isinstance(error, IsADirectoryError):
-        return f"{shown(name, 80)} is a directory: name a file in it."
+        return f"{place} is a directory: name a file in it."
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"{shown(name, 80)} can't be read ({shown(reason, 80)}): check the file and its rights."
+    return f"{place} can't be read ({shown(reason, 80)}): check the file and its rights."
 
 
 def _megabytes(size: int) -> str:
