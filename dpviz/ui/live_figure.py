@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import streamlit as st
@@ -43,25 +43,6 @@ class FigureLike(Protocol):
         """The layout."""
 
 
-class ClickedPoint(NamedTuple):
-    """The point of a figure that was clicked in the run at hand.
-
-    Attributes
-    ----------
-    trace : int
-        Index of the trace.
-    point : int
-        Index of the point in its trace (of a heatmap: row times columns plus column).
-    x, y : float or str
-        Where it lies.
-    """
-
-    trace: int
-    point: int
-    x: float | str
-    y: float | str
-
-
 def live_figure(
     figure: FigureLike | Mapping[str, Any],
     *,
@@ -71,8 +52,7 @@ def live_figure(
     share: float = 0.0,
     pairs: Sequence[tuple[int, int]] = (),
     base_name: str = "figure",
-    clickable: bool = False,
-) -> ClickedPoint | None:
+) -> None:
     """Draw a figure, or redraw it in place.
 
     Colours, fonts and grid lines come from the page's theme, whatever template the figure
@@ -97,13 +77,6 @@ def live_figure(
         value and the error (private minus true), for ``hovertemplate``.
     base_name : str
         File name, without ending, of downloaded images.
-    clickable : bool
-        Whether a click on a point is reported.
-
-    Returns
-    -------
-    ClickedPoint or None
-        The point clicked since the last run, if any.
     """
     head = {
         "alt": alt,
@@ -111,15 +84,9 @@ def live_figure(
         "share": share,
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
-        "clickable": clickable,
         "script": plotly_url(),
     }
-    result = _mount(
-        key=key,
-        data=encode(figure, head),
-        on_click_change=_ignore,
-    )
-    return _clicked(result.get("click")) if clickable else None
+    _mount(key=key, data=encode(figure, head))
 
 
 def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
@@ -200,19 +167,3 @@ def _strip(
 def _plain(value: Any) -> Any:
     """Return what JSON can hold for a numpy scalar; other objects become their text."""
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _clicked(event: object) -> ClickedPoint | None:
-    """Return a checked click: it comes from a browser and may hold anything."""
-    if not isinstance(event, Mapping):
-        return None
-    trace, point, x, y = (event.get(name) for name in ("trace", "point", "x", "y"))
-    if not (isinstance(trace, int) and isinstance(point, int) and trace >= 0 and point >= 0):
-        return None
-    if not (isinstance(x, (int, float, str)) and isinstance(y, (int, float, str))):
-        return None
-    return ClickedPoint(trace, point, x, y)
-
-
-def _ignore() -> None:
-    """Do nothing: a registered callback is what makes the component report an event."""

@@ -473,11 +473,6 @@ def test_payload_of_a_dictionary_is_the_same() -> None:
     assert decode(live_figure_module.encode(changed, {}))[0]["digest"] != head["digest"]
 
 
-@pytest.mark.parametrize("event", [None, 3, {}, {"trace": -1, "point": 0, "x": 1, "y": 1}])
-def test_nonsense_clicks_are_ignored(event: Any) -> None:
-    assert live_figure_module._clicked(event) is None
-
-
 def test_plotly_is_copied_once_and_old_versions_go(tmp_path: Any) -> None:
     old = tmp_path / "plotly-0.0.1.min.js"
     old.write_text("old")

@@ -140,8 +140,7 @@ class LiveFigure {
     this.observer.observe(this.frame);
   }
 
-  update({ data, setTriggerValue }) {
-    this.report = setTriggerValue;
+  update({ data }) {
     this.waiting = data;
     if (!this.drawing) this.drawing = this.drain();
   }
@@ -188,7 +187,7 @@ class LiveFigure {
     }
     this.drawn = signature;
     this.problem.hidden = true;
-    this.listen();
+    this.ready = true;
   }
 
   // Made once: a changed config makes Plotly.react build a new plot and forget the zoom.
@@ -212,21 +211,9 @@ class LiveFigure {
     };
   }
 
-  listen() {
-    if (this.listening) return;
-    this.listening = true;
-    this.plot.on("plotly_click", (event) => {
-      const point = event.points?.[0];
-      if (!point || !this.head.clickable) return;
-      const at = point.pointNumber ?? point.pointIndex;
-      const index = Array.isArray(at) ? at[0] * point.data.z[0].length + at[1] : at;
-      this.report("click", { trace: point.curveNumber, point: index, x: point.x, y: point.y });
-    });
-  }
-
   resize() {
     const width = this.frame.clientWidth;
-    if (!width || !this.listening || this.drawing || width === this.plot._fullLayout?.width) return;
+    if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
     window.Plotly.Plots.resize(this.plot).catch(() => {}); // hidden meanwhile: drawn when shown
   }
 
@@ -241,7 +228,7 @@ class LiveFigure {
   close() {
     this.closed = true;
     this.observer.disconnect();
-    if (window.Plotly && this.listening) window.Plotly.purge(this.plot);
+    if (window.Plotly && this.ready) window.Plotly.purge(this.plot);
     this.frame.remove();
   }
 }
