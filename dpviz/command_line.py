@@ -28,7 +28,7 @@ from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.methods import METHODS, method
+from dpviz.methods import WAVECLUSTER, method
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Run, Source
 from dpviz.privacy.claim import EXPLORATION, claim
@@ -66,9 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def methods_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List all methods with their variants and parameters."""
-    cards = [asdict(entry.card) for entry in METHODS.values()]
+    cards = [asdict(entry.card) for entry in WAVECLUSTER.values()]
     lines = []
-    for entry in METHODS.values():
+    for entry in WAVECLUSTER.values():
         card = entry.card
         lines.append(f"{card.name:<12} {card.title}: {card.summary}")
         lines.append(f"{'':<12} {card.paper}, {card.algorithm}")
@@ -124,7 +124,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     truth = Truth(source, true_config(config))
     with _timed(seconds, "true"):
         true_stages = truth.stages
-    card = METHODS[config.method].card
+    card = WAVECLUSTER[config.method].card
     seeds = [given.seed + repeat for repeat in range(given.repeats)] if card.spends else []
     with _timed(seconds, "private"):
         runs = [run(source, config, SeededNoise(seed)) for seed in seeds]
@@ -421,7 +421,7 @@ def _parser() -> argparse.ArgumentParser:
         "run spirals --method privthr --epsilon 1 --repeats 10",
     )
     _add_common(running)
-    running.add_argument("--method", required=True, help=", ".join(METHODS))
+    running.add_argument("--method", required=True, help=", ".join(WAVECLUSTER))
     running.add_argument("--epsilon", type=_REAL, default=1.0, metavar="E", help="whole budget")
     running.add_argument("--alpha", type=_REAL, metavar="A", help="share of it for the counts")
     running.add_argument(

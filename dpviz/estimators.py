@@ -23,7 +23,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 from dpviz.privacy.claim import claim
@@ -95,7 +95,7 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         config = self._config()
         result = run(source, config, SeededNoise(seed))
         stages = result.stages
-        self.claim_ = claim(METHODS[config.method].card, config, source.domain)
+        self.claim_ = claim(WAVECLUSTER[config.method].card, config, source.domain)
         self.level_ = config.level
         self.outside_ = self.outside
         self.domain_ = source.domain

@@ -30,9 +30,45 @@ class NoiseSource(Protocol):
         """Independent uniform draws from [0, 1)."""
         ...
 
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Independent Gumbel draws of mean 0.577 * scale."""
+        ...
+
     def generator(self, step: str) -> np.random.Generator:
         """Randomness for post-processing, where no promise hangs on its quality."""
         ...
+
+
+class Silenced:
+    """Another source's choices without its noise: what a method finds when nothing is hidden.
+
+    Starts and other random choices stay those of the source; Laplace and Gumbel noise is 0,
+    so that an exponential mechanism takes the best candidate.
+
+    Parameters
+    ----------
+    source
+        Where starts and choices come from.
+    """
+
+    def __init__(self, source: NoiseSource) -> None:
+        self._source = source
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """No noise."""
+        return np.zeros(shape)
+
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """No noise."""
+        return np.zeros(shape)
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Uniform draws of the source."""
+        return self._source.uniform(step, shape)
+
+    def generator(self, step: str) -> np.random.Generator:
+        """Randomness of the source."""
+        return self._source.generator(step)
 
 
 class SeededNoise:
@@ -59,6 +95,10 @@ class SeededNoise:
         """Frozen uniform draws of this step and shape."""
         return _draw("uniform", self.seed, self.key, step, shape)
 
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Frozen unit Gumbel noise of this step and shape, times ``scale``."""
+        return scale * _draw("gumbel", self.seed, self.key, step, shape)
+
     def generator(self, step: str) -> np.random.Generator:
         """Return a fresh generator at the start of this step's stream."""
         return _generator(self.seed, self.key, step)
@@ -81,8 +121,8 @@ def _fresh(
 ) -> NDArray[np.float64]:
     """Draw from the stream of one step."""
     generator = _generator(seed, key, step)
-    unit = generator.laplace(size=shape) if law == "laplace" else generator.random(shape)
-    unit = np.asarray(unit)
+    draw = generator.random if law == "uniform" else getattr(generator, law)
+    unit = np.asarray(draw(size=shape))
     unit.flags.writeable = False
     return unit
 

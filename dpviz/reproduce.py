@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpviz.config import Config
 from dpviz.domain import Domain, Outside
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 
 #: Parameters that make no sense for a grid of counts.
 _OF_POINTS = ("grid", "domain", "outside")
@@ -40,7 +40,7 @@ class Reproduction:
     @property
     def spends(self) -> bool:
         """Whether the method takes a budget."""
-        return METHODS[self.config.method].card.spends
+        return WAVECLUSTER[self.config.method].card.spends
 
     @property
     def bounds(self) -> str:
@@ -50,11 +50,11 @@ class Reproduction:
 
 def python_lines(run: Reproduction) -> str:
     """Python with the estimators that repeats a run."""
-    config, name = run.config, METHODS[run.config.method].card.estimator
+    config, name = run.config, WAVECLUSTER[run.config.method].card.estimator
     given: dict[str, object] = {"epsilon": config.epsilon} if run.spends else {}
     given |= {"grid": config.grid, "density": config.density, "domain": run.bounds}
     for parameter in ("alpha", "synopsis"):
-        if METHODS[config.method].card.parameter(parameter):
+        if WAVECLUSTER[config.method].card.parameter(parameter):
             given[parameter] = getattr(config, parameter)
     given |= {"wavelet": config.wavelet, "level": config.level, "outside": run.outside}
     if run.spends:
@@ -91,6 +91,6 @@ def command(run: Reproduction) -> str:
     if run.spends:
         parts += ["--epsilon", config.epsilon, "--variant", config.variant, "--seed", run.seed]
     for parameter in ("alpha", "synopsis"):
-        if METHODS[config.method].card.parameter(parameter):
+        if WAVECLUSTER[config.method].card.parameter(parameter):
             parts += [f"--{parameter}", getattr(config, parameter)]
     return shlex.join(str(part) for part in parts)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import sample, sample_names
 from dpviz.figures.wavecluster import VIEWS
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from tests.conftest import reference_file
 from tests.test_reference import GRIDS, TRUE
 
@@ -77,12 +77,12 @@ def test_opens_on_a_clustered_sample(app):
 
 
 @pytest.mark.parametrize("name", sample_names())
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAVECLUSTER)
 def test_every_method_on_every_sample(app, name, method):
     test = app(data=name, method=method)
     assert not test.error
     assert cards(test)["Clusters"][1] == f"true {sample(name).clusters}"
-    spends = METHODS[method].card.spends
+    spends = WAVECLUSTER[method].card.spends
     assert ("Budget: 1 of 1 spent" in text(test)) == spends
     assert sample(name).title in title(test)
 

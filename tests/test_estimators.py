@@ -12,7 +12,7 @@ from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 
@@ -144,7 +144,7 @@ def test_the_papers_alphas_are_the_defaults_everywhere():
     points = load_sample("incomes").points
     for estimator, expected in ((PrivTHR, 0.9), (PrivTHREM, 0.7)):
         name = estimator._method
-        assert METHODS[name].card.parameter("alpha").default == expected
+        assert WAVECLUSTER[name].card.parameter("alpha").default == expected
         assert Config(method=name).alpha == expected
         first, _ = estimator(grid=16, random_state=0).fit(points).ledger_
         assert first.epsilon == pytest.approx(expected)

@@ -20,7 +20,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.methods import METHODS, method
+from dpviz.methods import WAVECLUSTER, method
 from dpviz.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.methods.privthr import pruned_threshold
 from dpviz.methods.privthrem import rank_intervals
@@ -34,7 +34,7 @@ from dpviz.wavelet import average_subband, sensitivity
 
 quick = settings(max_examples=60, deadline=None)
 
-PRIVATE = tuple(name for name, entry in METHODS.items() if entry.card.spends)
+PRIVATE = tuple(name for name, entry in WAVECLUSTER.items() if entry.card.spends)
 WAVELETS = ("haar", "db2", "db5", "bior2.2", "rbio3.1", "coif1")
 
 seeds = st.integers(0, 2**32)
@@ -105,7 +105,7 @@ def source_of(
 def configs(draw: st.DrawFn, **fixed: Any) -> Config:
     """Any method with any parameters."""
     free = {
-        "method": st.sampled_from(tuple(METHODS)),
+        "method": st.sampled_from(tuple(WAVECLUSTER)),
         "density": st.sampled_from([0.05, 0.3, 0.58, 0.9]),
         "wavelet": st.sampled_from(WAVELETS),
         "level": st.integers(1, 2),
@@ -180,9 +180,9 @@ def test_sound_results_are_functions_of_the_mechanisms_answers(
     config = data.draw(configs(method=method, variant="sound", synopsis=synopsis))
     one, other = source_of(ndim, seed), source_of(ndim, seed + 1, n=3)
     asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
-    found = METHODS[method].run(one, config, asked)
+    found = WAVECLUSTER[method].run(one, config, asked)
     replay = Replay(asked.answered, SeededNoise(7), config.epsilon, config.neighbours)
-    assert_same(found, METHODS[method].run(other, config, replay))
+    assert_same(found, WAVECLUSTER[method].run(other, config, replay))
     assert not replay.left
     assert found.ledger == replay.ledger
 
@@ -311,7 +311,7 @@ def test_pruned_threshold_is_that_of_algorithm_3(
 def test_privthr_prunes_by_half_of_z_of_the_true_subband() -> None:
     source = source_of(2, 3)
     config = Config(method="privthr", density=0.3)
-    found = METHODS["privthr"].run(source, config, Accountant(NoNoise(), 1.0))
+    found = WAVECLUSTER["privthr"].run(source, config, Accountant(NoNoise(), 1.0))
     true = average_subband(source.counts, "haar", 1)
     assert found.trace == {"nonpositive": (true <= 0).sum()}
     k, value = algorithm_3(true, 30, float((true <= 0).sum()))
@@ -368,7 +368,7 @@ def largest_loss(
         source = Source.build(Dataset(name="", counts=one), one.shape)
         answers = [counts + 0.25 if outcome is None else outcome, (0, 1.0)]
         replay = Replay(answers, SeededNoise(0), config.epsilon, config.neighbours)
-        METHODS["privthrem"].run(source, config, replay)
+        WAVECLUSTER["privthrem"].run(source, config, replay)
         requests.append(replay.asked[1])
     edges = np.unique(np.concatenate([asked["edges"] for asked in requests]))
     at = (edges[1:] + edges[:-1]) / 2
@@ -695,7 +695,7 @@ def test_replacing_a_record_by_one_outside_does_not_change_the_resolution() -> N
     for data in (points, moved):
         source = Source.build(Dataset(name="", points=data), 8, Domain(((0, 1), (0, 1))), "drop")
         recorder = Recorder(SeededNoise(0), 1.0, config.neighbours)
-        METHODS["baseline"].run(source, config, recorder)
+        WAVECLUSTER["baseline"].run(source, config, recorder)
         shapes.append(recorder.answered[-1].shape)
     assert shapes[0] == shapes[1]
 
@@ -788,7 +788,7 @@ def test_positive_values_and_rank_give_the_true_target() -> None:
     true = average_subband(source.counts, "haar", 1)
     target = rank_of(0.3, positive_values(true).size)
     recorder = Recorder(NoNoise(), 1.0)
-    METHODS["privthrem"].run(source, Config(method="privthrem", density=0.3), recorder)
+    WAVECLUSTER["privthrem"].run(source, Config(method="privthrem", density=0.3), recorder)
     assert recorder.asked[1]["scores"][positive_values(true).size - target] == 0
     assert recorder.asked[1]["scores"].max() == 0
     assert Truth(source, Config(density=0.3)).stages.threshold.k == target

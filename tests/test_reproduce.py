@@ -11,14 +11,14 @@ from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import load_sample
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 from dpviz.reproduce import Reproduction, command, python_lines
 
 
 @pytest.mark.parametrize("own_file", [False, True])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", WAVECLUSTER)
 def test_python_and_command_repeat_the_run(capsys, tmp_path, method, own_file):
     if own_file:
         path = tmp_path / "it's a table.csv"
@@ -41,7 +41,7 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, own_file):
     assert np.array_equal(found["model"].label_grid_, expected.stages.labels)
     assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
-    if METHODS[method].card.spends:
+    if WAVECLUSTER[method].card.spends:
         assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
         assert report["private"][0]["threshold"] == pytest.approx(expected.stages.threshold.value)
     else:

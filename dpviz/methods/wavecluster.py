@@ -7,7 +7,7 @@ from dpviz.methods.card import Card, Parameter, Variant
 from dpviz.pipeline import Run, Source, cluster
 from dpviz.privacy.mechanisms import Accountant
 
-_NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
+NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single record."
 
 GRID_PARAMETERS = (
     Parameter(name="grid", default=64, low=2, high=256),
@@ -29,8 +29,8 @@ CARD = Card(
     algorithm="section 3.2",
     origin="000",
     variants=(
-        Variant(name="sound", private=False, reason=_NOT_PRIVATE),
-        Variant(name="published", private=False, reason=_NOT_PRIVATE),
+        Variant(name="sound", private=False, reason=NOT_PRIVATE),
+        Variant(name="published", private=False, reason=NOT_PRIVATE),
     ),
     parameters=GRID_PARAMETERS,
 )

@@ -1,4 +1,4 @@
-"""The two mechanisms that all methods are made of; each call writes its own spend."""
+"""The mechanisms that all methods are made of; each call writes its own spend."""
 
 from __future__ import annotations
 
@@ -68,6 +68,65 @@ class Accountant:
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
         return exact + self.noise.laplace(step, scale, exact.shape)
+
+    def laplace_disjoint(
+        self,
+        step: str,
+        values: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilons: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Laplace mechanism on rows that no two of which see the same record.
+
+        Row k gets Lap(sensitivity / epsilon_k) noise on each value. The whole costs the
+        largest of the budgets (parallel composition), also where the m records that tell
+        neighbours apart lie in different rows: each row's scale is m times as large, so they
+        cost sum m_k epsilon_k / m with sum m_k = m.
+
+        Parameters
+        ----------
+        values
+            Shape (K, m): one record changes one row, by at most ``sensitivity`` in L1.
+        epsilons
+            Budget of each row, shape (K,).
+        """
+        scales = [
+            self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
+        ]
+        unit = self.noise.laplace(step, 1.0, values.shape)
+        noisy: NDArray[np.float64] = values + np.array(scales)[:, None] * unit
+        return noisy
+
+    def choose(
+        self,
+        step: str,
+        scores: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilon: float,
+        monotone: bool = False,
+    ) -> int:
+        """Exponential mechanism over a list of public candidates, by the Gumbel trick.
+
+        Parameters
+        ----------
+        scores
+            Shape (m,), higher is better; one record changes none by more than
+            ``sensitivity``.
+        monotone
+            Whether a record that joins moves all scores the same way: then half the noise
+            does. Exchanging a record is removing one and adding one, each at half the budget,
+            so it does there too.
+
+        Returns
+        -------
+        int
+            Number of the chosen candidate.
+        """
+        factor = 1.0 if monotone else 2.0
+        scale = self._spend(step, sensitivity, epsilon, factor, "sequential")
+        return int(np.argmax(scores + self.noise.gumbel(step, scale, scores.shape)))
 
     def interval(
         self,

@@ -7,11 +7,7 @@ Sample sets are public and shared by all sessions; an upload stays in its own se
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from threading import Lock
-from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -22,31 +18,7 @@ from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
 from dpviz.figures.wavecluster import Raster
 from dpviz.pipeline import Source
-
-T = TypeVar("T")
-
-
-class Recent:
-    """The most recently used results, a bounded number of them; safe between sessions."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = Lock()
-
-    def get(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Return the entry of a key, built where there is none."""
-        with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                found: T = self._entries[key]
-                return found
-        built = build()
-        with self._lock:
-            self._entries[key] = built
-            while len(self._entries) > self._most:
-                self._entries.popitem(last=False)
-        return built
+from dpviz.recent import Recent
 
 
 @st.cache_resource(show_spinner=False)

@@ -11,7 +11,7 @@ from dpviz.comparison import Truth, run, true_config
 from dpviz.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha, check_epsilon
 from dpviz.data.samples import Sample, sample
 from dpviz.figures.wavecluster import VIEWS, View
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from dpviz.methods.card import Card
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Run
@@ -27,7 +27,7 @@ FIRST = "gaussians"
 
 def _range(method: str, parameter: str) -> tuple[Any, Any]:
     """Ends of a control, from the card of a method that has it."""
-    found = METHODS[method].card.parameter(parameter)
+    found = WAVECLUSTER[method].card.parameter(parameter)
     assert found is not None  # noqa: S101 - named below
     return found.low, found.high
 
@@ -49,7 +49,7 @@ def page_state() -> UrlState:
         "wavecluster",
         {
             **data_controls(FIRST),
-            "method": Control("privthr", choice("method", tuple(METHODS))),
+            "method": Control("privthr", choice("method", tuple(WAVECLUSTER))),
             "variant": Control("sound", choice("variant", ("sound", "published"))),
             "synopsis": Control(SYNOPSES[0], choice("synopsis", SYNOPSES)),
             "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
@@ -69,7 +69,7 @@ def page_state() -> UrlState:
 
 def _take_alpha(state: UrlState) -> None:
     """Give alpha the default of the chosen method."""
-    alpha = METHODS[state.get("method")].card.parameter("alpha")
+    alpha = WAVECLUSTER[state.get("method")].card.parameter("alpha")
     if alpha is not None:
         state.set("alpha", alpha.default)
 
@@ -107,13 +107,15 @@ def settings(state: UrlState) -> Active:
     _fill_from_sample(state, active)
     st.selectbox(
         "Method",
-        tuple(METHODS),
+        tuple(WAVECLUSTER),
         key=state.key("method"),
-        format_func=lambda name: METHODS[name].card.title,
+        format_func=lambda name: WAVECLUSTER[name].card.title,
         on_change=lambda: _take_alpha(state),
-        help="\n\n".join(f"**{one.card.title}**: {one.card.summary}" for one in METHODS.values()),
+        help="\n\n".join(
+            f"**{one.card.title}**: {one.card.summary}" for one in WAVECLUSTER.values()
+        ),
     )
-    card = METHODS[state.get("method")].card
+    card = WAVECLUSTER[state.get("method")].card
     if card.parameter("synopsis"):
         st.selectbox(
             "Synopsis",
@@ -158,7 +160,7 @@ def settings(state: UrlState) -> Active:
 
 def choices_of(state: UrlState, active: Active) -> Choices:
     """Show the sliders, and put together what all controls say."""
-    card = METHODS[state.get("method")].card
+    card = WAVECLUSTER[state.get("method")].card
     settled = _sliders(state, card, counts=active.dataset.counts is not None)
     return Choices(
         active=active,

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
-from dpviz.methods import METHODS
+from dpviz.methods import WAVECLUSTER
 from dpviz.methods.card import Card
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
@@ -34,7 +34,7 @@ _LAST = "wavecluster:agreement"
 
 def draw(state: UrlState, choices: Choices, both: Both) -> None:
     """Show readouts, figure, ledger, promise and what lies behind them."""
-    config, card = choices.config, METHODS[choices.config.method].card
+    config, card = choices.config, WAVECLUSTER[choices.config.method].card
     verdict = claim(card, config, both.grid.source.domain)
     # Ten more private runs: where they take long they follow the figure, and wait while a
     # slider is held.
@@ -84,7 +84,7 @@ def _agreement(choices: Choices, both: Both) -> dict[str, float]:
 
 def _scene(choices: Choices, both: Both) -> Scene:
     """Everything the figure is drawn from."""
-    card = METHODS[choices.config.method].card
+    card = WAVECLUSTER[choices.config.method].card
     theme = st.context.theme.type
     mode: Mode = "dark" if theme == "dark" else "light"
     return Scene(
@@ -102,7 +102,7 @@ def _title(choices: Choices, both: Both) -> str:
     """Parameters of the run in one line."""
     shape = both.grid.source.shape
     grid = shape[0] if len(set(shape)) == 1 else " x ".join(map(str, shape))
-    config, card = choices.config, METHODS[choices.config.method].card
+    config, card = choices.config, WAVECLUSTER[choices.config.method].card
     parts = [choices.active.title, card.title]
     if card.spends:
         parts.append(f"ε {config.epsilon:.4g}")
@@ -200,7 +200,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         )
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
-        st.markdown(_card_text(METHODS[choices.config.method].card))
+        st.markdown(_card_text(WAVECLUSTER[choices.config.method].card))
 
 
 def _card_text(card: Card) -> str:

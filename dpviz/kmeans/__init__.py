@@ -1,0 +1,1 @@
+"""The k-means family: shared parts of all its methods."""

@@ -1,0 +1,145 @@
+"""Every public choice of a k-means run, checked once, before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from dpviz.config import VariantName, check_epsilon
+from dpviz.errors import InputError, check_number
+from dpviz.kmeans.schedule import SCHEDULES, Schedule
+from dpviz.kmeans.space import GEOMETRIES, Geometry
+from dpviz.privacy.ledger import Neighbours
+
+Start = Literal["sphere_packing", "random", "partition", "kmeans++", "utility_plus"]
+Temperature = Literal["printed", "posterior"]
+
+STARTS: tuple[Start, ...] = get_args(Start)
+TEMPERATURES: tuple[Temperature, ...] = get_args(Temperature)
+
+MAX_CLUSTERS, MAX_ITERATIONS = 1000, 100
+
+_LLOYD = {
+    "iterations": 5, "start": "sphere_packing", "schedule": "uniform", "geometry": "box",
+}  # fmt: skip
+_HU = {"iterations": 2, "start": "kmeans++", "schedule": "halving", "geometry": "box"}
+_MAPREDUCE = {"iterations": 3, "start": "partition", "schedule": "halving", "geometry": "box"}
+
+#: Choices that a method takes, with their defaults; it takes no others.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "kmeans": {},
+    "dplloyd": _LLOYD,
+    "dpkmeanspp": _HU,
+    "dpkmeansup": _HU | {"start": "utility_plus"},
+    "dpkmeans_mapreduce": _MAPREDUCE,
+    "contour": _MAPREDUCE,
+    "mcmc": _LLOYD | {"temperature": "printed"},
+    "eugkm": {},
+    "hybrid": {"geometry": "box"},
+    "gupt": {},
+    "privgene": {"iterations": 10},
+}
+
+#: Where the method as printed takes another default than ours.
+PRINTED: dict[str, dict[str, Any]] = {
+    "dplloyd": {"geometry": "l1"},
+    "mcmc": {"geometry": "l1"},
+}
+
+#: Where a start that pays for a noisy grid leaves less to iterate with: one step is best.
+SOUND: dict[str, dict[str, Any]] = {
+    "dpkmeanspp": {"iterations": 1},
+    "dpkmeansup": {"iterations": 1},
+}
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "start": STARTS,
+    "schedule": SCHEDULES,
+    "geometry": GEOMETRIES,
+    "temperature": TEMPERATURES,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class KMeansConfig:
+    """Public parameters of one run; no seed in it, which would take the noise off again.
+
+    Parameters
+    ----------
+    method
+        Name in :data:`dpviz.methods.KMEANS`.
+    clusters
+        K, number of clusters.
+    epsilon
+        Whole privacy budget.
+    variant
+        ``"sound"`` or ``"published"``.
+    iterations
+        T, data passes (of PrivGene: generations).
+    start
+        Where the centres start, one of ``STARTS``.
+    schedule
+        How the budget is split over the iterations: ``"uniform"`` or ``"halving"``.
+    geometry
+        Where the scaled records lie: ``"box"`` or ``"l1"``.
+    temperature
+        How sharply the Markov chain of MCMC follows the likelihood: ``"printed"`` or
+        ``"posterior"``.
+    neighbours
+        Relation and privacy unit.
+
+    Each of the last five but ``neighbours`` is None where the method has no such choice;
+    None becomes the method's default where it has.
+
+    Raises
+    ------
+    InputError
+        Naming the parameter, its value and the way out.
+    """
+
+    method: str = "dplloyd"
+    clusters: int = 8
+    epsilon: float = 1.0
+    variant: VariantName = "sound"
+    iterations: int | None = None
+    start: Start | None = None
+    schedule: Schedule | None = None
+    geometry: Geometry | None = None
+    temperature: Temperature | None = None
+    neighbours: Neighbours = field(default_factory=Neighbours)
+
+    def __post_init__(self) -> None:
+        """Fill in the method's defaults; check what can be checked without the data."""
+        if self.method not in DEFAULTS:
+            raise InputError(
+                f'method = "{self.method}" is unknown: choose one of {", ".join(DEFAULTS)}.'
+            )
+        if self.variant not in ("sound", "published"):
+            raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
+        check_epsilon(self.epsilon)
+        check_whole("clusters", self.clusters, MAX_CLUSTERS)
+        defaults = defaults_of(self.method, self.variant)
+        for name in ("iterations", "start", "schedule", "geometry", "temperature"):
+            value = getattr(self, name)
+            if value is None:
+                object.__setattr__(self, name, defaults.get(name))
+            elif name not in defaults:
+                raise InputError(f"{name} = {value}: {self.method} has no {name}; leave it out.")
+            elif name in _CHOICES and value not in _CHOICES[name]:
+                choices = ", ".join(_CHOICES[name])
+                raise InputError(f'{name} = "{value}" is unknown: choose one of {choices}.')
+        if self.iterations is not None:
+            check_whole("iterations", self.iterations, MAX_ITERATIONS)
+
+
+def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
+    """Choices of a method with their defaults in a variant."""
+    special = PRINTED if variant == "published" else SOUND
+    return DEFAULTS[method] | special.get(method, {})
+
+
+def check_whole(name: str, value: object, highest: int) -> None:
+    """Raise InputError where a value is no whole number from 1 to ``highest``."""
+    check_number(name, value)
+    if value != int(value) or not 1 <= value <= highest:  # type: ignore[call-overload, operator]
+        raise InputError(f"{name} = {value}: give a whole number from 1 to {highest:,}.")

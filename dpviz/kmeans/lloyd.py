@@ -1,0 +1,222 @@
+"""Lloyd's iteration under a budget, from exchangeable parts: start, schedule, update.
+
+Nearly all methods of the family are this function with other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.grid import PER_CELL_START, NoisyGrid, noisy_grid
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import Iteration, KMeansRun, canonical
+from dpviz.kmeans.schedule import budgets
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import plus_plus, sphere_packing, uniform, utility_plus
+from dpviz.privacy.mechanisms import Accountant
+
+#: Share of the budget for the noisy grid that a start from the data is drawn from.
+START_SHARE = 0.3
+
+#: Whether the iteration may stop, from the centres before and after an update (both scaled).
+Settled = Callable[[NDArray[np.float64], NDArray[np.float64]], bool]
+
+#: Budget of each cluster from the centres and the iteration's budget; none may exceed it.
+ClusterBudgets = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
+
+
+def space_of(records: Records, config: KMeansConfig) -> Space:
+    """Space that a configuration computes in.
+
+    As printed, records of [-1, 1]^d are not drawn into the L1 ball, although the noise is
+    for records of L1 norm 1.
+    """
+    geometry = config.geometry or "box"
+    return Space(records.domain, geometry, projected=config.variant == "sound")
+
+
+def lloyd(
+    records: Records,
+    config: KMeansConfig,
+    accountant: Accountant,
+    *,
+    epsilon: float | None = None,
+    start: NDArray[np.float64] | None = None,
+    settled: Settled | None = None,
+    cluster_budgets: ClusterBudgets | None = None,
+) -> KMeansRun:
+    """Run Lloyd's iteration with noisy counts and sums.
+
+    Parameters
+    ----------
+    epsilon
+        Budget for start and iterations; None takes all of it.
+    start
+        Scaled centres (K, d); None takes the configured start.
+    settled
+        Rule to stop early by; what is left then goes to one final iteration.
+    cluster_budgets
+        How an iteration's budget is dealt to the clusters; None gives each all of it, in
+        one release.
+
+    Notes
+    -----
+    Blum, Dwork, McSherry, Nissim 2005; McSherry 2009; Lee, Kifer, Algorithm 1; Hu et al.,
+    Algorithm 1.
+    """
+    space = space_of(records, config)
+    left = config.epsilon if epsilon is None else epsilon
+    grid = None
+    shares: tuple[float, ...]
+    if start is None:
+        start, grid, shares = _start(records, space, config, accountant, left)
+    else:
+        shares = budgets(config.schedule or "uniform", left, config.iterations or 1)
+    first, centers = start, start
+    iterations: list[Iteration] = []
+    while shares:
+        epsilon, shares = shares[0], shares[1:]
+        before = centers
+        step = f"iteration {len(iterations) + 1}"
+        iteration = _iterate(records, space, before, accountant, step, epsilon, cluster_budgets)
+        centers = iteration.centers
+        iterations.append(iteration)
+        if shares and settled and settled(before, centers):
+            shares = (sum(shares),)
+    run = KMeansRun(
+        config=config,
+        centers=centers,
+        start=first,
+        iterations=tuple(iterations),
+        ledger=accountant.ledger,
+        grid=grid,
+    )
+    return restored(run, space)
+
+
+def restored(run: KMeansRun, space: Space) -> KMeansRun:
+    """Take a run's scaled centres back to the units of the data, clusters in canonical order."""
+    run = replace(
+        run,
+        centers=space.restore(run.centers),
+        start=None if run.start is None else space.restore(run.start),
+        before=None if run.before is None else space.restore(run.before),
+        iterations=tuple(
+            replace(one, centers=space.restore(one.centers)) for one in run.iterations
+        ),
+    )
+    return run.reordered(canonical(run.centers))
+
+
+def _iterate(
+    records: Records,
+    space: Space,
+    centers: NDArray[np.float64],
+    accountant: Accountant,
+    step: str,
+    epsilon: float,
+    cluster_budgets: ClusterBudgets | None,
+) -> Iteration:
+    """Make one noisy update; its centres are scaled."""
+    found = records.sums(space, centers)
+    values = np.column_stack([found.counts, found.sums])
+    if cluster_budgets is None:
+        noisy = accountant.laplace(step, values, sensitivity=space.sensitivity, epsilon=epsilon)
+        scales = np.full(len(centers), accountant.ledger.spends[-1].scale)
+    else:
+        noisy = accountant.laplace_disjoint(
+            step,
+            values,
+            sensitivity=space.sensitivity,
+            epsilons=cluster_budgets(centers, epsilon),
+        )
+        spends = accountant.ledger.spends[-len(centers) :]
+        scales = np.array([spend.scale for spend in spends])
+    counts, sums = noisy[:, 0], noisy[:, 1:]
+    updated, kept = updated_centers(centers, counts, sums, space)
+    return Iteration(
+        centers=updated, counts=counts, sums=sums, scales=scales, kept=kept, epsilon=epsilon
+    )
+
+
+def updated_centers(
+    centers: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    space: Space,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Centres s'/n' (K, d), and which of them had to stay.
+
+    A centre stays where n' is not positive, and where s'/n' lies outside the domain: such a
+    place says no more than that noise outweighs the cluster, and clipping it would move the
+    centre to a corner.
+    """
+    positive = counts > 0
+    moved = sums / np.where(positive, counts, 1)[:, None]
+    kept = ~(positive & space.contains(moved))
+    return np.where(kept[:, None], centers, moved), kept
+
+
+def _start(
+    records: Records,
+    space: Space,
+    config: KMeansConfig,
+    accountant: Accountant,
+    epsilon: float,
+) -> tuple[NDArray[np.float64], NoisyGrid | None, tuple[float, ...]]:
+    """Initial centres, the grid that they were drawn from, and the budgets of the iterations."""
+    K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
+    schedule = config.schedule or "uniform"
+    if config.start == "partition":
+        first, *shares = budgets(schedule, epsilon, steps + 1)
+        return _partition(records, space, config, accountant, first), None, tuple(shares)
+    generator = accountant.noise.generator("start")
+    if config.start in ("sphere_packing", "random"):
+        place = sphere_packing if config.start == "sphere_packing" else uniform
+        return place(K, d, generator), None, budgets(schedule, epsilon, steps)
+    seeding = plus_plus if config.start == "kmeans++" else utility_plus
+    if config.variant == "published":
+        centers = seeding(records.scaled(space), None, K, generator)
+        return centers, None, budgets(schedule, epsilon, steps)
+    grid = noisy_grid(
+        records,
+        accountant,
+        step="start",
+        epsilon=START_SHARE * epsilon,
+        clusters=K,
+        variant=config.variant,
+        per_cell=PER_CELL_START,
+    )
+    centers = seeding(grid.centers, grid.weights, K, generator)
+    left = epsilon - START_SHARE * epsilon
+    return centers, grid, budgets(schedule, left, steps)
+
+
+def _partition(
+    records: Records,
+    space: Space,
+    config: KMeansConfig,
+    accountant: Accountant,
+    epsilon: float,
+) -> NDArray[np.float64]:
+    """Noisy mean of each of K sets of records: cut from the list as printed, drawn when sound.
+
+    In a list, one record that joins moves all behind it into other sets.
+    """
+    points, K = records.scaled(space), config.clusters
+    if config.variant == "published":
+        sets = np.arange(len(points)) * K // len(points)
+    else:
+        sets = accountant.noise.generator("partition").integers(K, size=len(points))
+    values = np.column_stack(
+        [np.bincount(sets, minlength=K)]
+        + [np.bincount(sets, weights=column, minlength=K) for column in points.T]
+    )
+    noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)
+    middle = np.zeros((K, points.shape[1]))
+    return updated_centers(middle, noisy[:, 0], noisy[:, 1:], space)[0]

@@ -1,0 +1,176 @@
+"""The passes over the data: every one returns K rows, whatever the number of records.
+
+What a pass returns is additive over chunks of the records, so an out-of-core or distributed
+run adds up the same numbers. Compiled, since NumPy would write n x K distances to memory;
+from ``WIDE`` columns on matrix products win.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import CHUNK
+
+#: Columns from which distances by matrix products are faster than the compiled loop.
+WIDE = 17
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What one Lloyd iteration needs of the data.
+
+    Parameters
+    ----------
+    counts
+        Records per cluster, shape (K,).
+    sums
+        Sum of the records of each cluster, shape (K, d).
+    """
+
+    counts: NDArray[np.float64]
+    sums: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How well centres fit the records, per cluster, each of shape (K,).
+
+    Parameters
+    ----------
+    counts
+        Records.
+    errors
+        Sum of squared distances to the own centre.
+    losses
+        By how much that sum grows when the centre is taken away (infinite for K = 1).
+    contours
+        Sum of the contour coefficients, see :func:`contour_coefficients`.
+    """
+
+    counts: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    losses: NDArray[np.float64]
+    contours: NDArray[np.float64]
+
+
+def cluster_sums(points: NDArray[np.float64], centers: NDArray[np.float64]) -> Sums:
+    """Counts and sums of the records by nearest centre: the data pass of Lloyd's iteration.
+
+    Parameters
+    ----------
+    points
+        Records, shape (n, d).
+    centers
+        Shape (K, d); the lowest number wins ties.
+    """
+    from dpviz.kmeans import kernels
+
+    def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
+        table = np.zeros((len(centers), points.shape[1] + 1))
+        if points.shape[1] < WIDE:
+            kernels.add_sums(chunk, centers, table)
+        else:
+            kernels.add_labelled(chunk, _wide_labels(chunk, centers), table)
+        return table
+
+    table = _total(points, part, (len(centers), points.shape[1] + 1))
+    return Sums(counts=table[:, 0], sums=table[:, 1:])
+
+
+def fit(
+    points: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+) -> Fit:
+    """Errors, losses and contour coefficients of all clusters in one pass.
+
+    Parameters
+    ----------
+    points, centers
+        As in :func:`cluster_sums`.
+    weights
+        Records that each point stands for, shape (n,); None counts each once.
+    """
+    from dpviz.kmeans import kernels
+
+    table = np.zeros((len(centers), 4))
+    for begin in range(0, len(points), CHUNK):
+        chunk = points[begin : begin + CHUNK]
+        share = np.ones(len(chunk)) if weights is None else weights[begin : begin + CHUNK]
+        kernels.add_fit(chunk, centers, share, table)
+    return Fit(*table.T)
+
+
+def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Number of the nearest centre of every point, shape (n,)."""
+    from dpviz.kmeans import kernels
+
+    labels = np.empty(len(points), dtype=np.int32)
+    for begin in range(0, len(points), CHUNK):
+        chunk = points[begin : begin + CHUNK]
+        if points.shape[1] < WIDE:
+            kernels.label(chunk, centers, labels[begin : begin + CHUNK])
+        else:
+            labels[begin : begin + CHUNK] = _wide_labels(chunk, centers)
+    return labels
+
+
+def wcss(points: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+    """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
+    from dpviz.kmeans import kernels
+
+    def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
+        if points.shape[1] < WIDE:
+            return np.array([kernels.error(chunk, centers)])
+        return np.array([((chunk - centers[_wide_labels(chunk, centers)]) ** 2).sum()])
+
+    return float(_total(points, part, (1,))[0])
+
+
+def contour_coefficients(
+    points: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Contour coefficient S_k of every cluster in O(n K), shape (K,).
+
+    S_i = (b_i - a_i) / max(a_i, b_i) with a_i the distance of record i to its own centre and
+    b_i to the nearest other one; S_k is the mean over cluster k. 0 for an empty cluster, for
+    a record on two centres at once, and for K = 1.
+
+    Notes
+    -----
+    Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient": the
+    simplified silhouette.
+    """
+    found = fit(points, centers, weights)
+    coefficients: NDArray[np.float64] = found.contours / np.where(found.counts > 0, found.counts, 1)
+    return coefficients
+
+
+def _total(points: NDArray[np.float64], part: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Add up the tables of all chunks, in order: threads change nothing about the sum."""
+    chunks = [points[begin : begin + CHUNK] for begin in range(0, len(points), CHUNK)]
+    tables = _threads().map(part, chunks) if len(chunks) > 1 else map(part, chunks)
+    total = np.zeros(shape)
+    for table in tables:
+        total += table
+    return total
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Threads for large data; the compiled loops let go of the interpreter."""
+    return ThreadPoolExecutor(thread_name_prefix="dpviz-pass")
+
+
+def _wide_labels(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Nearest centres by ||x||^2 - 2 x.c + ||c||^2, the first term being the same for all."""
+    labels: NDArray[np.intp] = np.argmin((centers**2).sum(axis=1) - 2 * points @ centers.T, axis=1)
+    return labels

@@ -1,0 +1,122 @@
+"""What one run of a k-means method leaves behind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.privacy.ledger import Ledger
+
+if TYPE_CHECKING:
+    from dpviz.kmeans.chain import Chain
+    from dpviz.kmeans.grid import NoisyGrid
+
+Centers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Iteration:
+    """One noisy update of the centres.
+
+    Parameters
+    ----------
+    centers
+        After the update, shape (K, d), in the units of the data.
+    counts
+        Noisy records per cluster n', shape (K,).
+    sums
+        Noisy sums s', shape (K, d), in scaled coordinates.
+    scales
+        Scale of the Laplace noise on the count and on each sum of every cluster, shape (K,).
+    kept
+        Mask (K,) of the centres that stayed where they were, since n' was not positive or
+        the new place lay outside the domain.
+    epsilon
+        What the iteration cost.
+    """
+
+    centers: Centers
+    counts: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    kept: NDArray[np.bool_]
+    epsilon: float
+
+    def reordered(self, order: NDArray[np.intp]) -> Iteration:
+        """Return the same with clusters in another order."""
+        return replace(
+            self,
+            **{
+                name: getattr(self, name)[order]
+                for name in ("centers", "counts", "sums", "scales", "kept")
+            },
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KMeansRun:
+    """One run of a method; of a sound private run all but ``trace`` are private results.
+
+    Parameters
+    ----------
+    config
+        Public parameters.
+    centers
+        Final centres, shape (K, d), in the units of the data.
+    ledger
+        Spends; empty for the true run.
+    start
+        Centres before the first iteration, or None where the method has none.
+    iterations
+        Noisy updates in order; empty for methods without any.
+    before
+        Centres that post-processing improved upon.
+    chain
+        The Markov chain of MCMC.
+    grid
+        The noisy grid that was released on the way.
+    """
+
+    config: KMeansConfig
+    centers: Centers
+    ledger: Ledger
+    start: Centers | None = None
+    iterations: tuple[Iteration, ...] = ()
+    before: Centers | None = None
+    chain: Chain | None = None
+    grid: NoisyGrid | None = None
+    trace: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def path(self) -> tuple[Centers, ...]:
+        """Centres from the start on, one (K, d) array per iteration."""
+        start = () if self.start is None else (self.start,)
+        return (*start, *(iteration.centers for iteration in self.iterations))
+
+    @property
+    def kept_centers(self) -> int:
+        """How often a centre stayed where it was for want of a usable update."""
+        return sum(int(iteration.kept.sum()) for iteration in self.iterations)
+
+    def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
+        """Return the same run with its clusters, along their whole path, in another order.
+
+        Post-processed centres have no path of their own, so the path before them stays.
+        """
+        if self.before is not None:
+            return replace(self, centers=self.centers[order])
+        return replace(
+            self,
+            centers=self.centers[order],
+            start=None if self.start is None else self.start[order],
+            iterations=tuple(iteration.reordered(order) for iteration in self.iterations),
+        )
+
+
+def canonical(centers: Centers) -> NDArray[np.intp]:
+    """Order of centres (K, d) by their first coordinate, then the second, and so on."""
+    return np.lexsort(centers.T[::-1])

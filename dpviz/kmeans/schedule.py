@@ -1,0 +1,28 @@
+"""How a budget is split over iterations."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+Schedule = Literal["uniform", "halving"]
+
+SCHEDULES: tuple[Schedule, ...] = ("uniform", "halving")
+
+
+def budgets(schedule: Schedule, epsilon: float, steps: int) -> tuple[float, ...]:
+    """Budget of each step; they sum to ``epsilon``.
+
+    Parameters
+    ----------
+    schedule
+        ``"uniform"``: epsilon / steps each. ``"halving"``: epsilon / 2^t in step t = 1, 2, ...
+        (Dwork 2011; Hu et al., section 4.2).
+    steps
+        At least 1; the last step takes whatever is left.
+    """
+    if schedule == "uniform":
+        shares = [epsilon / steps] * (steps - 1)
+    else:
+        shares = [epsilon / 2**step for step in range(1, steps)]
+    return (*shares, epsilon - math.fsum(shares))

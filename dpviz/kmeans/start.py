@@ -1,0 +1,189 @@
+"""Initial centres, in scaled coordinates: without the data, or from points that are given."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.passes import fit
+
+#: Tries per centre before a packing radius counts as too large (Su et al. 2015 give up too).
+_TRIES = 100
+_BISECTIONS = 12
+
+#: Hu et al., Algorithm 3: length of the offset, in root mean square distances.
+_OFFSET = 0.01
+_RETRIES = 3
+
+
+def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Random centres in [-1, 1]^d that keep away from each other and from the border.
+
+    Centres lie at least 2a apart and a from the border, the largest a for which random
+    placing succeeds being found by bisection. Looks at no data.
+
+    Returns
+    -------
+    centers
+        Shape (K, d).
+
+    Notes
+    -----
+    Su, Cao, Li, Bertino, Jin 2015, section 3.
+    """
+    candidates = generator.uniform(-1, 1, (_TRIES * clusters, ndim))
+    low, high = 0.0, 1.0
+    found = _packed(candidates, clusters, low)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        placed = _packed(candidates, clusters, middle)
+        if len(placed) == clusters:
+            low, found = middle, placed
+        else:
+            high = middle
+    return found
+
+
+def _packed(candidates: NDArray[np.float64], clusters: int, radius: float) -> NDArray[np.float64]:
+    """First candidates, drawn away from the border by the radius, that are 2 radii apart."""
+    left = candidates * (1 - radius)
+    placed: list[NDArray[np.float64]] = []
+    while len(left) and len(placed) < clusters:
+        placed.append(left[0])
+        apart = ((left - left[0]) ** 2).sum(axis=1) >= (2 * radius) ** 2
+        apart[0] = False
+        left = left[apart]
+    return np.array(placed)
+
+
+def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
+    """Centres (K, d) anywhere in [-1, 1]^d: "random" of the papers. Looks at no data."""
+    return generator.uniform(-1, 1, (clusters, ndim))
+
+
+def plus_plus(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    clusters: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
+
+    Notes
+    -----
+    Hu et al., Algorithm 2.
+    """
+    from sklearn.cluster import kmeans_plusplus
+
+    points, weights = enough(points, weights, clusters, generator)
+    seed = int(generator.integers(2**31))
+    centers: NDArray[np.float64] = kmeans_plusplus(
+        points, clusters, sample_weight=weights, random_state=seed, n_local_trials=1
+    )[0]
+    return centers
+
+
+def utility_plus(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    clusters: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """k-means++ and k-means, then the least useful centre moves to where the error is largest.
+
+    The least useful centre is the one without which the error grows least. It is put beside
+    the centre of the cluster with the largest error, k-means runs again, and the better
+    result stays; after ``_RETRIES`` failures in a row that is the start.
+
+    Parameters
+    ----------
+    points, weights
+        Shapes (n, d) and (n,): records, or cells of a noisy grid.
+
+    Returns
+    -------
+    centers
+        Shape (K, d).
+
+    Notes
+    -----
+    Hu et al., Algorithm 3 (its line 9 prints argmin for the largest error; its line 25 would
+    throw the best centres away: both are read as the text means them).
+    """
+    points, weights = enough(points, weights, clusters, generator)
+    best = lloyd(points, weights, plus_plus(points, weights, clusters, generator))
+    found = fit(points, best, weights)
+    failures = 0
+    while failures <= _RETRIES and clusters > 1:
+        useless, worst = int(np.argmin(found.losses)), int(np.argmax(found.errors))
+        if useless == worst:
+            break
+        step = _OFFSET * np.sqrt(found.errors[worst] / max(found.counts[worst], 1e-300))
+        direction = generator.normal(size=points.shape[1])
+        offset = step * direction / np.linalg.norm(direction)
+        moved = best.copy()
+        moved[useless], moved[worst] = best[worst] + offset, best[worst] - offset
+        moved = lloyd(points, weights, moved)
+        tried = fit(points, moved, weights)
+        if tried.errors.sum() < found.errors.sum() * (1 - 1e-9):
+            best, found, failures = moved, tried, 0
+        else:
+            failures += 1
+    return best
+
+
+def lloyd(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    centers: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """k-means from given centres (K, d) to convergence, by scikit-learn."""
+    return best_of(points, weights, len(centers), 0, start=centers)
+
+
+def best_of(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    clusters: int,
+    seed: int,
+    *,
+    restarts: int = 1,
+    start: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Centres (K, d) of the best of several k-means runs, by scikit-learn.
+
+    Where there are fewer distinct points than clusters, centres repeat.
+    """
+    import warnings
+
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    model = KMeans(
+        clusters,
+        init="k-means++" if start is None else start,
+        n_init=restarts,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(points, sample_weight=weights)
+    centers: NDArray[np.float64] = model.cluster_centers_
+    return centers
+
+
+def enough(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    clusters: int,
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Points that weigh something; made up to K of them by ones that weigh next to nothing."""
+    if weights is not None:
+        points, weights = points[weights > 0], weights[weights > 0]
+    missing = clusters - len(points)
+    if missing <= 0:
+        return points, weights
+    given = np.ones(len(points)) if weights is None else weights
+    points = np.vstack([points, sphere_packing(missing, points.shape[1], generator)])
+    return points, np.concatenate([given, np.full(missing, 1e-9)])

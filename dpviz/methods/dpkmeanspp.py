@@ -1,0 +1,74 @@
+"""DPk-means++: noisy Lloyd iterations from a k-means++ start."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
+from dpviz.kmeans.passes import wcss
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.methods.card import Card, Variant
+from dpviz.methods.dplloyd import KEEPING
+from dpviz.methods.parameters import parameters
+from dpviz.privacy.mechanisms import Accountant
+
+#: Relative change of the sum of squared errors below which the printed rule stops.
+SETTLED = 1e-3
+
+SOUND_START = (
+    f"The start is drawn from a noisy grid of counts (share {START_SHARE:g} of epsilon, of it 2% "
+    "for the number of records that sets its size); then noisy Lloyd iterations with the rest, "
+    "each one Laplace mechanism on counts and sums of sensitivity d + 1; their number is fixed."
+)
+
+LEAKING_START = (
+    "The start is chosen from the raw records without noise, so one record can move it at will; "
+    "and the iterations stop when the raw sum of squared errors settles. No budget pays for either."
+)
+
+HALVING = (
+    "Algorithm 1 of the paper divides the budget by the iterations, its text halves it, and "
+    "Algorithm 3 would spend all of it in every iteration; built with halving, so that the sum is "
+    "epsilon."
+)
+
+CARD = Card(
+    name="dpkmeanspp",
+    family="kmeans",
+    title="DPk-means++",
+    estimator="DPKMeansPlusPlus",
+    summary=(
+        "Each starting centre is drawn with a chance proportional to its squared distance to those "
+        "already chosen; then noisy Lloyd iterations, each with half of what is left."
+    ),
+    paper="Hu, Yang, Bai 2020",
+    algorithm="Algorithm 2",
+    origin="003",
+    variants=(
+        Variant(name="sound", private=True, reason=SOUND_START),
+        Variant(name="published", private=False, reason=LEAKING_START),
+    ),
+    parameters=parameters("dpkmeanspp"),
+    deviations=(KEEPING, HALVING),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """k-means++ start and noisy Lloyd iterations (Hu et al., Algorithm 2)."""
+    return lloyd(records, config, accountant, settled=as_printed(records, config))
+
+
+def as_printed(records: Records, config: KMeansConfig) -> Settled | None:
+    """Return the printed rule to stop by, which reads the raw records; None when sound."""
+    if config.variant == "sound":
+        return None
+    points = records.scaled(space_of(records, config))
+
+    def settled(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+        error = wcss(points, before)
+        return abs(error - wcss(points, after)) <= SETTLED * error
+
+    return settled

@@ -1,0 +1,94 @@
+"""GUPT: k-means on disjoint blocks of the records, centres averaged with noise."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.grid import SIZE_SHARE
+from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun, canonical
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import best_of, enough
+from dpviz.methods.card import Card, Variant
+from dpviz.methods.parameters import parameters
+from dpviz.privacy.mechanisms import Accountant
+
+#: Blocks: number of records to this power.
+POWER = 0.4
+
+CARD = Card(
+    name="gupt",
+    family="kmeans",
+    title="GUPT",
+    estimator="GUPT",
+    summary=(
+        "Sample and aggregate: plain k-means on each of N^0.4 disjoint blocks; the centres, put in "
+        "order, are averaged over the blocks, and the average gets noise."
+    ),
+    paper="Mohan, Thakurta, Shi, Song, Culler 2012; as in Lee, Kifer 2016",
+    algorithm="GUPT",
+    origin="002",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                "Each record goes to a block by its own draw, so one record changes one block's K "
+                "centres, each coordinate by at most the range 2: the average has sensitivity "
+                "2 K d / blocks. The number of blocks comes from a noisy number of records (2% of "
+                "epsilon)."
+            ),
+        ),
+        Variant(
+            name="published",
+            private=False,
+            reason=(
+                "Blocks are cut from the list in order and their number is computed from the true "
+                "number of records: one record more moves all records behind it into other blocks."
+            ),
+        ),
+    ),
+    parameters=parameters("gupt"),
+    deviations=("Centres of a block are ordered by their first coordinate, then the second.",),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """Average of the blocks' centres with noise (Mohan et al. 2012)."""
+    space, K, d = Space(records.domain), config.clusters, records.domain.ndim
+    size, epsilon = float(records.n), config.epsilon
+    if config.variant == "sound":
+        share = SIZE_SHARE * epsilon
+        size = float(accountant.laplace("records", size, sensitivity=1, epsilon=share))
+        epsilon -= share
+    blocks = max(round(max(size, 1.0) ** POWER), 1)
+    order = None
+    if config.variant == "sound":
+        order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
+    key = ("blocks", K, blocks, None if order is None else order.tobytes())
+    found = records.kept(key, lambda: _block_centers(records.scaled(space), order, blocks, K))
+    noisy = accountant.laplace(
+        "average", found.mean(axis=0), sensitivity=2 * K * d / blocks, epsilon=epsilon
+    )
+    run = KMeansRun(config=config, centers=np.clip(noisy, -1, 1), ledger=accountant.ledger)
+    return restored(run, space)
+
+
+def _block_centers(
+    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
+) -> NDArray[np.float64]:
+    """Centres of each block in canonical order, shape (blocks, K, d)."""
+    if order is None:
+        parts = np.array_split(points, blocks)
+    else:
+        parts = [points[order == block] for block in range(blocks)]
+    found = np.empty((blocks, clusters, points.shape[1]))
+    for block, part in enumerate(parts):
+        # A block with fewer records than clusters is filled up with centres that know nothing.
+        filled, weights = enough(part, None, clusters, np.random.default_rng(block))
+        centers = best_of(filled, weights, clusters, block)
+        found[block] = np.clip(centers[canonical(centers)], -1, 1)
+    return found
