@@ -1,0 +1,383 @@
+"""Noisy statistics of all iterations of private Lloyd -> the data set that explains them best.
+
+A Metropolis-Hastings chain over data sets: no data is read here, so no budget is spent.
+Lee, Kifer, "Postprocessing for Iterative Differentially Private Algorithms", section 3.
+
+Letters: T iterations, K clusters, d coordinates, M points of the simulated data set.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+
+#: Variance of the proposals around their centre, on data scaled to [-1, 1] (section 4).
+DELTA = 0.001
+
+#: Most values of the log likelihood that a chain shows.
+TRACE = 300
+
+#: Log likelihoods nearer than this are equal: with two iterations a move can win in one what
+#: it loses in the other, and rounding must not choose between data sets that are equally good.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Statistics:
+    """What the iterations of private Lloyd released, in scaled units.
+
+    Parameters
+    ----------
+    assigned
+        c(t-1), shape (T, K, d): the centres that iteration t assigned the records to.
+    updated
+        c(t), shape (T, K, d): the centres after its update, where proposals come from.
+    counts
+        n', shape (T, K), records. A chain takes consistent ones.
+    sums
+        s', shape (T, K, d), sums of coordinates. A chain takes consistent ones.
+    """
+
+    assigned: Floats
+    updated: Floats
+    counts: Floats
+    sums: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Draws:
+    """Random numbers of a chain, drawn beforehand: uniform on [0, 1) and normal.
+
+    Parameters
+    ----------
+    index, iteration, component
+        Shape (steps,), uniform: the point to replace, and where its successor comes from.
+    normals
+        Shape (steps, d), standard normal: the successor around its centre.
+    accept
+        Shape (steps,), uniform: below the acceptance probability, the step is taken.
+    """
+
+    index: Floats
+    iteration: Floats
+    component: Floats
+    normals: Floats
+    accept: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chain:
+    """The best data set of a chain, and how the chain went.
+
+    Parameters
+    ----------
+    points
+        Shape (M, d), scaled units.
+    log_likelihood
+        Up to 300 values, spread evenly over the steps, from the start to the last step.
+    best
+        Log likelihood of ``points``.
+    accepted
+        Share of the steps that were taken; 0 where there were none.
+    """
+
+    points: Floats
+    log_likelihood: Floats
+    best: float
+    accepted: float
+
+
+def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
+    """Draw the random numbers of a chain; fewer steps are the beginning of more."""
+    uniform, normal = generator.spawn(2)
+    index, iteration, component, accept = uniform.random((steps, 4)).T
+    return Draws(
+        index=index,
+        iteration=iteration,
+        component=component,
+        normals=normal.standard_normal((steps, d)),
+        accept=accept,
+    )
+
+
+# -- consistency -------------------------------------------------------------------------
+
+
+def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
+    """Counts and sums whose totals agree over the iterations, counts not negative.
+
+    Parameters
+    ----------
+    counts, sums
+        Noisy, shapes (T, K) and (T, K, d).
+
+    Returns
+    -------
+    counts, sums
+        Of all that agree, those with the least L1 change, spread equally over the clusters
+        (of counts: as equally as zero allows).
+
+    Notes
+    -----
+    Lee, Kifer, section 3.2, solve a linear programme; this is an optimum in closed form.
+    Raising the negative counts to zero is a price that every solution pays. An iteration
+    then has some total, and reaches another one at the price of the difference if it moves
+    one way only: the median of the totals is cheapest. The Euclidean projection moves one
+    way only: where counts are missing it lowers none, where there are too many it raises
+    none above zero.
+    """
+    raised = np.maximum(counts, 0.0).sum(axis=1)
+    totals = sums.sum(axis=1)
+    correction = (np.median(totals, axis=0) - totals) / sums.shape[1]
+    return _project(counts, float(np.median(raised))), sums + correction[:, None, :]
+
+
+def _project(counts: Floats, total: float) -> Floats:
+    """Nearest point of the simplex ``x >= 0, sum x = total`` to each row."""
+    largest = -np.sort(-counts, axis=1)
+    # Every count gives the same, down to zero. With too few or too many givers that would
+    # be less: the right number of them asks for most.
+    levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
+    projected: Floats = np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0)
+    return projected
+
+
+# -- the start and the likelihood --------------------------------------------------------
+
+
+def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
+    """First data set of a chain: n'_k(T) points on every last centre c_k(T).
+
+    Returns
+    -------
+    points, clusters
+        Shapes (size, d) and (size,). The shares of the last counts are rounded by largest
+        remainder (ties to the lower number), and are equal where all counts are zero.
+    """
+    shares = size * _weights(statistics.counts)[-1]
+    points_of = np.floor(shares).astype(np.intp)
+    left = size - int(points_of.sum())
+    points_of[np.argsort(points_of - shares, kind="stable")[:left]] += 1
+    clusters = np.repeat(np.arange(len(shares)), points_of)
+    return statistics.updated[-1][clusters], clusters
+
+
+def _weights(counts: Floats) -> Floats:
+    """Weights of each iteration's mixture, shape (T, K); equal where all counts are zero."""
+    totals = counts.sum(axis=1, keepdims=True)
+    weights: Floats
+    weights = np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, counts.shape[1])
+    return weights
+
+
+def _scaled(statistics: Statistics, size: int) -> Statistics:
+    """Statistics that speak of ``size`` records; where no record was counted, unchanged."""
+    total = float(statistics.counts[-1].sum())
+    factor = size / total if total > 0 else 1.0
+    return replace(statistics, counts=factor * statistics.counts, sums=factor * statistics.sums)
+
+
+# -- the chain ---------------------------------------------------------------------------
+
+
+def run_chain(
+    statistics: Statistics,
+    rates: Floats,
+    size: int,
+    draws: Draws,
+    delta: float = DELTA,
+) -> Chain:
+    """Look for the data set under which the statistics are most likely.
+
+    The log likelihood of a data set is minus the sum over the iterations of rate times L1
+    distance between (n', s') and its own counts and sums by the nearest of ``assigned``
+    (ties to the lower number). A step replaces one point by a draw around a centre of
+    ``updated``, of a random iteration and as likely as its count, and is taken with the
+    probability of Metropolis-Hastings. It costs O(T K d), whatever the size.
+
+    Parameters
+    ----------
+    statistics
+        Of all iterations, consistent (see :func:`consistent`); scaled to ``size`` here.
+    rates
+        Shape (T,), what a unit of L1 discrepancy costs. The noise's own rate is the inverse
+        of its scale, in units of the scaled statistics.
+    size
+        M, points of the simulated data set, at least 1.
+    draws
+        Random numbers, as many as there are steps.
+    delta
+        Variance of the proposals around their centre, in squared scaled units.
+
+    Notes
+    -----
+    Lee, Kifer, section 3, with the minus sign that the last line of the likelihood in 3.1
+    lost. The correction for the proposals is theirs: weight and density of the one
+    component that a point was drawn from, not of the mixture.
+    """
+    statistics = _scaled(statistics, size)
+    points, clusters = start(statistics, size)
+    proposed, proposed_density = _proposals(statistics, draws, delta)
+    index = (draws.index * size).astype(np.int64)
+    trace, taken = _walk(
+        _copy(statistics.assigned),
+        _copy(np.concatenate([statistics.counts[:, :, None], statistics.sums], axis=2)),
+        _copy(rates),
+        _with_one(points),
+        _copy(np.log(_weights(statistics.counts)[-1][clusters])),
+        _with_one(proposed),
+        _copy(proposed_density),
+        index,
+        _copy(draws.accept),
+    )
+    step = _best_step(trace)
+    return Chain(
+        points=_replayed(points, proposed, index, taken[:step]),
+        log_likelihood=_thinned(trace),
+        best=float(trace[step]),
+        accepted=float(taken.mean()) if len(taken) else 0.0,
+    )
+
+
+def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floats, Floats]:
+    """All points that will be proposed: the chain's state has no influence on them.
+
+    Returns
+    -------
+    points, densities
+        Shapes (steps, d) and (steps,): log of weight and density of the point's own
+        component, without the constant that all components share.
+    """
+    weights = _weights(statistics.counts)
+    t = (draws.iteration * len(weights)).astype(np.intp)
+    upto = np.cumsum(weights, axis=1)[t]
+    # Strictly above: a component of weight zero is never drawn, and has no logarithm.
+    k = (upto > (draws.component * upto[:, -1])[:, None]).argmax(axis=1)
+    points = statistics.updated[t, k] + math.sqrt(delta) * draws.normals
+    return points, np.log(weights[t, k]) - (draws.normals**2).sum(axis=1) / 2
+
+
+def _copy(values: Floats) -> Floats:
+    """Writable C order: another layout or type would be compiled for anew, which takes seconds."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+def _with_one(points: Floats) -> Floats:
+    """Rows (1, x): what a point adds to the count and the sums of its cluster."""
+    return _copy(np.column_stack([np.ones(len(points)), points]))
+
+
+def _best_step(trace: Floats) -> int:
+    """First step that no other beats by more than rounding."""
+    return int(np.argmax(trace >= trace.max() - ROUNDING))
+
+
+def _thinned(trace: Floats) -> Floats:
+    """Up to TRACE values, the first and the last among them."""
+    last = len(trace) - 1
+    return trace[np.linspace(0, last, min(len(trace), TRACE)).round().astype(np.intp)]
+
+
+def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:
+    """Data set after the given steps: copying it at every improvement would cost O(M)."""
+    steps = np.flatnonzero(taken)
+    last = np.full(len(points), -1)
+    np.maximum.at(last, index[steps], steps)
+    replaced = last >= 0
+    after = points.copy()
+    after[replaced] = proposed[last[replaced]]
+    return after
+
+
+@njit(cache=True, nogil=True)
+def _walk(
+    assigned: Floats,
+    gaps: Floats,
+    rates: Floats,
+    points: Floats,
+    densities: Floats,
+    proposed: Floats,
+    proposed_densities: Floats,
+    index: Labels,
+    accept: Floats,
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Log likelihood after every step, shape (steps + 1,), and the steps that were taken.
+
+    Points are rows (1, x). ``gaps`` comes as the statistics (n', s'), shape (T, K, 1 + d),
+    and is kept as what they exceed the data set's own by. Works in place.
+    """
+    labels = np.empty((len(points), len(rates)), np.int64)
+    for i in range(len(points)):
+        _assign(assigned, points[i], labels[i])
+        _add(gaps, points[i], labels[i], -1.0)
+    trace = np.empty(len(index) + 1)
+    trace[0] = 0.0
+    for t in range(len(rates)):
+        trace[0] -= rates[t] * np.abs(gaps[t]).sum()
+    taken = np.zeros(len(index), np.bool_)
+    new_labels = np.empty(len(rates), np.int64)
+    for step in range(len(index)):
+        i, new = index[step], proposed[step]
+        _assign(assigned, new, new_labels)
+        gain = _gain(gaps, rates, points[i], labels[i], new, new_labels)
+        ratio = gain + densities[i] - proposed_densities[step]
+        taken[step] = accept[step] < math.exp(min(0.0, ratio))
+        trace[step + 1] = trace[step] + gain if taken[step] else trace[step]
+        if taken[step]:
+            _add(gaps, points[i], labels[i], 1.0)
+            _add(gaps, new, new_labels, -1.0)
+            points[i], labels[i] = new, new_labels
+            densities[i] = proposed_densities[step]
+    return trace, taken
+
+
+@njit(cache=True, nogil=True)
+def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
+    """Write the number of the nearest centre of every iteration into ``labels``."""
+    for t in range(len(assigned)):
+        nearest = np.inf
+        for k in range(assigned.shape[1]):
+            distance = 0.0
+            for j in range(assigned.shape[2]):
+                distance += (point[j + 1] - assigned[t, k, j]) ** 2
+            if distance < nearest:
+                nearest, labels[t] = distance, k
+
+
+@njit(cache=True, nogil=True)
+def _gain(
+    gaps: Floats,
+    rates: Floats,
+    old: Floats,
+    old_labels: Labels,
+    new: Floats,
+    new_labels: Labels,
+) -> float:
+    """Log likelihood that replacing the old point by the new one wins."""
+    total = 0.0
+    for t in range(len(rates)):
+        left, joined = gaps[t, old_labels[t]], gaps[t, new_labels[t]]
+        closed = 0.0
+        for j in range(len(old)):
+            if old_labels[t] == new_labels[t]:
+                closed += abs(left[j]) - abs(left[j] + (old[j] - new[j]))
+            else:
+                closed += abs(left[j]) - abs(left[j] + old[j])
+                closed += abs(joined[j]) - abs(joined[j] - new[j])
+        total += rates[t] * closed
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
+    """Add a point to the gaps of its cluster in every iteration, or take it off."""
+    for t in range(len(gaps)):
+        for j in range(len(point)):
+            gaps[t, labels[t], j] += sign * point[j]
