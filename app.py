@@ -2,15 +2,18 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, LOGO, STYLE, fetch_ahead, settle_memory
+from dpviz.ui.page import ICON, LOGO, STYLE, enter, fetch_ahead, settle_memory
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
 st.html(STYLE)
 fetch_ahead()
+enter()
 
 PAGES = [
     st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),
+    st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
 ]
-st.navigation(PAGES, position="top").run()
-settle_memory()
+page = st.navigation(PAGES, position="top")
+page.run()
+settle_memory(page.title)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from dpviz.errors import InputError
 from dpviz.ui.data_panel import Active, NothingLoadedError
+from dpviz.ui.page import through_app
 from dpviz.ui.state import UrlState
 from dpviz.ui.wavecluster import choices_of, page_state, run_both, settings
 from dpviz.ui.wavecluster_view import draw
@@ -21,6 +22,7 @@ def live(state: UrlState, active: Active) -> None:
         state.write()
 
 
+through_app("wavecluster")
 state = page_state()
 if state.notes:
     st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")

@@ -20,6 +20,7 @@ CLUSTERS: dict[Mode, tuple[str, ...]] = {
 }  # fmt: skip
 
 BACKGROUND: dict[Mode, str] = {"light": "#ffffff", "dark": "#14181d"}
+INK: dict[Mode, str] = {"light": "#000000", "dark": "#ffffff"}
 NOISE: dict[Mode, str] = {"light": "#9aa4ae", "dark": "#66717c"}
 BOTH: dict[Mode, str] = {"light": "#0072b2", "dark": "#56b4e9"}
 INVENTED: dict[Mode, str] = {"light": "#d55e00", "dark": "#f08a3c"}

@@ -8,9 +8,9 @@ The first axis of the data runs to the right, the second upwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,23 +21,29 @@ from dpviz.comparison import Truth
 from dpviz.counts import quantize
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.figures.panels import (
+    MOST_CELLS,
+    Panels,
+    add_axes,
+    add_heading,
+    cluster_scale,
+    heatmap,
+    number_font,
+    shades,
+)
 from dpviz.figures.theme import (
     BACKGROUND,
     BOTH,
     CLUSTERS,
+    INK,
     INVENTED,
     MISSED,
-    NOISE,
     Mode,
-    blend,
     steps,
     zero_centred,
 )
 from dpviz.metrics.matching import contingency
 from dpviz.pipeline import Source, Stages
-
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
 
 View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
 
@@ -49,9 +55,6 @@ VIEWS: dict[View, str] = {
     "counts": "Count grid",
     "overview": "All stages",
 }
-
-#: Cells a side that travel to the screen at most; finer ones are put together in blocks.
-MOST_CELLS = 256
 
 DETAILS = {"ad": "H", "da": "V", "dd": "D"}
 
@@ -84,43 +87,7 @@ class Raster:
     @cached_property
     def shade(self) -> NDArray[np.uint8]:
         """0 where there is no point, 1 where there are few, 2 where there are many."""
-        filled = self.counts[self.counts > 0]
-        middle = np.median(filled) if filled.size else 0
-        return (self.counts > 0).astype(np.uint8) + (self.counts > max(1, middle))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Panels:
-    """A figure of true and private panels.
-
-    Parameters
-    ----------
-    data, layout
-        As in Plotly's JSON.
-    pairs
-        Indexes of (true, private) heatmaps whose hover texts tell of each other.
-    alt
-        What the figure shows, in words.
-    height, share
-        Pixels at least; share of the window's height where that is more.
-    """
-
-    data: list[dict[str, Any]]
-    layout: dict[str, Any]
-    pairs: list[tuple[int, int]] = field(default_factory=list)
-    alt: str = ""
-    height: int = 385
-    share: float = 0.56
-
-    def spec(self) -> dict[str, Any]:
-        """Data and layout in one dictionary."""
-        return {"data": self.data, "layout": self.layout}
-
-    def figure(self) -> Figure:
-        """Return the same as a Plotly figure."""
-        import plotly.graph_objects as go  # the app draws from the dictionaries alone
-
-        return go.Figure(self.spec())
+        return shades(self.counts)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -454,17 +421,7 @@ def _heatmap(
 ) -> dict[str, Any]:
     """Heatmap of one array over the domain; ``coloraxis=True`` is given its axis later."""
     band, width = _blocks(band, width)
-    z = band.T
-    return {
-        "type": "heatmap",
-        "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
-        "x0": float(scene.domain.lows[0] + width[0] / 2),
-        "dx": float(width[0]),
-        "y0": float(scene.domain.lows[1] + width[1] / 2),
-        "dy": float(width[1]),
-        "showscale": False,
-        **more,
-    }
+    return heatmap(band, scene.domain, width, **more)
 
 
 def _ghost(
@@ -484,7 +441,6 @@ def _ghost(
 def _points(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str, Any]:
     """Points on the lattice in the colours of their clusters; cells without points tinted."""
     palette = CLUSTERS[scene.mode]
-    ground = BACKGROUND[scene.mode]
     shade = scene.raster.shade
     step = scene.raster.factor * 2**stages.level
     # Palette entry 0 is noise, 1 to len(palette) are clusters, in turn.
@@ -493,18 +449,14 @@ def _points(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[str
     for axis in (0, 1):
         labels = np.repeat(labels, step, axis=axis)
     labels = labels[: shade.shape[0], : shade.shape[1]]
-    scale = [ground, blend(NOISE[scene.mode], ground, 0.55), NOISE[scene.mode]]
-    for colour in palette:
-        scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
+    scale = cluster_scale(scene.mode)
     codes = labels * 3 + shade
     return _heatmap(
         scene,
         codes,
         _cell_width(scene, 0) / scene.raster.factor,
         hoverinfo="skip",
-        colorscale=steps(scale),
-        zmin=0,
-        zmax=len(scale) - 1,
+        **scale,
     )
 
 
@@ -522,18 +474,13 @@ def _numbers(scene: Scene, stages: Stages, colours: NDArray[np.intp]) -> dict[st
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
     first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]
-    ground = BACKGROUND[scene.mode]
     return {
         "type": "scatter",
         "mode": "text",
         "x": scene.domain.lows[0] + (x[first] + 0.5) * width[0],
         "y": scene.domain.lows[1] + (y[first] + 0.5) * width[1],
         "text": [f"<b>{colours[number]}</b>" for number in range(1, shown + 1)],
-        "textfont": {
-            "size": 13,
-            "color": "#000000" if scene.mode == "light" else "#ffffff",
-            "shadow": f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}",
-        },
+        "textfont": number_font(scene.mode),
         "hoverinfo": "skip",
         "showlegend": False,
         "cliponaxis": True,
@@ -545,7 +492,7 @@ def _marks(
 ) -> dict[str, Any]:
     """Marks on cells, the cue beside colour; left out where they would be a blur."""
     x, y = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
-    ink = "#000000" if scene.mode == "light" else "#ffffff"
+    ink = INK[scene.mode]
     return {
         "type": "scatter",
         "mode": "markers",
@@ -593,7 +540,7 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
             places, (column.true, column.private), ("true", "private"), strict=True
         ):
             panel = row * across + slot + 1
-            _axes(scene, layout, panel, (row, rows), (slot, across))
+            add_axes(layout, scene.columns, scene.domain, panel, (row, rows), (slot, across))
             _heading(scene, layout, column, panel, side, stacked=stacked)
             for trace in traces:
                 if "hovertemplate" in trace:
@@ -620,46 +567,6 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
     )
 
 
-def _axes(
-    scene: Scene,
-    layout: dict[str, Any],
-    panel: int,
-    row: tuple[int, int],
-    slot: tuple[int, int],
-) -> None:
-    """Axes of one panel, linked to the first one's for zoom and pan."""
-    suffix = "" if panel == 1 else str(panel)
-    gap_x, gap_y = (0.05, 0.12)
-    wide = (1 - gap_x * (slot[1] - 1)) / slot[1]
-    high = (1 - gap_y * (row[1] - 1)) / row[1]
-    left, bottom = slot[0] * (wide + gap_x), (row[1] - 1 - row[0]) * (high + gap_y)
-    lowest, leftmost = row[0] == row[1] - 1, slot[0] == 0
-    for axis, name, start, extent, titled in (
-        ("x", scene.columns[0], left, wide, lowest),
-        ("y", scene.columns[1], bottom, high, leftmost),
-    ):
-        bounds = scene.domain.bounds[0 if axis == "x" else 1]
-        described = {
-            "domain": [start, start + extent],
-            "anchor": ("y" if axis == "x" else "x") + suffix,
-            "range": list(bounds),
-            "showgrid": False,
-            "zeroline": False,
-            "showline": True,
-            "mirror": True,
-            "ticks": "outside",
-            "ticklen": 3,
-            "nticks": 6,
-            "showticklabels": titled,
-            "tickfont": {"size": 11},
-        }
-        if titled:
-            described["title"] = {"text": name, "font": {"size": 12}, "standoff": 4}
-        if panel > 1:
-            described["matches"] = axis
-        layout[f"{axis}axis{suffix}"] = described
-
-
 def _heading(
     scene: Scene,
     layout: dict[str, Any],
@@ -670,7 +577,6 @@ def _heading(
     stacked: bool,
 ) -> None:
     """Heading above a panel: what it is, and its key figure."""
-    suffix = "" if panel == 1 else str(panel)
     stages = scene.true if side == "true" else scene.private
     name = "true" if side == "true" else scene.private_title
     clusters = f"{stages.n_clusters} cluster{'' if stages.n_clusters == 1 else 's'}"
@@ -684,16 +590,4 @@ def _heading(
         text = f"<b>{name}</b> · {clusters}"
     else:
         text = f"<b>{name}</b> · {column.title.lower()}"
-    layout["annotations"].append(
-        {
-            "text": text,
-            "xref": f"x{suffix} domain",
-            "yref": f"y{suffix} domain",
-            "x": 0,
-            "y": 1,
-            "xanchor": "left",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": 12},
-        }
-    )
+    add_heading(layout, panel, text)

@@ -16,7 +16,10 @@ from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
+from dpviz.figures.kmeans import Ground
 from dpviz.figures.wavecluster import Raster
+from dpviz.kmeans.comparison import KMeansTruth
+from dpviz.kmeans.records import Records
 from dpviz.pipeline import Source
 from dpviz.recent import Recent
 
@@ -61,6 +64,27 @@ def grid_of(
         return Grid(source, Raster.build(source))
 
     return _recent(is_sample).get(("grid", dataset.digest, grid, domain, outside), build)
+
+
+def records_of(
+    dataset: Dataset, domain: Domain | None, outside: Outside, *, is_sample: bool
+) -> Records:
+    """Return the records of a data set under its domain."""
+    key = ("records", dataset.digest, domain, outside)
+    return _recent(is_sample).get(key, lambda: Records.build(dataset, domain, outside))
+
+
+def ground_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> Ground:
+    """Return records on the screen's lattice."""
+    return _recent(is_sample).get(
+        ("ground", records, axes), lambda: Ground.build(records.points, records.domain, axes)
+    )
+
+
+def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMeansTruth:
+    """Return the noise-free clustering of records."""
+    key = ("kmeans truth", records, clusters)
+    return _recent(is_sample).get(key, lambda: KMeansTruth(records, clusters))
 
 
 def truth_of(grid: Grid, config: Config, *, is_sample: bool) -> Truth:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -33,19 +35,22 @@ class Active:
     Parameters
     ----------
     dataset
-        Two columns, or a grid of counts.
+        The columns to cluster, two or more; or a grid of counts.
     domain
         Bounds in force.
     outside
         What becomes of points outside.
     sample
         The sample set's facts, or None for own data.
+    axes
+        Positions of the two columns that are shown.
     """
 
     dataset: Dataset
     domain: Domain
     outside: Outside
     sample: Sample | None
+    axes: tuple[int, int] = (0, 1)
 
     @property
     def title(self) -> str:
@@ -58,27 +63,35 @@ class Active:
         return self.sample is not None
 
 
-def data_controls(default: str) -> dict[str, Control]:
-    """Controls of the panel as they stand in the link."""
+def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
+    """Controls of the panel as they stand in the link.
+
+    Parameters
+    ----------
+    default
+        Sample set to begin with.
+    many
+        Whether more than two columns may be clustered.
+    """
     names = (*sample_names(), UPLOAD)
     return {
         "data": Control(default, choice("data", names)),
-        "domain": Control("declared", _parse_domain),
+        "domain": Control("declared", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
     }
 
 
-def _parse_domain(text: str) -> str:
+def _parse_domain(text: str, *, many: bool) -> str:
     """Check a domain in a link: declared, data, or "lo,hi;lo,hi"."""
     if text in ("declared", "data"):
         return text
     domain = Domain.parse(text)
-    if domain.ndim != 2:
+    if domain.ndim != 2 and not many:
         raise InputError(f'domain is "{text[:40]}": the screen shows two columns, lo,hi;lo,hi.')
     return str(domain)
 
 
-def data_panel(state: UrlState, on_new_data: Any) -> Active:
+def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Active:
     """Show the panel; returns the data on the screen.
 
     Parameters
@@ -87,6 +100,8 @@ def data_panel(state: UrlState, on_new_data: Any) -> Active:
         Has the controls of :func:`data_controls`.
     on_new_data
         Called with a Sample, or None for own data, when another set is chosen.
+    many
+        Whether more than two columns may be clustered; two are shown all the same.
 
     Raises
     ------
@@ -108,12 +123,13 @@ def data_panel(state: UrlState, on_new_data: Any) -> Active:
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
+    axes = (0, 1)
     if name != UPLOAD:
         facts = sample(name)
         dataset, wanted = sample_data(name), facts
     else:
-        dataset, wanted = _own_data(), None
-    active = Active(dataset, domain_panel(state, dataset), state.get("outside"), wanted)
+        (dataset, axes), wanted = _own_data(many), None
+    active = Active(dataset, domain_panel(state, dataset), state.get("outside"), wanted, axes)
     _facts(active)
     return active
 
@@ -125,12 +141,13 @@ class _Own:
     token: object = None
     table: Table | Dataset | None = None
     shown: Dataset | None = None
+    axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
 
 
-def _own_data() -> Dataset:
-    """Upload, format and columns of own data."""
+def _own_data(many: bool) -> tuple[Dataset, tuple[int, int]]:
+    """Upload, format and columns of own data; with the positions of the shown columns."""
     own: _Own = st.session_state.setdefault("own", _Own())
     as_counts = st.toggle(
         "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
@@ -159,7 +176,7 @@ def _own_data() -> Dataset:
     failure = own.error
     if own.table is not None:
         try:
-            _choose(own)
+            _choose(own, many)
         except InputError as error:
             failure = failure or str(error)
     if failure:
@@ -169,7 +186,7 @@ def _own_data() -> Dataset:
         st.error(failure + kept, icon=":material/error:")
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
-    return own.shown
+    return own.shown, own.axes
 
 
 #: What the choices for the first line mean to the reader.
@@ -183,11 +200,11 @@ def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Datase
     return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
 
 
-def _choose(own: _Own) -> None:
-    """Take two columns of the table, chosen by the person, as the data on the screen."""
+def _choose(own: _Own, many: bool) -> None:
+    """Take the columns of the table that the person chose as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):
-        own.shown = table
+        own.shown, own.axes = table, (0, 1)
         return
     columns, numeric = table.columns, table.numeric_columns
     first = numeric[0] if numeric else columns[0]
@@ -199,10 +216,31 @@ def _choose(own: _Own) -> None:
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:
         raise InputError(f'columns = "{across}" twice: choose two different columns.')
-    wanted = (suffix, across, up)
+    pair = [across, up] if len(columns) > 1 else None
+    used = pair
+    if many and pair and len(numeric) > 2 and _all_columns(numeric, suffix):
+        used = [*numeric, *(name for name in pair if name not in numeric)]
+    wanted = (suffix, across, up, used)
     if wanted != own.chosen:
-        own.shown = table.select((across, up) if len(columns) > 1 else None)
+        own.shown = table.select(used)
+        own.axes = (used.index(across), used.index(up)) if used else (0, 1)
         own.chosen = wanted
+
+
+def _all_columns(numeric: Sequence[str], suffix: str) -> bool:
+    """Ask whether to cluster on all numeric columns or on the two that are shown."""
+    chosen = st.segmented_control(
+        "Cluster on",
+        ("shown", "all"),
+        format_func={
+            "shown": "the two shown",
+            "all": f"all {len(numeric)} numeric columns",
+        }.__getitem__,
+        default="shown",
+        key=f"own:every:{suffix}",
+        required=True,
+    )
+    return chosen == "all"
 
 
 def _facts(active: Active) -> None:

@@ -37,8 +37,9 @@ def domain_panel(state: UrlState, dataset: Dataset) -> Domain:
 
 def _start_anew_on_other_data(state: UrlState, dataset: Dataset) -> None:
     """Bounds belong to columns: on other data they start as that data declares them."""
-    known = st.session_state.get("domain:of")
-    st.session_state["domain:of"] = dataset.digest
+    key = f"{state.page}:domain:of"
+    known = st.session_state.get(key)
+    st.session_state[key] = dataset.digest
     if known is not None and known != dataset.digest:
         state.set("domain", "declared" if dataset.domain else "data")
     if dataset.domain is None and known is None and state.get("domain") == "declared":
@@ -47,7 +48,7 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset) -> None:
 
 def _kind(state: UrlState, dataset: Dataset, wanted: str) -> None:
     """Choice between declared bounds and the range of the data."""
-    key = f"domain:kind:{dataset.digest}"
+    key = f"{state.page}:domain:kind:{dataset.digest}"
     st.session_state[key] = "data" if wanted == "data" else "declared"
     st.radio(
         "Bounds of the grid",
@@ -63,7 +64,7 @@ def _kind(state: UrlState, dataset: Dataset, wanted: str) -> None:
 
 def _boxes(state: UrlState, dataset: Dataset, wanted: str) -> None:
     """One text box per column: "from, to"; empty until somebody declares."""
-    token = f"{dataset.digest}:{state.epoch}"
+    token = f"{state.page}:{dataset.digest}:{state.epoch}"
     keys = [f"domain:{axis}:{token}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
 

@@ -84,6 +84,7 @@ def live_slider(
     high_label: str = "",
     format: str | None = None,
     disabled: bool = False,
+    play: bool = False,
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
@@ -116,6 +117,8 @@ def live_slider(
         One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
     disabled : bool
         Whether the slider is greyed out.
+    play : bool
+        Whether a button moves the slider to its end step by step.
 
     Returns
     -------
@@ -146,6 +149,7 @@ def live_slider(
         "high_label": high_label,
         "format": format or ("%d" if integer else "%.3g" if scale == "log" else "%g"),
         "disabled": disabled,
+        "play": play,
     }
     input_key = f"{key}::input"
     if not _message(st.session_state.get(input_key)):

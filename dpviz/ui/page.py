@@ -22,14 +22,37 @@ LOGO = str(_FRONTEND / "logo.svg")
 STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
+_ENTERED = "app:entered"
+
+
+def enter() -> None:
+    """Note that the app's frame is drawn; called by ``app.py`` before any page."""
+    st.session_state[_ENTERED] = True
+
+
+def through_app(path: str) -> None:
+    """Start the page of a path by ``app.py`` where Streamlit did not.
+
+    Until a first session has called ``st.navigation``, a link to a page makes a new server
+    run that page's file alone, in a frame of Streamlit's own. Any call ends that mode.
+    """
+    if _ENTERED not in st.session_state:
+        places = [
+            st.Page(lambda: None, title="dpviz", default=True),
+            st.Page(lambda: None, title=path, url_path=path),
+        ]
+        st.navigation(places, position="hidden")
+        st.rerun()
+
+
 def fetch_ahead() -> None:
     """Have the browser fetch plotly.js before the first figure asks for it."""
     _mount_ahead(key="fetch_ahead", data=plotly_url(), height=1)
 
 
 @st.cache_resource(show_spinner=False)
-def settle_memory() -> bool:
-    """Take what is loaded out of garbage collection, once per process.
+def settle_memory(page: str) -> bool:
+    """Take what a page has loaded out of garbage collection, once per process and page.
 
     Streamlit collects all generations after every run. Walking the objects of the imported
     libraries takes 100 ms, during which nothing reaches the browser; they never go anyway.

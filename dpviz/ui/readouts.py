@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.privacy.claim import EXPLORATION, Claim
-from dpviz.privacy.ledger import Ledger, Relation
+from dpviz.privacy.ledger import Ledger, Relation, Spend
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
@@ -23,6 +23,14 @@ _STEPS = {
     "counts": "noisy counts",
     "nonpositive": "number of empty cells Z",
     "records": "number of records",
+    "cells": "noisy grid",
+    "cells: records": "number of records",
+    "start": "noisy grid of the start",
+    "start: records": "number of records",
+    "contours": "noisy grid of contours",
+    "contours: records": "number of records",
+    "partition": "means of the partition",
+    "average": "average of the blocks",
 }
 
 
@@ -81,13 +89,14 @@ def _card(one: Readout, kind: str = "") -> str:
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
     """Show the spends as one stacked bar with their noise scales."""
     parts, rows = [], []
-    for number, spend in enumerate(ledger):
-        share = 100 * spend.epsilon / epsilon
+    for number, spends in enumerate(_steps(ledger)):
+        spent = max(one.epsilon for one in spends)
+        share = 100 * spent / epsilon
         colour = _LEDGER_COLOURS[number % len(_LEDGER_COLOURS)]
-        name = _STEPS.get(spend.step, spend.step)
+        name = _STEPS.get(spends[0].step, spends[0].step)
         text = (
-            f"{name}: ε {spend.epsilon:.3g}, sensitivity {spend.sensitivity:.3g}, "
-            f"noise scale {spend.scale:.3g}"
+            f"{name}: ε {spent:.3g}, sensitivity {spends[0].sensitivity:.3g}, "
+            f"noise scale {_range([one.scale for one in spends])}"
         )
         parts.append(
             f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(text)}">'
@@ -99,6 +108,21 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
         f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{label}">'
         f"{''.join(parts)}</div><ul>{''.join(rows)}</ul></div>"
     )
+
+
+def _steps(ledger: Ledger) -> list[list[Spend]]:
+    """Spends by step: those of a step whose parts touch disjoint records belong together."""
+    steps: dict[object, list[Spend]] = {}
+    for number, spend in enumerate(ledger):
+        key = spend.step if spend.composition == "parallel" else number
+        steps.setdefault(key, []).append(spend)
+    return list(steps.values())
+
+
+def _range(values: Sequence[float]) -> str:
+    """One value, or from the smallest to the largest."""
+    ends = [f"{end:.3g}" for end in (min(values), max(values))]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def show_reason(claim: Claim, epsilon: float | None, relation: Relation) -> None:

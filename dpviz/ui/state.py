@@ -85,6 +85,11 @@ class UrlState:
             self.set(name, value)
 
     @property
+    def page(self) -> str:
+        """Prefix of the session's entries."""
+        return self._page
+
+    @property
     def notes(self) -> list[str]:
         """What was wrong with the link; gone once a control is moved."""
         notes: list[str] = self._store["notes"]

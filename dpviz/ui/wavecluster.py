@@ -19,6 +19,7 @@ from dpviz.threshold import check_density
 from dpviz.ui.cache import Grid, grid_of, truth_of
 from dpviz.ui.data_panel import Active, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavelet import check_wavelet, wavelet_names
 
@@ -58,7 +59,7 @@ def page_state() -> UrlState:
             "p": Control(first.density, number("p", *DENSITY_RANGE, check_density)),
             "wavelet": Control("haar", check_wavelet),
             "level": Control(1, whole("level", *LEVEL_RANGE)),
-            "seed": Control(0, whole("seed", 0, 2**31 - 1)),
+            "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("clusters", choice("view", tuple(VIEWS))),
         },
     )
@@ -129,32 +130,7 @@ def settings(state: UrlState) -> Active:
     right.selectbox(
         "Level", range(LEVEL_RANGE[0], LEVEL_RANGE[1] + 1), key=state.key("level"), help=_LEVEL_HELP
     )
-    left, right = st.columns(2, vertical_alignment="bottom")
-    left.number_input(
-        "Seed",
-        0,
-        2**31 - 1,
-        key=state.key("seed"),
-        help="One seed: one frozen draw of the noise.",
-        disabled=not card.spends,
-    )
-    right.button(
-        "Redraw",
-        help="Next seed: another draw of the noise.",
-        on_click=lambda: state.set("seed", (state.get("seed") + 1) % 2**31),
-        icon=":material/casino:",
-        width="stretch",
-        disabled=not card.spends,
-    )
-    left, right = st.columns(2, vertical_alignment="bottom")
-    left.selectbox(
-        "Variant",
-        ("sound", "published"),
-        key=state.key("variant"),
-        disabled=not card.spends,
-        help="As printed in the paper, or the same idea with a proof that holds.",
-    )
-    right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+    draw_controls(state, card)
     return active
 
 

@@ -12,7 +12,6 @@ import streamlit as st
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.methods import WAVECLUSTER
-from dpviz.methods.card import Card
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.live_figure import live_figure
@@ -22,6 +21,7 @@ from dpviz.ui.readouts import (
     show_readouts,
     show_reason,
 )
+from dpviz.ui.settings import card_text
 from dpviz.ui.state import UrlState
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavelet import sensitivity
@@ -200,18 +200,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         )
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
-        st.markdown(_card_text(WAVECLUSTER[choices.config.method].card))
-
-
-def _card_text(card: Card) -> str:
-    """Card of a method: source, promises with their reasons, deviations from the paper."""
-    promises = [
-        f"* **{variant.name}**: {'private' if variant.private else 'not private'}. {variant.reason}"
-        for variant in card.variants
-    ]
-    deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
-    title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
-    return "\n".join([title, "", *promises, *deviations])
+        st.markdown(card_text(WAVECLUSTER[choices.config.method].card))
 
 
 def _key_figures(both: Both) -> pd.DataFrame:

@@ -5,6 +5,7 @@ const ANSWER_TIMEOUT_MS = 1500; // a lost answer must not block the slider
 const BUSY_LIMIT_MS = 6000; // longest wait for a slow run before it is interrupted
 const RETRIES = 2; // a message whose run ended without an answer is sent again
 const SETTLE_MS = 300; // after the last key press
+const PLAY_MS = 700; // from one stop to the next
 const MAX_STOPS = 2000;
 
 const RELEASES = ["pointerup", "pointercancel"];
@@ -107,6 +108,9 @@ class LiveSlider {
     this.help = element("button", "help", head);
     this.help.type = "button";
     this.help.textContent = "?";
+    this.player = element("button", "player", head);
+    this.player.type = "button";
+    this.showPlaying(false);
     this.tip = element("div", "tip", box);
     this.tip.setAttribute("role", "tooltip");
     if ("popover" in this.tip) this.tip.popover = "manual";
@@ -131,15 +135,21 @@ class LiveSlider {
 
   listen() {
     this.onRelease = () => this.release();
+    this.player.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
     this.range.addEventListener("pointerdown", (event) => {
-      if (event.button === 0 && !this.range.disabled) this.held = true;
+      if (event.button !== 0 || this.range.disabled) return;
+      this.pause();
+      this.held = true;
     });
-    this.range.addEventListener("input", () => this.onInput());
+    this.range.addEventListener("input", () => {
+      this.pause();
+      this.onInput();
+    });
     this.range.addEventListener("change", this.onRelease);
     // The pointer may be released anywhere.
     for (const name of RELEASES) window.addEventListener(name, this.onRelease, true);
     this.range.addEventListener("blur", () => {
-      if (!this.settled) this.settle();
+      if (!this.settled && !this.playing) this.settle();
     });
     this.number.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.commitNumber();
@@ -193,6 +203,9 @@ class LiveSlider {
     this.range.setAttribute("aria-label", spec.label);
     this.number.setAttribute("aria-label", `${spec.label}: exact value`);
     this.help.hidden = !spec.help;
+    this.player.hidden = !spec.play;
+    this.player.disabled = spec.disabled;
+    this.showPlaying(Boolean(this.playing));
     this.help.setAttribute("aria-label", `About ${spec.label}: ${spec.help}`);
     this.tip.textContent = spec.help;
     this.prefix.textContent = this.format.prefix;
@@ -216,6 +229,7 @@ class LiveSlider {
       this.dirty = true; // what was sent under the old epoch is not heard
     } else if (changed) {
       clearTimeout(this.settleTimer);
+      this.stopTimer();
       Object.assign(this, { dirty: false, settled: true, inflight: 0, value: data.value });
       this.show();
     }
@@ -252,6 +266,47 @@ class LiveSlider {
     clearTimeout(this.settleTimer);
     if (!this.held) this.settleTimer = setTimeout(() => this.settle(), SETTLE_MS);
     this.pump();
+  }
+
+  // Step by step to the end, from the beginning where it stands there.
+  play() {
+    const atEnd = Number(this.range.value) >= this.scale.last;
+    if (atEnd) this.moveTo(0);
+    this.playing = setInterval(() => this.advance(), PLAY_MS);
+    this.showPlaying(true);
+  }
+
+  advance() {
+    if (this.inflight || this.dirty) return; // the last step is still being drawn
+    const next = Number(this.range.value) + 1;
+    if (next <= this.scale.last) this.moveTo(next);
+    if (next >= this.scale.last) this.pause();
+  }
+
+  moveTo(position) {
+    this.range.value = String(position);
+    this.value = this.scale.valueAt(position);
+    this.decorate();
+    Object.assign(this, { dirty: true, settled: false, retries: 0 });
+    this.pump();
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.stopTimer();
+    this.settle();
+  }
+
+  stopTimer() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.showPlaying(false);
+  }
+
+  showPlaying(playing) {
+    this.player.textContent = playing ? "❚❚" : "▶";
+    const name = this.spec ? this.spec.label : "";
+    this.player.setAttribute("aria-label", `${playing ? "Pause" : "Play"} ${name}`);
   }
 
   release() {
@@ -347,6 +402,7 @@ class LiveSlider {
 
   close() {
     this.closed = true;
+    clearInterval(this.playing);
     clearTimeout(this.settleTimer);
     clearTimeout(this.answerTimer);
     for (const name of RELEASES) window.removeEventListener(name, this.onRelease, true);

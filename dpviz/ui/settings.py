@@ -1,0 +1,66 @@
+"""Controls that every explorer has in its sidebar: seed, variant, reset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpviz.methods.card import Card
+from dpviz.ui.state import UrlState
+
+MAX_SEED = 2**31 - 1
+
+
+def draw_controls(
+    state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
+) -> None:
+    """Show seed, redraw, variant and reset.
+
+    Parameters
+    ----------
+    state
+        Has the controls "seed" and "variant".
+    card
+        Of the chosen method: without a budget there is nothing to draw.
+    on_variant
+        Called when the variant was changed.
+    """
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.number_input(
+        "Seed",
+        0,
+        MAX_SEED,
+        key=state.key("seed"),
+        help="One seed: one frozen draw of the noise.",
+        disabled=not card.spends,
+    )
+    right.button(
+        "Redraw",
+        help="Next seed: another draw of the noise.",
+        on_click=lambda: state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1)),
+        icon=":material/casino:",
+        width="stretch",
+        disabled=not card.spends,
+    )
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.selectbox(
+        "Variant",
+        ("sound", "published"),
+        key=state.key("variant"),
+        on_change=on_variant,
+        disabled=not card.spends,
+        help="As printed in the paper, or the same idea with a proof that holds.",
+    )
+    right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+
+
+def card_text(card: Card) -> str:
+    """Card of a method: source, promises with their reasons, deviations from the paper."""
+    promises = [
+        f"* **{variant.name}**: {'private' if variant.private else 'not private'}. {variant.reason}"
+        for variant in card.variants
+    ]
+    deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
+    title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
+    return "\n".join([title, "", *promises, *deviations])
