@@ -185,14 +185,13 @@ def noise_table(run: KMeansRun, columns: Sequence[str]) -> pd.DataFrame:
 def centre_noise(run: KMeansRun) -> NDArray[np.float64]:
     """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
 
-    Scale of the noise over the noisy count; scaled coordinates span 2. NaN where the centre
-    kept its place.
+    Scale of the noise over the noisy count. NaN where the centre kept its place.
     """
     shift = [
         np.where(one.kept, np.nan, one.scales / np.where(one.counts > 0, one.counts, np.nan))
         for one in run.iterations
     ]
-    return 50 * np.array(shift)
+    return 100 * np.array(shift) / run.iterations[0].span
 
 
 # -- regions -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
 from dpviz.privacy.ledger import Neighbours
 
-Start = Literal["sphere_packing", "random", "partition", "kmeans++", "utility_plus"]
+Start = Literal["sphere_packing", "random", "records", "partition", "kmeans++", "utility_plus"]
 Temperature = Literal["printed", "posterior"]
 
 STARTS: tuple[Start, ...] = get_args(Start)
@@ -43,6 +43,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 #: Where the method as printed takes another default than ours.
 PRINTED: dict[str, dict[str, Any]] = {
     "dplloyd": {"geometry": "l1"},
+    "dpkmeanspp": {"geometry": "cube"},
+    "dpkmeansup": {"geometry": "cube"},
+    "dpkmeans_mapreduce": {"geometry": "cube"},
+    "contour": {"geometry": "cube"},
     "mcmc": {"geometry": "l1"},
 }
 
@@ -81,7 +85,7 @@ class KMeansConfig:
     schedule
         How the budget is split over the iterations: ``"uniform"`` or ``"halving"``.
     geometry
-        Where the scaled records lie: ``"box"`` or ``"l1"``.
+        Where the scaled records lie: ``"box"``, ``"cube"`` or ``"l1"``.
     temperature
         How sharply the Markov chain of MCMC follows the likelihood: ``"printed"`` or
         ``"posterior"``.
@@ -117,7 +121,8 @@ class KMeansConfig:
         if self.variant not in ("sound", "published"):
             raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
         check_epsilon(self.epsilon)
-        check_whole("clusters", self.clusters, MAX_CLUSTERS)
+        clusters = check_whole("clusters", self.clusters, MAX_CLUSTERS)
+        object.__setattr__(self, "clusters", clusters)
         defaults = defaults_of(self.method, self.variant)
         for name in ("iterations", "start", "schedule", "geometry", "temperature"):
             value = getattr(self, name)
@@ -129,7 +134,8 @@ class KMeansConfig:
                 choices = ", ".join(_CHOICES[name])
                 raise InputError(f'{name} = "{value}" is unknown: choose one of {choices}.')
         if self.iterations is not None:
-            check_whole("iterations", self.iterations, MAX_ITERATIONS)
+            iterations = check_whole("iterations", self.iterations, MAX_ITERATIONS)
+            object.__setattr__(self, "iterations", iterations)
 
 
 def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
@@ -138,8 +144,9 @@ def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
     return DEFAULTS[method] | special.get(method, {})
 
 
-def check_whole(name: str, value: object, highest: int) -> None:
-    """Raise InputError where a value is no whole number from 1 to ``highest``."""
-    check_number(name, value)
-    if value != int(value) or not 1 <= value <= highest:  # type: ignore[call-overload, operator]
+def check_whole(name: str, value: object, highest: int) -> int:
+    """Return a whole number from 1 to ``highest``, or raise InputError."""
+    number = check_number(name, value)
+    if not (number.is_integer() and 1 <= number <= highest):
         raise InputError(f"{name} = {value}: give a whole number from 1 to {highest:,}.")
+    return int(number)

@@ -86,24 +86,24 @@ def noisy_grid(
     Su, Cao, Li, Bertino, Jin 2015, EUGkM. Taking the noisy counts to the simplex of their
     total is not in the paper: negative counts would be dropped and the total inflated.
     """
-    size = float(records.n)
+    size, size_scale = float(records.n), 0.0
     cells_share = epsilon
     if variant == "sound":
         cells_share = epsilon * (1 - SIZE_SHARE)
         noisy = accountant.laplace(
             f"{step}: records", size, sensitivity=1, epsilon=epsilon - cells_share
         )
-        size = max(float(noisy), 1.0)
+        size, size_scale = max(float(noisy), 1.0), accountant.ledger.spends[-1].scale
     shape = grid_sides(size, cells_share, records.domain.ndim, clusters, per_cell)
     counts = records.kept(
         ("grid", shape), lambda: quantize(records.points, records.domain, shape)[0].ravel()
     )
     noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=cells_share)
-    return NoisyGrid(
-        shape=shape,
-        weights=onto_simplex(noisy_counts, size),
-        scale=accountant.ledger.spends[-1].scale,
-    )
+    scale = accountant.ledger.spends[-1].scale
+    # Two noisy totals, each weighted by the other's variance: that of m cells is m times one's.
+    in_cells, of_size = len(counts) * scale**2, size_scale**2
+    total = (size * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
+    return NoisyGrid(shape=shape, weights=onto_simplex(noisy_counts, max(total, 0.0)), scale=scale)
 
 
 def grid_sides(

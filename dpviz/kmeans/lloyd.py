@@ -5,6 +5,7 @@ Nearly all methods of the family are this function with other parts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Iteration, KMeansRun, canonical
 from dpviz.kmeans.schedule import budgets
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import plus_plus, sphere_packing, uniform, utility_plus
+from dpviz.kmeans.start import drawn, plus_plus, sphere_packing, uniform, utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
 #: Share of the budget for the noisy grid that a start from the data is drawn from.
@@ -28,6 +29,10 @@ Settled = Callable[[NDArray[np.float64], NDArray[np.float64]], bool]
 
 #: Budget of each cluster from the centres and the iteration's budget; none may exceed it.
 ClusterBudgets = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
+
+
+#: Starts from points: of the records as printed, of a noisy grid's cells when sound.
+_SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
 
 
 def space_of(records: Records, config: KMeansConfig) -> Space:
@@ -87,7 +92,7 @@ def lloyd(
         centers = iteration.centers
         iterations.append(iteration)
         if shares and settled and settled(before, centers):
-            shares = (sum(shares),)
+            shares = (math.fsum(shares),)
     run = KMeansRun(
         config=config,
         centers=centers,
@@ -140,7 +145,13 @@ def _iterate(
     counts, sums = noisy[:, 0], noisy[:, 1:]
     updated, kept = updated_centers(centers, counts, sums, space)
     return Iteration(
-        centers=updated, counts=counts, sums=sums, scales=scales, kept=kept, epsilon=epsilon
+        centers=updated,
+        counts=counts,
+        sums=sums,
+        scales=scales,
+        kept=kept,
+        epsilon=epsilon,
+        span=space.span,
     )
 
 
@@ -178,8 +189,8 @@ def _start(
     generator = accountant.noise.generator("start")
     if config.start in ("sphere_packing", "random"):
         place = sphere_packing if config.start == "sphere_packing" else uniform
-        return place(K, d, generator), None, budgets(schedule, epsilon, steps)
-    seeding = plus_plus if config.start == "kmeans++" else utility_plus
+        return space.placed(place(K, d, generator)), None, budgets(schedule, epsilon, steps)
+    seeding = _SEEDINGS[str(config.start)]
     if config.variant == "published":
         centers = seeding(records.scaled(space), None, K, generator)
         return centers, None, budgets(schedule, epsilon, steps)
@@ -192,7 +203,7 @@ def _start(
         variant=config.variant,
         per_cell=PER_CELL_START,
     )
-    centers = seeding(grid.centers, grid.weights, K, generator)
+    centers = space.placed(seeding(grid.centers, grid.weights, K, generator))
     left = epsilon - START_SHARE * epsilon
     return centers, grid, budgets(schedule, left, steps)
 
@@ -218,5 +229,5 @@ def _partition(
         + [np.bincount(sets, weights=column, minlength=K) for column in points.T]
     )
     noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)
-    middle = np.zeros((K, points.shape[1]))
+    middle = space.placed(np.zeros((K, points.shape[1])))
     return updated_centers(middle, noisy[:, 0], noisy[:, 1:], space)[0]

@@ -37,6 +37,8 @@ class Iteration:
         the new place lay outside the domain.
     epsilon
         What the iteration cost.
+    span
+        Extent of the domain in scaled coordinates.
     """
 
     centers: Centers
@@ -45,6 +47,7 @@ class Iteration:
     scales: NDArray[np.float64]
     kept: NDArray[np.bool_]
     epsilon: float
+    span: float
 
     def reordered(self, order: NDArray[np.intp]) -> Iteration:
         """Return the same with clusters in another order."""

@@ -23,6 +23,7 @@ def budgets(schedule: Schedule, epsilon: float, steps: int) -> tuple[float, ...]
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)
-    else:
-        shares = [epsilon / 2**step for step in range(1, steps)]
-    return (*shares, epsilon - math.fsum(shares))
+        return (*shares, epsilon - math.fsum(shares))
+    # Halves are exact in binary, so the last one twice is just what is left.
+    shares = [epsilon / 2**step for step in range(1, steps)]
+    return (*shares, epsilon / 2 ** (steps - 1))

@@ -1,30 +1,32 @@
-"""The space in which the k-means methods compute: the domain scaled to a box or an L1 ball."""
+"""The space in which the k-means methods compute: the domain scaled to a box, cube or ball."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import Domain
 
-Geometry = Literal["box", "l1"]
+Geometry = Literal["box", "cube", "l1"]
 
-GEOMETRIES: tuple[Geometry, ...] = ("box", "l1")
+GEOMETRIES: tuple[Geometry, ...] = get_args(Geometry)
 
 
 @dataclass(frozen=True)
 class Space:
-    """Scaled coordinates: the domain becomes [-1, 1]^d.
+    """Scaled coordinates: the domain becomes [-1, 1]^d, or [0, 1]^d for a cube.
 
     Parameters
     ----------
     domain
         Bounds in the units of the data.
     geometry
-        ``"box"``: records anywhere in [-1, 1]^d (Su et al. 2015; Hu et al., Algorithm 1).
+        ``"box"``: records anywhere in [-1, 1]^d (Su et al. 2016; Hu et al., Algorithm 1).
+        ``"cube"``: records anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
+        Wang). Of the same sensitivity, so noise is twice as large beside the domain.
         ``"l1"``: records in the unit L1 ball (Lee, Kifer, Algorithm 1).
     projected
         Whether records outside the L1 ball are drawn onto it, along the line to the origin.
@@ -40,29 +42,43 @@ class Space:
         """L1 change of all counts and sums together when one record comes or goes.
 
         One count changes by 1, the sums of one cluster by the L1 norm of the record: at most
-        d in the box, 1 in the ball.
+        d in box and cube, 1 in the ball.
         """
-        return self.domain.ndim + 1.0 if self.geometry == "box" else 2.0
+        return 2.0 if self.geometry == "l1" else self.domain.ndim + 1.0
+
+    @property
+    def low(self) -> float:
+        """Lower bound of every scaled coordinate; the upper one is 1."""
+        return 0.0 if self.geometry == "cube" else -1.0
+
+    @property
+    def span(self) -> float:
+        """Extent of the domain in scaled coordinates."""
+        return 1.0 - self.low
 
     def scale(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Points (n, d) of the domain in scaled coordinates."""
         lows, highs = self.domain.lows, self.domain.highs
-        scaled = (points - lows) * (2 / (highs - lows)) - 1
+        scaled = (points - lows) * (self.span / (highs - lows)) + self.low
         # Rounding must not carry a point past the bound that the sensitivity rests on.
-        np.clip(scaled, -1, 1, out=scaled)
+        np.clip(scaled, self.low, 1, out=scaled)
         return into_ball(scaled) if self.geometry == "l1" and self.projected else scaled
 
     def restore(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scaled centres (..., d) in the units of the data, inside the domain."""
         lows, highs = self.domain.lows, self.domain.highs
         restored: NDArray[np.float64] = np.clip(
-            lows + (centers + 1) / 2 * (highs - lows), lows, highs
+            lows + (centers - self.low) / self.span * (highs - lows), lows, highs
         )
         return restored
 
     def contains(self, centers: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each centre (K, d) lies in [-1, 1]^d, shape (K,); not where it is NaN."""
-        return np.asarray((np.abs(centers) <= 1).all(axis=1))
+        """Whether each scaled centre (K, d) lies in the domain, shape (K,); not where it is NaN."""
+        return np.asarray(((centers >= self.low) & (centers <= 1)).all(axis=1))
+
+    def placed(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Centres (..., d) of [-1, 1]^d at the same place of this space's domain."""
+        return (centers + 1) * (self.span / 2) + self.low
 
 
 def into_ball(points: NDArray[np.float64]) -> NDArray[np.float64]:

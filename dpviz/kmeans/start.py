@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import cache
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.passes import fit
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+#: From as many points on, several threads pay.
+MANY = 200_000
 
 #: Tries per centre before a packing radius counts as too large (Su et al. 2015 give up too).
 _TRIES = 100
@@ -59,6 +69,23 @@ def _packed(candidates: NDArray[np.float64], clusters: int, radius: float) -> ND
 def uniform(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Centres (K, d) anywhere in [-1, 1]^d: "random" of the papers. Looks at no data."""
     return generator.uniform(-1, 1, (clusters, ndim))
+
+
+def drawn(
+    points: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    clusters: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """K of the points (n, d), drawn by their weights without replacement; leaks them.
+
+    Notes
+    -----
+    Hu et al., Algorithm 1, line 2.
+    """
+    points, weights = enough(points, weights, clusters, generator)
+    chances = None if weights is None else weights / weights.sum()
+    return points[generator.choice(len(points), clusters, replace=False, p=chances)]
 
 
 def plus_plus(
@@ -154,8 +181,6 @@ def best_of(
 
     Where there are fewer distinct points than clusters, centres repeat.
     """
-    import warnings
-
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
@@ -165,11 +190,22 @@ def best_of(
         n_init=restarts,
         random_state=seed,
     )
-    with warnings.catch_warnings():
+    # The threads of small fits cost more than they save, and on a busy machine stand in each
+    # other's way for a second.
+    threads = None if len(points) > MANY else 1
+    with warnings.catch_warnings(), _threads().limit(limits=threads, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(points, sample_weight=weights)
     centers: NDArray[np.float64] = model.cluster_centers_
     return centers
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    """Controller of scikit-learn's threads, once scikit-learn is there."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def enough(

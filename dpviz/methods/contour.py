@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,10 +64,12 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Noisy iterations with cluster budgets by contour coefficient."""
+    space = space_of(records, config)
+    settled = partial(resting, span=space.span)
     if config.variant == "published":
-        points = records.scaled(space_of(records, config))
+        points = records.scaled(space)
         return lloyd(
-            records, config, accountant, settled=resting, cluster_budgets=by_contour(points, None)
+            records, config, accountant, settled=settled, cluster_budgets=by_contour(points, None)
         )
     share = START_SHARE * config.epsilon
     grid = noisy_grid(
@@ -82,8 +86,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         config,
         accountant,
         epsilon=config.epsilon - share,
-        settled=resting,
-        cluster_budgets=by_contour(grid.centers, grid.weights),
+        settled=settled,
+        cluster_budgets=by_contour(space.placed(grid.centers), grid.weights),
     )
 
 

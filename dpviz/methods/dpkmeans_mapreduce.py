@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.lloyd import lloyd
+from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
@@ -57,10 +59,10 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Partition start, noisy iterations until released centres rest."""
-    return lloyd(records, config, accountant, settled=resting)
+    span = space_of(records, config).span
+    return lloyd(records, config, accountant, settled=partial(resting, span=span))
 
 
-def resting(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
+def resting(before: NDArray[np.float64], after: NDArray[np.float64], *, span: float) -> bool:
     """Whether scaled centres (K, d) moved by less than the printed threshold in all."""
-    # Scaled coordinates span 2 where the paper's span 1.
-    return float(np.linalg.norm(after - before, axis=1).sum()) / 2 < THRESHOLD
+    return float(np.linalg.norm(after - before, axis=1).sum()) / span < THRESHOLD

@@ -47,6 +47,8 @@ CARD = Card(
     parameters=parameters("dplloyd"),
     deviations=(
         KEEPING,
+        "Hu et al. start from K records drawn at random, compute on [0, 1]^d and halve the budget: "
+        "start records, geometry cube, schedule halving, T 2.",
         "The figures of the MCMC paper's DPLloyd come out only with noise for L1 norm 1 on records "
         "that are not drawn into that ball (S1, K 15, T 5, median WCSS over noise-free at epsilon "
         "0.05, 0.1, 0.25, 0.5, 1: 10.3, 8.8, 5.9, 3.2, 2.0). With the noise that privacy asks for "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -68,7 +70,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     order = None
     if config.variant == "sound":
         order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
-    key = ("blocks", K, blocks, None if order is None else order.tobytes())
+    digest = None if order is None else blake2b(order.tobytes()).digest()
+    key = ("blocks", K, blocks, digest)
     found = records.kept(key, lambda: _block_centers(records.scaled(space), order, blocks, K))
     noisy = accountant.laplace(
         "average", found.mean(axis=0), sensitivity=2 * K * d / blocks, epsilon=epsilon

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import noisy_grid
-from dpviz.kmeans.lloyd import lloyd
+from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
@@ -54,6 +54,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         clusters=config.clusters,
         variant=config.variant,
     )
-    start = grid_centers(grid, config.clusters, accountant.noise.generator("restarts"))
+    found = grid_centers(grid, config.clusters, accountant.noise.generator("restarts"))
+    start = space_of(records, config).placed(found)
     run = lloyd(records, config, accountant, epsilon=config.epsilon - half, start=start)
     return replace(run, grid=grid)

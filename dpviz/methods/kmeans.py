@@ -21,7 +21,7 @@ from dpviz.privacy.mechanisms import Accountant
 RESTARTS = 10
 
 #: Above as many records, restarts look at a sample, and only the best goes on with all.
-SAMPLE = 2**17
+MANY, SAMPLE = 2**17, 2**15
 
 CARD = Card(
     name="kmeans",
@@ -41,8 +41,8 @@ CARD = Card(
     ),
     parameters=parameters("kmeans"),
     deviations=(
-        f"Above {SAMPLE:,} records the restarts see a fixed random sample of as many, and the best "
-        "of them goes on with all records.",
+        f"Above {MANY:,} records the restarts see a fixed random sample of {SAMPLE:,}, and the "
+        "best of them goes on with all records.",
     ),
 )
 
@@ -62,7 +62,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 def _centers(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
     """Best centres (K, d) of several runs."""
-    if len(points) <= SAMPLE:
+    if len(points) <= MANY:
         return best_of(points, None, clusters, 0, restarts=RESTARTS)
     # Without replacement, and always the same: the reference must not change between runs.
     chosen = np.random.default_rng(0).choice(len(points), max(SAMPLE, clusters), replace=False)

@@ -39,7 +39,7 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
         "Start",
         STARTS,
         "Where the centres start. Sphere packing and random know nothing of the data; the others "
-        "come from it, and the sound variant pays for them.",
+        "come from it: as printed they leak it, in the sound variant a noisy grid takes its place.",
     ),
     "schedule": (
         "Schedule",
@@ -49,8 +49,8 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "geometry": (
         "Geometry",
         GEOMETRIES,
-        "Where scaled records lie: a box (sensitivity d + 1), or the unit L1 ball (sensitivity 2), "
-        "onto which the sound variant draws records outside of it.",
+        "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), or "
+        "the unit L1 ball (sensitivity 2), onto which the sound variant draws records outside.",
     ),
     "temperature": (
         "Temperature",
@@ -62,7 +62,13 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
-_WORDS = {"sphere_packing": "sphere packing", "utility_plus": "utility plus", "l1": "L1 ball"}
+_WORDS = {
+    "sphere_packing": "sphere packing",
+    "random": "random places",
+    "records": "random records",
+    "utility_plus": "utility plus",
+    "l1": "L1 ball",
+}
 
 
 def page_state() -> UrlState:

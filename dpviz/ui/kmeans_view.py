@@ -9,6 +9,7 @@ from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
 from dpviz.kmeans.comparison import QUICK
 from dpviz.methods import KMEANS
+from dpviz.noise import SeededNoise
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
@@ -229,13 +230,16 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-        st.dataframe(_all_scores(both), width="stretch", hide_index=True)
+        st.dataframe(_all_scores(choices, both), width="stretch", hide_index=True)
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         st.markdown(card_text(KMEANS[choices.config.method].card))
 
 
-def _all_scores(both: Both) -> pd.DataFrame:
+def _all_scores(choices: Choices, both: Both) -> pd.DataFrame:
     """All scores of the private run, nothing rounded away."""
     scores = both.truth.scores(both.private)
+    if KMEANS[choices.config.method].card.spends:
+        silenced = both.truth.against_silenced(both.private, SeededNoise(choices.seed))
+        scores["zhang_f (against the method without noise)"] = silenced
     return pd.DataFrame({"score": list(scores), "value": list(scores.values())})

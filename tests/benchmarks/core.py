@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from statistics import median
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from dpviz.comparison import Truth, run
 from dpviz.config import Config
 from dpviz.counts import quantize
+from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
+from dpviz.kmeans.comparison import QUICK, KMeansTruth, run_kmeans
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.passes import cluster_sums
+from dpviz.kmeans.records import Records
+from dpviz.methods import KMEANS
 from dpviz.metrics.matching import contingency, two_ce
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
@@ -34,6 +42,7 @@ def main() -> None:
     """Print all figures."""
     passes()
     runs()
+    kmeans()
     scores()
 
 
@@ -68,6 +77,35 @@ def runs() -> None:
                 f"{name:<12} g {grid:<4} run {one * 1e3:6.2f} ms ({peer / one:5.0f} x faster than "
                 f"KMeans, {peer * 1e3:.0f} ms), OCM and 2CE over ten folds {folds * 1e3:6.1f} ms"
             )
+
+
+def kmeans() -> None:
+    """DPLloyd and its data pass on 1M points beside k-means; all methods on 30,000."""
+    rng = np.random.default_rng(0)
+    blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), 1_000_000)
+    points = np.clip(blobs + rng.normal(0, 0.03, blobs.shape), 0, 1)
+    data = Dataset(name="blobs", points=points, domain=Domain(((0, 1), (0, 1))))
+    config, noise = KMeansConfig(clusters=15), SeededNoise(0)
+    ours = seconds(lambda: run_kmeans(Records.build(data), config, noise))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = KMeans(15, n_init=1, max_iter=5, random_state=0)
+        peer = seconds(lambda: model.fit(points), runs=5)
+    print(
+        f"DPLloyd, 1M points, K 15, T 5: {ours * 1e3:.0f} ms = {ours / peer:.2f} x KMeans with 5 "
+        f"iterations ({peer * 1e3:.0f} ms)"
+    )
+    centers = points[:10].copy()
+    once, floor = seconds(lambda: cluster_sums(points, centers)), seconds(points.sum)
+    print(f"data pass, 1M points, K 10: {once * 1e3:.1f} ms = {once / floor:.0f} x floor")
+    records = Records.build(load_sample("gaussians"))
+    truth = KMeansTruth(records, 15)
+    for name in KMEANS:
+        chosen = KMeansConfig(method=name, clusters=15)
+        one = seconds(lambda c=chosen: run_kmeans(records, c, noise))
+        found = run_kmeans(records, chosen, noise)
+        scored = seconds(lambda r=found: truth.scores(r, QUICK))
+        print(f"{name:<20} 30,000 points {one * 1e3:6.1f} ms, scores {scored * 1e3:.1f} ms")
 
 
 def scores() -> None:

@@ -20,6 +20,9 @@ from playwright.sync_api import Page, sync_playwright
 from tests.browser.conftest import FLAGS
 
 ROOT = Path(__file__).resolve().parents[2]
+#: Most methods of the family cost what DPLloyd costs.
+KMEANS_SHOWN = ("dplloyd", "mcmc", "eugkm", "gupt")
+
 WATCH = """() => { window.pressed = 0; window.latencies = []; window.paints = [];
   document.addEventListener('keydown', () => { window.pressed = performance.now(); }, true);
   document.querySelector('.js-plotly-plot').on('plotly_afterplot', () =>
@@ -68,13 +71,15 @@ def main() -> None:
             print(f"first plot after the server is up: {time.perf_counter() - start:.2f} s")
             page.close()
             for link in (
-                "data=gaussians&g=64",
-                "data=gaussians&g=256",
-                "data=gaussians&g=256&view=counts",
-                "data=checkins&g=128",
+                "?data=gaussians&g=64",
+                "?data=gaussians&g=256",
+                "?data=gaussians&g=256&view=counts",
+                "?data=checkins&g=128",
+                *(f"kmeans?data=gaussians&method={method}" for method in KMEANS_SHOWN),
+                "kmeans?data=checkins",
             ):
                 page = browser.new_page(viewport={"width": 1280, "height": 720})
-                page.goto(f"{url}/?epsilon=0.1&{link}")
+                page.goto(f"{url}/{link}&epsilon=0.1")
                 page.wait_for_selector(".gtitle")
                 page.wait_for_timeout(1500)
                 page.evaluate(WATCH)
