@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from dpviz.domain import Domain
     from dpviz.errors import InputError, PrivacyRefusal
     from dpviz.estimators import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster
+    from dpviz.kmeans.estimators import (
+        GUPT,
+        ContourDPKMeans,
+        DPKMeansMapReduce,
+        DPKMeansPlusPlus,
+        DPKMeansUp,
+        DPLloyd,
+        EUGkM,
+        Hybrid,
+        MCMCKMeans,
+        PrivGene,
+        TrueKMeans,
+    )
 
 __version__ = "0.1.0"
 
@@ -23,12 +36,23 @@ __version__ = "0.1.0"
 _HOME = {
     "Baseline": "estimators",
     "Config": "config",
+    "ContourDPKMeans": "kmeans.estimators",
+    "DPKMeansMapReduce": "kmeans.estimators",
+    "DPKMeansPlusPlus": "kmeans.estimators",
+    "DPKMeansUp": "kmeans.estimators",
+    "DPLloyd": "kmeans.estimators",
     "Domain": "domain",
+    "EUGkM": "kmeans.estimators",
+    "GUPT": "kmeans.estimators",
+    "Hybrid": "kmeans.estimators",
     "InputError": "errors",
+    "MCMCKMeans": "kmeans.estimators",
+    "PrivGene": "kmeans.estimators",
     "PrivQT": "estimators",
     "PrivTHR": "estimators",
     "PrivTHREM": "estimators",
     "PrivacyRefusal": "errors",
+    "TrueKMeans": "kmeans.estimators",
     "Truth": "comparison",
     "WaveCluster": "estimators",
     "load_sample": "data.samples",
@@ -39,14 +63,25 @@ _HOME = {
 }
 
 __all__ = [
+    "GUPT",
     "Baseline",
     "Config",
+    "ContourDPKMeans",
+    "DPKMeansMapReduce",
+    "DPKMeansPlusPlus",
+    "DPKMeansUp",
+    "DPLloyd",
     "Domain",
+    "EUGkM",
+    "Hybrid",
     "InputError",
+    "MCMCKMeans",
+    "PrivGene",
     "PrivQT",
     "PrivTHR",
     "PrivTHREM",
     "PrivacyRefusal",
+    "TrueKMeans",
     "Truth",
     "WaveCluster",
     "load_sample",

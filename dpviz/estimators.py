@@ -8,7 +8,7 @@ noise that nobody can repeat, would be private.
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
+from dpviz.kmeans.config import KMeansConfig
 from dpviz.methods import WAVECLUSTER
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
@@ -30,6 +31,8 @@ from dpviz.privacy.claim import claim
 from dpviz.privacy.ledger import Neighbours, Relation
 
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
+
+C = TypeVar("C", Config, KMeansConfig)
 
 
 class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
@@ -58,9 +61,9 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         InputError
             Where a parameter is wrong; the message names it, its value and the way out.
         """
-        points = validate_data(self, _frame(X), dtype=np.float64, ensure_min_samples=1)
+        points = validate_data(self, as_frame(X), dtype=np.float64, ensure_min_samples=1)
         dataset = Dataset(name="X", points=points)
-        source = Source.build(dataset, self.grid, self._domain(points), self.outside)
+        source = Source.build(dataset, self.grid, domain_of(self.domain, points), self.outside)
         self._fit(source)
         self.labels_ = self._label(points)
         return self
@@ -86,13 +89,13 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Cluster of each point by its cell, shape (n,); -1 = noise."""
         check_is_fitted(self, "label_grid_")
-        points = validate_data(self, _frame(X), dtype=np.float64, reset=False)
+        points = validate_data(self, as_frame(X), dtype=np.float64, reset=False)
         return self._label(points)
 
     def _fit(self, source: Source) -> None:
         """Run the method on a source and store what it found."""
-        seed = _seed(getattr(self, "random_state", 0))
-        config = self._config()
+        seed = seed_of(getattr(self, "random_state", 0))
+        config = config_of(Config, self._method, self.get_params(deep=False))
         result = run(source, config, SeededNoise(seed))
         stages = result.stages
         self.claim_ = claim(WAVECLUSTER[config.method].card, config, source.domain)
@@ -116,30 +119,30 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
             points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
         )
 
-    def _domain(self, points: NDArray[np.float64]) -> Domain:
-        """Domain from the parameter: "data", "lo,hi;lo,hi", pairs or a Domain."""
-        if isinstance(self.domain, Domain):
-            return self.domain
-        if isinstance(self.domain, str):
-            return Domain.from_data(points) if self.domain == "data" else Domain.parse(self.domain)
-        return Domain(tuple(self.domain))
 
-    def _config(self) -> Config:
-        """Config from the parameters that this estimator has."""
-        names = set(Config.__dataclass_fields__)
-        given = {
-            name: value for name, value in self.get_params(deep=False).items() if name in names
-        }
-        relation = cast(Relation, given.pop("neighbours", "add_remove"))
-        return Config(method=self._method, neighbours=Neighbours(relation=relation), **given)
+def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
+    """Domain from the parameter: "data" (range of points (n, d)), "lo,hi;...", pairs, a Domain."""
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, str):
+        return Domain.from_data(points) if given == "data" else Domain.parse(given)
+    return Domain(tuple(given))
 
 
-def _frame(X: Any) -> Any:
+def config_of(kind: type[C], method: str, parameters: dict[str, Any]) -> C:
+    """Config of a method from those of an estimator's parameters that it knows."""
+    known = kind.__dataclass_fields__
+    given = {name: value for name, value in parameters.items() if name in known}
+    relation = cast(Relation, given.pop("neighbours", "add_remove"))
+    return kind(method=method, neighbours=Neighbours(relation=relation), **given)
+
+
+def as_frame(X: Any) -> Any:
     """Pandas from a pyarrow Table, anything else as it is."""
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
-def _seed(random_state: Any) -> int:
+def seed_of(random_state: Any) -> int:
     """Seed of the noise streams from what scikit-learn calls a random state."""
     if random_state is None:
         # 128 bits from the system: a seed that could be guessed would take the noise off.

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from dpviz.config import Config
 from dpviz.domain import Domain, Outside
-from dpviz.methods import WAVECLUSTER
+from dpviz.kmeans.config import DEFAULTS, KMeansConfig
+from dpviz.methods import CARDS
+from dpviz.methods.card import Card
 
-#: Parameters that make no sense for a grid of counts.
-_OF_POINTS = ("grid", "domain", "outside")
+#: What the estimators call the options that have another name there.
+_IN_PYTHON = {"clusters": "n_clusters", "seed": "random_state"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +28,7 @@ class Reproduction:
     counts
         Whether the file is a grid of counts.
     domain, outside, config, seed
-        As in the run.
+        As in the run, of either family.
     """
 
     data: str
@@ -34,63 +36,81 @@ class Reproduction:
     counts: bool = False
     domain: Domain
     outside: Outside
-    config: Config
+    config: Config | KMeansConfig
     seed: int
 
     @property
-    def spends(self) -> bool:
-        """Whether the method takes a budget."""
-        return WAVECLUSTER[self.config.method].card.spends
+    def card(self) -> Card:
+        """Card of the method."""
+        return CARDS[self.config.method]
 
     @property
-    def bounds(self) -> str:
-        """The domain as the parameter takes it."""
-        return str(self.domain) if self.domain.declared else "data"
+    def options(self) -> dict[str, object]:
+        """Options of the command line, without ``--``, and their values."""
+        config, spends = self.config, self.card.spends
+        given: dict[str, object] = {"epsilon": config.epsilon} if spends else {}
+        given |= {name: getattr(config, name) for name in self._choices()}
+        given["domain"] = str(self.domain) if self.domain.declared else "data"
+        given["outside"] = self.outside
+        if spends:
+            given |= {"variant": config.variant, "seed": self.seed}
+        if spends and config.neighbours.relation != "add_remove":
+            given["neighbours"] = config.neighbours.relation
+        return given
+
+    def _choices(self) -> tuple[str, ...]:
+        """Parameters of the configuration that only this family, or only this method, has."""
+        if isinstance(self.config, KMeansConfig):
+            return "clusters", *DEFAULTS[self.config.method]
+        special = tuple(name for name in ("alpha", "synopsis") if self.card.parameter(name))
+        # A grid of counts brings its own cells.
+        grid = () if self.counts else ("grid",)
+        return *grid, "density", "wavelet", "level", *special
 
 
 def python_lines(run: Reproduction) -> str:
     """Python with the estimators that repeats a run."""
-    config, name = run.config, WAVECLUSTER[run.config.method].card.estimator
-    given: dict[str, object] = {"epsilon": config.epsilon} if run.spends else {}
-    given |= {"grid": config.grid, "density": config.density, "domain": run.bounds}
-    for parameter in ("alpha", "synopsis"):
-        if WAVECLUSTER[config.method].card.parameter(parameter):
-            given[parameter] = getattr(config, parameter)
-    given |= {"wavelet": config.wavelet, "level": config.level, "outside": run.outside}
-    if run.spends:
-        given |= {"variant": config.variant, "random_state": run.seed}
-    if run.columns is None:
-        load, points = "load_sample", f"load_sample({run.data!r}).points"
-    else:
-        load, points = "read_table", f"read_table({run.data!r}).select({run.columns!r}).points"
-    fit = "fit(X)"
-    if run.counts:
-        load, points = "read_counts", f"read_counts({run.data!r}).counts"
+    given = {_IN_PYTHON.get(name, name): value for name, value in run.options.items()}
+    fit, found = "fit(X)", "n_clusters_"
+    if isinstance(run.config, KMeansConfig):
+        found = "cluster_centers_"
+    elif run.counts:
         fit = f"fit_counts(X, {str(run.domain)!r})"
-        given = {name: value for name, value in given.items() if name not in _OF_POINTS}
+        del given["domain"], given["outside"]
+    loader, points = _points(run)
+    name = run.card.estimator
     arguments = ",\n".join(f"    {parameter}={value!r}" for parameter, value in given.items())
     return (
-        f"from dpviz import {name}, {load}\n\nX = {points}\n"
+        f"from dpviz import {name}, {loader}\n\nX = {points}\n"
         f"model = {name}(\n{arguments},\n).{fit}\n"
-        "print(model.n_clusters_, model.ledger_)"
+        f"print(model.{found}, model.ledger_)"
     )
+
+
+def _points(run: Reproduction) -> tuple[str, str]:
+    """What to import from where, and the points, or counts, that it loads."""
+    if run.counts and isinstance(run.config, KMeansConfig):
+        # Records of a grid of counts stand at the centres of their cells.
+        return (
+            "Domain, read_counts\nfrom dpviz.kmeans.records import Records",
+            f"Records.build(read_counts({run.data!r}), Domain.parse({str(run.domain)!r})).points",
+        )
+    if run.counts:
+        return "read_counts", f"read_counts({run.data!r}).counts"
+    if run.columns is None:
+        return "load_sample", f"load_sample({run.data!r}).points"
+    return "read_table", f"read_table({run.data!r}).select({run.columns!r}).points"
 
 
 def command(run: Reproduction) -> str:
     """Command line that repeats a run."""
-    config = run.config
-    parts: list[object] = ["python", "-m", "dpviz", "run", run.data, "--method", config.method]
-    grid = config.grid if isinstance(config.grid, int) else ",".join(map(str, config.grid))
+    parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
+    parts += ["--method", run.config.method]
     if run.counts:
-        parts += ["--counts"]
-    else:
-        parts += ["--columns", ",".join(run.columns)] if run.columns else []
-        parts += ["--grid", grid]
-    parts += ["--density", config.density, "--domain", run.bounds]
-    parts += ["--wavelet", config.wavelet, "--level", config.level, "--outside", run.outside]
-    if run.spends:
-        parts += ["--epsilon", config.epsilon, "--variant", config.variant, "--seed", run.seed]
-    for parameter in ("alpha", "synopsis"):
-        if WAVECLUSTER[config.method].card.parameter(parameter):
-            parts += [f"--{parameter}", getattr(config, parameter)]
+        parts.append("--counts")
+    elif run.columns:
+        parts += ["--columns", ",".join(run.columns)]
+    for name, value in run.options.items():
+        sides = ",".join(map(str, value)) if isinstance(value, tuple) else value
+        parts += [f"--{name}", sides]
     return shlex.join(str(part) for part in parts)

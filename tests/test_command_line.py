@@ -1,5 +1,6 @@
 """The contract of the command line: one JSON object, exit codes, one sentence for wrong input."""
 
+import io
 import json
 import subprocess
 import sys
@@ -7,10 +8,17 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from dpviz.command_line import main
-from dpviz.data.samples import sample, sample_names
-from dpviz.methods import WAVECLUSTER
+from dpviz.commands.output import spread
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.kmeans.comparison import SCORES, KMeansTruth, run_kmeans
+from dpviz.kmeans.config import KMeansConfig, defaults_of
+from dpviz.kmeans.records import Records
+from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
+from dpviz.metrics.matching import contingency, f_measure
+from dpviz.noise import SeededNoise
 
 POINTS = "x,y,who\n" + "".join(f"{i % 10},{i // 10},p{i % 7}\n" for i in range(100))
 
@@ -45,13 +53,14 @@ def test_methods_name_variants_parameters_and_origin(cli):
     status, out, _ = cli("methods", "--json")
     methods = {one["name"]: one for one in json.loads(out)["methods"]}
     assert status == 0
-    assert list(methods) == ["wavecluster", "baseline", "privqt", "privthr", "privthrem"]
+    assert list(methods) == [*WAVECLUSTER, *KMEANS]
+    assert list(WAVECLUSTER) == ["wavecluster", "baseline", "privqt", "privthr", "privthrem"]
     for one in methods.values():
-        assert one["family"] == "wavecluster"
+        assert one["family"] == ("wavecluster" if one["name"] in WAVECLUSTER else "kmeans")
         assert one["title"]
         assert one["paper"]
         assert one["algorithm"]
-        assert one["origin"] == "000"
+        assert one["origin"]
         assert [variant["name"] for variant in one["variants"]] == ["sound", "published"]
         assert all(
             isinstance(variant["private"], bool) and variant["reason"]
@@ -61,6 +70,8 @@ def test_methods_name_variants_parameters_and_origin(cli):
     assert methods["privthrem"]["variants"][0]["private"]
     assert not methods["privthrem"]["variants"][1]["private"]
     assert not methods["wavecluster"]["variants"][0]["private"]
+    status, text, _ = cli("methods")
+    assert all(f"{CARDS[name].title}: " in text for name in methods)
 
 
 def test_run_prints_the_object_of_the_contract(cli, points):
@@ -76,9 +87,9 @@ def test_run_prints_the_object_of_the_contract(cli, points):
     assert [one["seed"] for one in report["private"]] == [5, 6, 7, 8]
     assert all(keys <= set(one) for one in report["private"])
     assert set(report["metrics"]) == {"dsg_c", "ocm", "two_ce", "f_measure", "ari", "ami"}
-    for spread in report["metrics"].values():
-        assert len(spread["values"]) == 4
-        assert spread["low"] <= spread["median"] <= spread["high"]
+    for score in report["metrics"].values():
+        assert len(score["values"]) == 4
+        assert score["low"] <= score["median"] <= score["high"]
     spends = report["ledger"]
     assert [set(one) for one in spends] == [
         {"step", "epsilon", "sensitivity", "scale", "composition"}
@@ -213,6 +224,13 @@ WRONG = {
     "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
     "column": (["--columns", "x,z"], '"z"', '"x", "y"'),
     "column twice": (["--columns", "x,x"], "x", "once"),
+    "clusters": (["--clusters", "3"], "--clusters 3 goes with k-means", "leave it out"),
+    "iterations": (["--iterations", "3"], "--iterations 3 goes with k-means", "leave it out"),
+    "start": (["--start", "random"], "--start random goes with k-means", "leave it out"),
+    "schedule": (["--schedule", "halving"], "--schedule halving goes with k-means", "leave it out"),
+    "geometry": (["--geometry", "l1"], "--geometry l1 goes with k-means", "leave it out"),
+    "temperature": (["--temperature", "printed"], "--temperature printed goes", "leave it out"),
+    "classes": (["--classes", "who"], "--classes who goes with k-means", "leave it out"),
     "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
@@ -227,7 +245,11 @@ WRONG = {
 def test_wrong_input_is_one_sentence_and_status_2(cli, points, case):
     extra, *fragments = WRONG[case]
     base = ["run", points, "--columns", "x,y", "--method", "privthr", "--json"]
-    status, out, err = cli(*base, *extra)
+    assert_refused(cli(*base, *extra), *fragments)
+
+
+def assert_refused(answer, *fragments):
+    status, out, err = answer
     assert status == 2
     assert out == ""
     assert err.count("\n") == 1
@@ -292,3 +314,347 @@ def test_the_module_runs_as_a_program(points):
         check=True,
     )
     assert json.loads(done.stdout)["data"]["n"] == 100
+
+
+def test_a_reader_that_has_gone_is_no_error_message():
+    program = [sys.executable, "-m", "dpviz", "methods", "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        started.stdout.close()
+        assert started.stderr.read() == b""
+    assert started.returncode == 1
+
+
+def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    run_json(cli, points, "--method", "dplloyd", "--repeats", 3)
+    assert terminal.getvalue().endswith("\r3 of 3 draws scored\n")
+
+
+# -- k-means -----------------------------------------------------------------------------
+
+#: Rows of three groups; some lack a number, some a class.
+CLASSED = "x,y,kind,size\n" + "".join(
+    f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
+    f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"
+    for i in range(120)
+)
+
+
+@pytest.fixture
+def classed(tmp_path):
+    path = tmp_path / "classed.csv"
+    path.write_text(CLASSED)
+    return str(path)
+
+
+def plain_wcss(points, centers):
+    return ((points[:, None] - np.array(centers)[None]) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def plain_labels(points, centers, domain):
+    """Nearest centres on the domain scaled to a cube."""
+    widths = np.diff(domain, axis=1).ravel()
+    away = (points[:, None] - np.array(centers)[None]) / widths
+    return (away**2).sum(axis=2).argmin(axis=1)
+
+
+def spent(ledger):
+    """Sequential spends add up; of the parallel ones of a step the largest counts."""
+    steps = {}
+    for number, one in enumerate(ledger):
+        step = one["step"] if one["composition"] == "parallel" else number
+        steps[step] = max(steps.get(step, 0), one["epsilon"])
+    return sum(steps.values())
+
+
+@pytest.mark.parametrize("name", ["incomes", "points"])
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, method, name):
+    own = [points, "--columns", "x,y", "--domain", "0,9;-1,12"] if name == "points" else [name]
+    arguments = [*own, "--method", method, "--clusters", 3]
+    report = run_json(cli, *arguments, "--epsilon", 2, "--repeats", 2, "--seed", 5)
+    coordinates = np.array([[i % 10, i // 10] for i in range(100)], dtype=float)
+    if name == "incomes":
+        coordinates = load_sample(name).points
+    assert set(report["data"]) == {"name", "n", "columns", "outside", "dropped", "notes"}
+    assert (report["data"]["n"], len(report["data"]["columns"])) == (len(coordinates), 2)
+    config = report["config"]
+    assert (config["method"], config["clusters"], config["seed"]) == (method, 3, 5)
+    assert all(config[choice] == usual for choice, usual in defaults_of(method).items())
+    assert config["domain_declared"]
+    assert set(report["true"]) == {"wcss", "nicv", "centers"}
+    assert {"read", "scale", "true", "private", "metrics"} == set(report["seconds"])
+    spends = CARDS[method].spends
+    assert [one["seed"] for one in report["private"]] == ([5, 6] if spends else [])
+    for one in (report["true"], *report["private"]):
+        assert np.shape(one["centers"]) == (3, 2)
+        assert one["wcss"] == pytest.approx(plain_wcss(coordinates, one["centers"]))
+        assert one["nicv"] > 0
+    if not spends:
+        assert report["metrics"] == {}
+        assert report["ledger"] == []
+        assert not report["claim"]["private"]
+        return
+    before = {"wcss_before", "nicv_before"} if method == "mcmc" else set()
+    keys = {"seed", "wcss", "nicv", "centers", "kept_centers"} | before
+    assert all(set(one) == keys for one in report["private"])
+    assert list(report["metrics"]) == [*SCORES, "zhang_f"]
+    assert all(len(one["values"]) == 2 for one in report["metrics"].values())
+    assert report["metrics"]["wcss"]["values"] == [one["wcss"] for one in report["private"]]
+    assert spent(report["ledger"]) == pytest.approx(2, abs=1e-9)
+    assert report["claim"]["private"]
+    # The same seed gives the same draw, whatever came before it.
+    again = run_json(cli, *arguments, "--epsilon", 2, "--seed", 6)
+    assert again["private"] == report["private"][1:]
+    assert report["private"][0]["centers"] != report["private"][1]["centers"]
+
+
+def test_scores_of_kmeans_are_those_of_the_library(cli):
+    report = run_json(cli, "incomes", "--method", "hybrid", "--clusters", 4, "--seed", 9)
+    truth = KMeansTruth(Records.build(load_sample("incomes")), 4)
+    one = run_kmeans(truth.records, KMeansConfig(method="hybrid", clusters=4), SeededNoise(9))
+    expected = truth.scores(one) | {"zhang_f": truth.against_silenced(one, SeededNoise(9))}
+    assert {name: score["values"] for name, score in report["metrics"].items()} == {
+        name: [score] for name, score in expected.items()
+    }
+    assert report["true"]["centers"] == truth.centers.tolist()
+    assert sorted(report["private"][0]["centers"]) == one.centers.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "value"),
+    [
+        ("dplloyd", "clusters", 5),
+        ("dplloyd", "iterations", 2),
+        ("dplloyd", "start", "random"),
+        ("dplloyd", "schedule", "halving"),
+        ("dplloyd", "geometry", "l1"),
+        ("dplloyd", "variant", "published"),
+        ("dplloyd", "epsilon", 0.5),
+        ("mcmc", "temperature", "posterior"),
+        ("privgene", "iterations", 3),
+        ("hybrid", "geometry", "l1"),
+    ],
+)
+def test_every_option_of_kmeans_changes_the_run(cli, method, option, value):
+    usual = run_json(cli, "incomes", "--method", method, "--clusters", 4)
+    other = run_json(cli, "incomes", "--method", method, "--clusters", 4, f"--{option}", value)
+    assert other["config"][option] == value != usual["config"][option]
+    assert other["private"][0]["centers"] != usual["private"][0]["centers"]
+
+
+def test_kmeans_without_clusters_takes_those_of_the_sample_or_eight(cli, points):
+    for data, clusters in (("gaussians", 15), ("incomes", 2), (points, 8)):
+        report = run_json(cli, data, "--method", "dplloyd")
+        assert report["config"]["clusters"] == len(report["true"]["centers"]) == clusters
+
+
+def test_mcmc_tells_what_it_improved_upon(cli, points):
+    shared = [points, "--columns", "x,y", "--clusters", 4, "--repeats", 2]
+    before = run_json(cli, *shared, "--method", "dplloyd")["private"]
+    after = run_json(cli, *shared, "--method", "mcmc")["private"]
+    for key in ("wcss", "nicv"):
+        assert [one[f"{key}_before"] for one in after] == [one[key] for one in before]
+        assert [one[key] for one in after] != [one[key] for one in before]
+    assert " x true, before " in cli("run", *shared, "--method", "mcmc")[1]
+
+
+def test_neighbours_and_cap_multiply_the_noise_of_kmeans(cli, points):
+    shared = [points, "--columns", "x,y", "--method", "dplloyd", "--clusters", 3]
+    plain = run_json(cli, *shared)["ledger"][0]["scale"]
+    replaced = run_json(cli, *shared, "--neighbours", "replace_one")["ledger"][0]["scale"]
+    capped = run_json(cli, *shared, "--unit", "who", "--cap", 3)
+    assert replaced == 2 * plain
+    assert capped["ledger"][0]["scale"] == 3 * plain
+    assert capped["data"]["n"] == 21
+
+
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_labels_of_kmeans_are_those_of_the_nearest_centres(cli, points, tmp_path, outside):
+    out = tmp_path / "labels.csv"
+    report = run_json(
+        cli, points, "--columns", "x,y", "--method", "dplloyd", "--clusters", 4,
+        "--domain", "-30,30;2.5,9", "--outside", outside, "--labels", out,
+    )  # fmt: skip
+    written = pd.read_csv(out)
+    assert list(written.columns) == ["x", "y", "true_cluster", "private_cluster"]
+    assert len(written) == 100
+    domain = report["config"]["domain"]
+    coordinates = written[["x", "y"]].to_numpy(dtype=float)
+    left_out = coordinates[:, 1] < 2.5
+    assert (report["data"]["outside"], report["data"]["n"]) == (
+        (30, 70) if outside == "drop" else (30, 100)
+    )
+    (note,) = report["data"]["notes"]
+    assert ("left out" if outside == "drop" else "moved to its border") in note
+    coordinates[:, 1] = np.maximum(coordinates[:, 1], 2.5)
+    true, private = report["true"]["centers"], report["private"][0]["centers"]
+    for column, centers in (("true_cluster", true), ("private_cluster", private)):
+        expected = plain_labels(coordinates, centers, domain)
+        if outside == "drop":
+            expected[left_out] = -1
+        assert written[column].tolist() == expected.tolist()
+    # Both are numbered alike: each private centre is the one matched to its true one, which is
+    # not the order of their places.
+    assert private != sorted(private)
+    widths = np.diff(domain, axis=1).ravel()
+    away = (np.array(true)[:, None] - np.array(private)[None]) / widths
+    assert linear_sum_assignment((away**2).sum(axis=2))[1].tolist() == [0, 1, 2, 3]
+
+
+def test_the_true_run_alone_has_labels_too(cli, points, tmp_path):
+    out = tmp_path / "labels.parquet"
+    run_json(cli, points, "--columns", "x,y", "--method", "kmeans", "--labels", out)
+    assert list(pd.read_parquet(out).columns) == ["x", "y", "true_cluster"]
+
+
+@pytest.mark.parametrize("column", ["kind", "size"])
+@pytest.mark.parametrize(
+    "more", [[], ["--columns", "x,y", "--outside", "drop", "--domain", "0,21;0,7"]]
+)
+def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, column):
+    out = tmp_path / "labels.csv"
+    report = run_json(
+        cli, classed, "--method", "eugkm", "--clusters", 3, "--classes", column,
+        "--labels", out, *more,
+    )  # fmt: skip
+    table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x", column])
+    axes = ["x", "y"] if more or column == "size" else ["x", "y", "size"]
+    assert report["data"]["columns"] == axes
+    assert report["data"]["dropped"] == 120 - len(table) > 0
+    written = pd.read_csv(out)
+    assert written["x"].tolist() == table["x"].tolist()
+    part = (written["true_cluster"] >= 0).to_numpy()
+    assert part.sum() == report["data"]["n"]
+    assert (part.sum() < len(table)) == bool(more)
+    classes = pd.factorize(table[column])[0][part]
+    for shown, clusters in (
+        (report["true"]["f_classes"], written["true_cluster"]),
+        (report["metrics"]["f_classes"]["values"][0], written["private_cluster"]),
+    ):
+        assert shown == f_measure(contingency(classes, clusters.to_numpy()[part]))
+        assert shown < 1
+
+
+def test_the_true_run_alone_is_held_against_classes_too(cli, classed):
+    report = run_json(cli, classed, "--method", "kmeans", "--clusters", 3, "--classes", "kind")
+    assert 0 < report["true"]["f_classes"] < 1
+    assert report["metrics"] == {}
+
+
+def test_a_grid_of_counts_stands_for_points_at_cell_centres(cli, tmp_path):
+    counts = np.random.default_rng(0).poisson(2, (6, 7))
+    np.save(tmp_path / "counts.npy", counts)
+    places = np.argwhere(counts >= 0).repeat(counts.ravel(), axis=0) + 0.5
+    np.save(tmp_path / "points.npy", places)
+    shared = ["--method", "dplloyd", "--clusters", 3]
+    of_counts = run_json(cli, tmp_path / "counts.npy", "--counts", *shared)
+    of_points = run_json(cli, tmp_path / "points.npy", "--domain", "0,6;0,7", *shared)
+    assert of_counts["private"] == of_points["private"]
+    assert of_counts["true"] == of_points["true"]
+
+
+def test_a_ratio_to_nothing_is_null(cli, tmp_path):
+    np.save(tmp_path / "same.npy", np.ones((40, 2)))
+    for repeats in (1, 3):
+        report = run_json(
+            cli, tmp_path / "same.npy", "--method", "dplloyd", "--clusters", 2,
+            "--repeats", repeats,
+        )  # fmt: skip
+        assert report["true"]["wcss"] == 0
+        assert report["metrics"]["wcss_ratio"]["median"] is None
+        assert report["metrics"]["wcss"]["median"] > 0
+    assert "(inf x true)" in cli(
+        "run", tmp_path / "same.npy", "--method", "dplloyd", "--clusters", 2
+    )[1]  # fmt: skip
+    assert spread([1.0, 2.0, np.inf])["median"] == 2
+
+
+WRONG_KMEANS = {
+    "no such method": (["--method", "magic"], 'method = "magic"', "privgene"),
+    "clusters 0": (["--clusters", "0"], "clusters = 0", "from 1 to 1,000"),
+    "clusters too many": (["--clusters", "1001"], "clusters = 1001", "from 1 to 1,000"),
+    "clusters fractional": (["--clusters", "2.5"], "--clusters", "not a whole number"),
+    "more clusters than records": (["--clusters", "101"], "clusters = 101", "only 100 records"),
+    "iterations 0": (["--iterations", "0"], "iterations = 0", "from 1 to 100"),
+    "iterations text": (["--iterations", "few"], "--iterations", '"few" is not a whole number'),
+    "start": (["--start", "here"], 'start = "here"', "sphere_packing"),
+    "schedule": (["--schedule", "late"], 'schedule = "late"', "uniform, halving"),
+    "geometry": (["--geometry", "ring"], 'geometry = "ring"', "choose one of box"),
+    "temperature": (["--temperature", "printed"], "dplloyd has no temperature", "leave it out"),
+    "unknown temperature": (
+        ["--method", "mcmc", "--temperature", "hot"], 'temperature = "hot"', "posterior",
+    ),
+    "start without one": (["--method", "eugkm", "--start", "random"], "eugkm has no start", "out"),
+    "iterations without": (["--method", "gupt", "--iterations", "2"], "gupt has no iterations"),
+    "geometry of the true run": (["--method", "kmeans", "--geometry", "box"], "kmeans has no"),
+    "grid": (["--grid", "8"], "--grid 8 goes with WaveCluster methods", "leave it out"),
+    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 goes with WaveCluster", "leave it out"),
+    "density": (["--density", "0.3"], "--density 0.3 goes with WaveCluster", "leave it out"),
+    "wavelet": (["--wavelet", "haar"], "--wavelet haar goes with WaveCluster", "leave it out"),
+    "level": (["--level", "1"], "--level 1 goes with WaveCluster", "leave it out"),
+    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree goes with", "leave it out"),
+    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 goes with", "leave it out"),
+    "epsilon zero": (["--epsilon", "0"], "epsilon = 0", "greater than 0"),
+    "variant": (["--variant", "best"], 'variant = "best"', "sound or published"),
+    "neighbours": (["--neighbours", "all"], 'neighbours = "all"', "add_remove or replace_one"),
+    "domain of one axis": (["--domain", "0,1"], "domain has 1 axes", "2 columns"),
+    "domain that holds no point": (["--domain", "90,91;90,91"], "holds none", "units"),
+    "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
+    "classes unknown": (["--classes", "sort"], 'column "sort"', '"x", "y"'),
+    "classes and unit": (
+        ["--classes", "who", "--unit", "who", "--cap", "1"], "--classes who", "--unit who",
+    ),
+    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 or more"),
+    "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_KMEANS)
+def test_wrong_input_of_kmeans_is_one_sentence_and_status_2(cli, points, case):
+    extra, *fragments = WRONG_KMEANS[case]
+    base = ["run", points, "--columns", "x,y", "--method", "dplloyd", "--json"]
+    assert_refused(cli(*base, *extra), *fragments)
+
+
+def test_fewer_records_than_clusters_is_one_sentence(cli, tmp_path):
+    (tmp_path / "few.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
+    answer = cli("run", tmp_path / "few.csv", "--method", "dplloyd")
+    assert_refused(answer, "clusters = 8", "only 3 records")
+
+
+def test_samples_and_counts_have_no_classes(cli, tmp_path):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    counts = ["run", tmp_path / "c.npy", "--counts", "--method", "dplloyd"]
+    assert_refused(cli(*counts, "--classes", "x"), "--classes does not go with --counts")
+    assert_refused(cli(*counts, "--labels", tmp_path / "l.csv"), "--labels", "no points to label")
+    of_sample = cli("run", "incomes", "--method", "dplloyd", "--classes", "x")
+    assert_refused(of_sample, "--classes x", "no column of classes")
+
+
+def test_the_text_is_for_people(cli, classed):
+    few = cli("run", classed, "--columns", "x,y", "--method", "contour", "--clusters", 3)[1]
+    assert few.startswith("classed.csv: 113 records in 2 columns, 0 outside the domain\nContour")
+    assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
+    assert few.count("\ncentre ") == 3
+    # The parallel spends of a step share a line with their range.
+    assert few.count("spent    iteration 1: epsilon ") == 1
+    assert " in 3 disjoint parts, of which the largest counts" in few
+    many = cli(
+        "run", classed, "--method", "dplloyd", "--clusters", 11, "--repeats", 12,
+        "--classes", "kind",
+    )[1]  # fmt: skip
+    assert "centres  11 in 3 columns: --json lists them" in many
+    assert many.count("\nprivate  WCSS") == 10
+    assert "... and 2 more draws" in many
+    assert "f_classes" in many
+    assert "spent    iteration 1 to iteration 5: epsilon 0.2 in each of 5 steps" in many
+    assert "note     " in many
+    assert "NOT private: " in many
+    halves = cli("run", classed, "--columns", "x,y", "--method", "privthr", "--alpha", 0.5)[1]
+    assert "spent    counts and nonpositive: epsilon 0.5 in each of 2 steps" in halves

@@ -189,6 +189,185 @@ def test_a_pick_falls_where_the_cumulated_law_says(pick: float) -> None:
     assert index == int(np.argmax(cumulated > pick))
 
 
+# -- Laplace mechanism on disjoint rows --------------------------------------------------
+
+
+class FixedNoise(FixedUniform):
+    """Noise source that hands out given noise of scale 1, and the scales it is asked for."""
+
+    def __init__(self, unit: NDArray[np.float64]) -> None:
+        super().__init__()
+        self.unit = unit
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        self.scales.append(scale)
+        return scale * self.unit.reshape(shape)
+
+    gumbel = laplace
+
+
+@quick
+@given(
+    neighbours=units,
+    sensitivity=st.floats(1e-3, 1e3),
+    shares=st.lists(st.floats(1e-3, 1), min_size=1, max_size=6),
+    columns=st.integers(1, 4),
+)
+def test_each_disjoint_row_gets_the_noise_of_its_own_budget(
+    neighbours: Neighbours, sensitivity: float, shares: list[float], columns: int
+) -> None:
+    unit = np.random.default_rng(0).normal(size=(len(shares), columns))
+    values = np.arange(unit.size, dtype=float).reshape(unit.shape)
+    accountant = Accountant(FixedNoise(unit), max(shares), neighbours)
+    noisy = accountant.laplace_disjoint(
+        "rows", values, sensitivity=sensitivity, epsilons=np.array(shares)
+    )
+    records = neighbours.cap * (2 if neighbours.relation == "replace_one" else 1)
+    for k, (spend, share) in enumerate(zip(accountant.ledger, shares, strict=True)):
+        assert (spend.step, spend.epsilon, spend.composition) == ("rows", share, "parallel")
+        assert spend.sensitivity == pytest.approx(sensitivity * records)
+        assert spend.scale == pytest.approx(sensitivity * records / share)
+        np.testing.assert_array_equal(noisy[k], values[k] + spend.scale * unit[k])
+    # Rows see other records: the largest budget is what the whole costs.
+    assert accountant.ledger.epsilon == max(shares)
+
+
+@quick
+@given(
+    seed=st.integers(0, 999),
+    rows=st.integers(1, 5),
+    neighbours=units,
+    epsilon=st.floats(0.01, 10),
+)
+def test_disjoint_rows_cost_the_largest_budget_wherever_the_records_lie(
+    seed: int, rows: int, neighbours: Neighbours, epsilon: float
+) -> None:
+    # Whoever comes or goes brings as many records as the unit allows, in any rows; an exchange
+    # takes as many away. The loss is the change over the scale, row by row.
+    rng = np.random.default_rng(seed)
+    shares = epsilon * rng.uniform(0.1, 1, rows)
+    accountant = Accountant(SeededNoise(0), epsilon, neighbours)
+    accountant.laplace_disjoint("rows", np.zeros((rows, 2)), sensitivity=3, epsilons=shares)
+    scales = np.array([spend.scale for spend in accountant.ledger])
+    changes = np.bincount(rng.integers(rows, size=neighbours.multiplier), minlength=rows) * 3.0
+    assert (changes / scales).sum() <= shares.max() * (1 + 1e-12)
+
+
+def test_disjoint_rows_have_the_law_of_their_spends() -> None:
+    accountant = Accountant(SeededNoise(0), 1.0)
+    shares = np.array([0.25, 1.0, 0.5])
+    noisy = accountant.laplace_disjoint(
+        "rows", np.full((3, 20_000), 7.0), sensitivity=2, epsilons=shares
+    )
+    for row, share in zip(noisy, shares, strict=True):
+        law = stats.laplace(loc=7, scale=2 / share)
+        assert stats.kstest(row, law.cdf).pvalue > FALSE_ALARM
+    assert stats.spearmanr(noisy[0], noisy[1]).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("wrong", [1.1, 0.0, -0.5, math.nan, math.inf])
+def test_a_row_that_can_not_be_paid_for_takes_all_rows_along(wrong: float) -> None:
+    noise = FixedNoise(np.zeros(6))
+    accountant = Accountant(noise, 1.0)
+    with pytest.raises(PrivacyRefusal, match="step rows asks for epsilon"):
+        accountant.laplace_disjoint(
+            "rows", np.zeros((3, 2)), sensitivity=1, epsilons=np.array([0.5, wrong, 0.7])
+        )
+    # Nothing was given, so nothing may stand on the ledger.
+    assert (noise.scales, accountant.ledger.spends) == ([], ())
+
+
+# -- exponential mechanism over candidates -----------------------------------------------
+
+CANDIDATES = [-3.0, 0.0, -1.0, 0.5, -8.0, -math.inf, -0.25]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("monotone", [True, False])
+def test_candidates_are_chosen_with_the_exact_probabilities(relation: str, monotone: bool) -> None:
+    unit = Neighbours(relation=relation)
+    records = 2 if relation == "replace_one" else 1
+    chosen = np.zeros(len(CANDIDATES))
+    for seed in range(4000):
+        accountant = Accountant(SeededNoise(seed), 1.5, unit)
+        scores = np.array(CANDIDATES)
+        number = accountant.choose("c", scores, sensitivity=0.8, epsilon=1.5, monotone=monotone)
+        chosen[number] += 1
+    # exp(epsilon score / (2 sensitivity)), or without the 2 where all scores move one way.
+    rate = 1.5 / (0.8 * records * (1 if monotone else 2))
+    weights = [math.exp(rate * score) for score in CANDIDATES]
+    expected = 4000 * np.array(weights) / sum(weights)
+    possible = expected > 0
+    assert not chosen[~possible].any()
+    assert stats.chisquare(chosen[possible], expected[possible]).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize(("monotone", "factor"), [(True, 1), (False, 2)])
+def test_a_choice_spends_with_the_factor_of_its_score(monotone: bool, factor: int) -> None:
+    accountant = Accountant(FixedNoise(np.zeros(3)), 0.4, Neighbours(cap=3))
+    number = accountant.choose(
+        "best", np.array([1.0, 5.0, 2.0]), sensitivity=5, epsilon=0.4, monotone=monotone
+    )
+    assert number == 1  # nothing is hidden without noise
+    assert list(accountant.ledger) == [
+        Spend(step="best", epsilon=0.4, sensitivity=15, scale=pytest.approx(factor * 15 / 0.4))
+    ]
+
+
+@quick
+@given(
+    neighbours=units,
+    scores=st.lists(st.floats(-20, 20), min_size=1, max_size=8),
+    seed=st.integers(0, 2**32),
+    monotone=st.booleans(),
+    extreme=st.booleans(),
+)
+def test_a_choice_loses_no_more_than_its_budget(
+    neighbours: Neighbours, scores: list[float], seed: int, monotone: bool, extreme: bool
+) -> None:
+    rng, epsilon = np.random.default_rng(seed), 0.7
+    accountant = Accountant(SeededNoise(0), epsilon, neighbours)
+    one = np.array(scores)
+    accountant.choose("c", one, sensitivity=1.3, epsilon=epsilon, monotone=monotone)
+    (spend,) = accountant.ledger
+    # What the records of one unit do to the scores: all of them fall where they are monotone;
+    # an exchange takes one unit away and adds another.
+    parts = rng.uniform(0, 1, (2, len(one)))
+    if extreme:
+        parts = np.round(parts)
+    most = 1.3 * neighbours.cap
+    other = one - most * (parts[0] if monotone else 2 * parts[0] - 1)
+    if neighbours.relation == "replace_one":
+        other = other + most * (parts[1] if monotone else 2 * parts[1] - 1)
+    laws = []
+    for values in (one, other):
+        weights = np.exp((values - values.max()) / spend.scale)
+        laws.append(np.log(weights / weights.sum()))
+    assert np.abs(laws[0] - laws[1]).max() <= epsilon * (1 + 1e-9)
+
+
+def test_no_smaller_noise_would_do_for_a_choice() -> None:
+    # Many candidates, one rises, all others fall: the loss comes as near to epsilon as it gets.
+    for monotone, change in ((False, 1.0), (True, 0.0)):
+        accountant = Accountant(SeededNoise(0), 1.0)
+        one = np.zeros(100_000)
+        accountant.choose("c", one, sensitivity=1, epsilon=1.0, monotone=monotone)
+        (spend,) = accountant.ledger
+        other = np.full(100_000, -1.0)
+        other[0] = change
+        laws = [np.exp(x / spend.scale) / np.exp(x / spend.scale).sum() for x in (one, other)]
+        assert 0.99 < math.log(laws[1][0] / laws[0][0]) <= 1
+
+
+def test_a_refused_choice_draws_no_noise() -> None:
+    noise = FixedNoise(np.zeros(2))
+    accountant = Accountant(noise, 1.0)
+    for epsilon in (1.1, 0.0, math.nan):
+        with pytest.raises(PrivacyRefusal):
+            accountant.choose("c", np.zeros(2), sensitivity=1, epsilon=epsilon)
+    assert (noise.scales, accountant.ledger.spends) == ([], ())
+
+
 # -- budget and ledger -------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dpviz.noise import SeededNoise
+from dpviz.noise import SeededNoise, Silenced
 
 #: Seeds are fixed, so each test either always passes or never does; a new stream would
 #: fail a test by chance with this probability.
@@ -28,6 +28,8 @@ def test_same_seed_step_and_shape_give_the_same_draw(seed: int, step: str, size:
         one.laplace(step, 1.0, (size,)), other.laplace(step, 1.0, (size,))
     )
     np.testing.assert_array_equal(one.uniform(step, (size,)), other.uniform(step, (size,)))
+    np.testing.assert_array_equal(one.gumbel(step, 1.0, (size,)), other.gumbel(step, 1.0, (size,)))
+    np.testing.assert_array_equal(one.generator(step).random(9), other.generator(step).random(9))
 
 
 def test_seed_key_and_step_each_give_another_draw() -> None:
@@ -38,6 +40,14 @@ def test_seed_key_and_step_each_give_another_draw() -> None:
         for step in ("counts", "nonpositive", "")
     ]
     for one, other in combinations(draws, 2):
+        assert not np.isin(one, other).any()
+    generators = [
+        SeededNoise(seed, *key).generator(step).random(5)
+        for seed in (0, 1)
+        for key in ((), (0,))
+        for step in ("start", "chain")
+    ]
+    for one, other in combinations(generators, 2):
         assert not np.isin(one, other).any()
 
 
@@ -58,6 +68,8 @@ def test_noise_is_proportional_to_its_scale(seed: int, scale: float, power: int)
     # Powers of two scale without rounding: dragging epsilon moves one frozen picture.
     doubled = noise.laplace("counts", scale * 2.0**power, (4, 4))
     np.testing.assert_array_equal(doubled, 2.0**power * noise.laplace("counts", scale, (4, 4)))
+    gumbel = noise.gumbel("counts", 1.0, (7,))
+    np.testing.assert_array_equal(noise.gumbel("counts", scale, (7,)), scale * gumbel)
 
 
 def test_kept_draws_can_not_be_changed_from_outside() -> None:
@@ -83,6 +95,47 @@ def test_noise_follows_the_law_of_laplace() -> None:
     # The law across seeds, which is what a privacy claim is about.
     first = [float(SeededNoise(seed).laplace("z", 1.0, ())) for seed in range(5000)]
     assert stats.kstest(first, stats.laplace.cdf).pvalue > FALSE_ALARM
+
+
+def test_noise_follows_the_law_of_gumbel() -> None:
+    draw = SeededNoise(3).gumbel("choice", 2.5, (50_000,))
+    assert stats.kstest(draw, stats.gumbel_r(scale=2.5).cdf).pvalue > FALSE_ALARM
+    # Mean 0.5772 times the scale, spread pi / sqrt(6) times it: within 4 standard errors.
+    error = 4 * 2.5 * 1.2825 / 50_000**0.5
+    assert draw.mean() == pytest.approx(0.5772 * 2.5, abs=error)
+    first = [float(SeededNoise(seed).gumbel("choice", 1.0, ())) for seed in range(5000)]
+    assert stats.kstest(first, stats.gumbel_r.cdf).pvalue > FALSE_ALARM
+
+
+def test_a_generator_starts_at_the_beginning_of_its_stream_every_time() -> None:
+    noise = SeededNoise(8)
+    first = noise.generator("start").random(4)
+    noise.generator("start").random(100)
+    np.testing.assert_array_equal(noise.generator("start").random(4), first)
+
+
+@quick
+@given(seed=st.integers(0, 99), step=st.text(), scale=st.floats(1e-9, 1e9), size=st.integers(0, 9))
+def test_a_silenced_source_keeps_its_choices_and_loses_its_noise(
+    seed: int, step: str, scale: float, size: int
+) -> None:
+    source = SeededNoise(seed, 2)
+    silent = Silenced(source)
+    for law in (silent.laplace, silent.gumbel):
+        for shape in ((), (size,), (size, 3)):
+            noise = law(step, scale, shape)
+            assert noise.shape == shape
+            assert not noise.any()
+    np.testing.assert_array_equal(silent.uniform(step, (size,)), source.uniform(step, (size,)))
+    np.testing.assert_array_equal(
+        silent.generator(step).normal(size=5), source.generator(step).normal(size=5)
+    )
+
+
+def test_a_silenced_source_does_not_show_its_seed() -> None:
+    noise = Silenced(SeededNoise(987654321))
+    for shown in (repr(noise), str(noise), f"{noise}"):
+        assert "987654321" not in shown
 
 
 @pytest.mark.parametrize(

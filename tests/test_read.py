@@ -340,7 +340,7 @@ def test_units():
     assert dataset.columns == ("x", "y")
     assert dataset.units.tolist() == [7, 8]
     assert dataset.dropped == 2
-    assert 'no unit in "id"' in dataset.notes[0]
+    assert 'there is nothing in "id"' in dataset.notes[0]
     text = read_table(b"id,x,y\nann,1,2\nbob,3,4\n").select(["x", "y"], unit=1)
     assert text.units.tolist() == ["ann", "bob"]
     long = read_table(b"id,x,y\n900719925474099267,1,2\n900719925474099268,1,2\n,1,2\n")

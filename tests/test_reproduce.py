@@ -11,22 +11,45 @@ from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import load_sample
-from dpviz.methods import WAVECLUSTER
+from dpviz.domain import Domain
+from dpviz.kmeans.comparison import run_kmeans
+from dpviz.kmeans.config import DEFAULTS, KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
+from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import Reproduction, command, python_lines
 
 
-@pytest.mark.parametrize("own_file", [False, True])
+def of_a_file(tmp_path):
+    path = tmp_path / "it's a table.csv"
+    path.write_bytes(b"a,b b,c\n" + b"".join(b"%d,x,%d\n" % (i % 9, i % 11) for i in range(99)))
+    data = read_table(str(path)).select(("a", "c"))
+    return data, str(path), data.columns
+
+
+def of_a_sample(tmp_path):
+    return load_sample("incomes"), "incomes", None
+
+
+def in_python(lines):
+    """Model that the Python lines leave behind."""
+    found: dict = {}
+    exec(python_lines(lines).replace("print(", "("), found)
+    return found["model"]
+
+
+def on_the_command_line(capsys, lines):
+    """Report of the command."""
+    assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("origin", [of_a_sample, of_a_file])
 @pytest.mark.parametrize("method", WAVECLUSTER)
-def test_python_and_command_repeat_the_run(capsys, tmp_path, method, own_file):
-    if own_file:
-        path = tmp_path / "it's a table.csv"
-        path.write_bytes(b"a,b b,c\n" + b"".join(b"%d,x,%d\n" % (i % 9, i % 11) for i in range(99)))
-        data = read_table(str(path)).select(("a", "c"))
-        name, columns = str(path), data.columns
-    else:
-        data, name, columns = load_sample("incomes"), "incomes", None
+def test_python_and_command_repeat_the_run(capsys, tmp_path, method, origin):
+    data, name, columns = origin(tmp_path)
     config = Config(
         method=method, grid=16, density=0.37, epsilon=0.3123456, alpha=0.61, wavelet="db2",
         level=2, synopsis="quadtree", variant="published",
@@ -36,11 +59,8 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, own_file):
     lines = Reproduction(
         data=name, columns=columns, domain=source.domain, outside="drop", config=config, seed=12
     )
-    found: dict = {}
-    exec(python_lines(lines).replace("print(", "("), found)
-    assert np.array_equal(found["model"].label_grid_, expected.stages.labels)
-    assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
+    report = on_the_command_line(capsys, lines)
     if WAVECLUSTER[method].card.spends:
         assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
         assert report["private"][0]["threshold"] == pytest.approx(expected.stages.threshold.value)
@@ -64,9 +84,74 @@ def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):
         config=config,
         seed=5,
     )
-    found: dict = {}
-    exec(python_lines(lines).replace("print(", "("), found)
-    assert np.array_equal(found["model"].label_grid_, expected.stages.labels)
-    assert main([*shlex.split(command(lines))[3:], "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
+    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
+    report = on_the_command_line(capsys, lines)
     assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+
+
+#: For every choice, something else than its default.
+OTHER = {
+    "iterations": 3,
+    "start": "random",
+    "schedule": "uniform",
+    "geometry": "l1",
+    "temperature": "posterior",
+}
+
+
+def assert_repeated(capsys, lines, expected):
+    model = in_python(lines)
+    assert np.array_equal(model.cluster_centers_, expected.centers)
+    assert model.ledger_.spends == expected.ledger.spends
+    report = on_the_command_line(capsys, lines)
+    shown = report["private"][0] if expected.ledger.spends else report["true"]
+    # The report numbers its clusters like the true ones, a run by their place.
+    assert sorted(shown["centers"]) == sorted(expected.centers.tolist())
+
+
+@pytest.mark.parametrize("origin", [of_a_sample, of_a_file])
+@pytest.mark.parametrize("method", KMEANS)
+def test_python_and_command_repeat_a_run_of_kmeans(capsys, tmp_path, method, origin):
+    data, name, columns = origin(tmp_path)
+    config = KMeansConfig(
+        method=method, clusters=4, epsilon=0.3123456, variant="published",
+        neighbours=Neighbours(relation="replace_one"),
+        **{choice: OTHER[choice] for choice in DEFAULTS[method]},
+    )  # fmt: skip
+    domain = Domain(tuple((-0.25, hi * 0.9) for hi in data.points.max(axis=0)))
+    records = Records.build(data, domain, "drop")
+    assert records.n < data.n
+    expected = run_kmeans(records, config, SeededNoise(12))
+    lines = Reproduction(
+        data=name, columns=columns, domain=domain, outside="drop", config=config, seed=12
+    )
+    assert_repeated(capsys, lines, expected)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "dplloyd", "eugkm"])
+def test_defaults_of_kmeans_are_repeated_on_the_range_of_the_data(capsys, tmp_path, method):
+    data, name, columns = of_a_file(tmp_path)
+    records = Records.build(data)
+    config = KMeansConfig(method=method)
+    expected = run_kmeans(records, config, SeededNoise(0))
+    lines = Reproduction(
+        data=name, columns=columns, domain=records.domain, outside="clip", config=config, seed=0
+    )
+    assert_repeated(capsys, lines, expected)
+    assert "--domain data" in command(lines)
+    assert "neighbours" not in python_lines(lines)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "dplloyd", "eugkm"])
+def test_kmeans_of_a_grid_of_counts_is_repeated(capsys, tmp_path, method):
+    path = tmp_path / "counts.npy"
+    np.save(path, np.random.default_rng(0).poisson(3, (20, 24)))
+    data = read_counts(str(path))
+    records = Records.build(data)
+    config = KMeansConfig(method=method, clusters=5)
+    expected = run_kmeans(records, config, SeededNoise(5))
+    lines = Reproduction(
+        data=str(path), columns=data.columns, counts=True, domain=records.domain,
+        outside="clip", config=config, seed=5,
+    )  # fmt: skip
+    assert_repeated(capsys, lines, expected)

@@ -203,9 +203,10 @@ class Table:
             keep &= self.frame.iloc[:, owner].notna().to_numpy()
         dropped = int(len(keep) - keep.sum())
         if dropped == len(keep):
+            owner_said = "" if unit is None else f" and anything in {shown(unit)}"
             raise InputError(
                 f"{shown(self.name)} has no row with a finite number in each of {listed(names)}"
-                f"{'' if unit is None else ' and a unit'}: choose other columns."
+                f"{owner_said}: choose other columns."
             )
         self._check_size(points, keep, names)
         if dropped:
@@ -344,7 +345,7 @@ def _notes(
     notes = []
     if dropped:
         rows = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
-        owner = "" if unit is None else f', or no unit in "{shown(unit)}"'
+        owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
         notes.append(
             f"{rows} left out: a value in {listed(names)} is missing, NaN or infinite{owner}."
         )

@@ -146,7 +146,7 @@ def panels(scene: Scene, view: View) -> Panels:
 def frame(scene: Scene, view: View) -> pd.DataFrame:
     """Table behind a view, one row per cluster, per iteration and cluster, or per trace value."""
     if view == "noise":
-        return noise_table(scene.private, scene.columns)
+        return noise_table(scene.unprocessed(scene.private), scene.columns)
     if view == "chain" and scene.private.chain is not None:
         trace = scene.private.chain.log_likelihood
         return pd.DataFrame({"step": _trace_steps(scene.private), "log likelihood": trace})
@@ -206,13 +206,14 @@ def _regions(scene: Scene) -> Panels:
     right.append(_true_marks(scene))
     data = _place(scene, layout, [left, right], 2)
     K = scene.truth.clusters
-    add_heading(layout, 1, f"<b>{scene.left_title}</b> · {K} centres")
+    centres = "1 centre" if K == 1 else f"{K} centres"
+    add_heading(layout, 1, f"<b>{scene.left_title}</b> · {centres}")
     add_heading(layout, 2, f"<b>{scene.private_title}</b> · {_state(scene, step)}")
     return Panels(
         data=data,
         layout=layout,
         alt=(
-            f"{scene.title}. Regions of {K} centres with the records: {scene.left_title} on the "
+            f"{scene.title}. Regions of {centres} with the records: {scene.left_title} on the "
             f"left, {scene.private_title} on the right, {_state(scene, step)}."
         ),
     )
@@ -235,10 +236,12 @@ def _state(scene: Scene, step: int) -> str:
 def _map(scene: Scene, run: KMeansRun, step: int) -> list[dict[str, Any]]:
     """Traces of one panel: regions and records, paths, centres with their numbers."""
     path, iterations = scene.path_of(run), scene.unprocessed(run).iterations
-    centers = path[step] if step < len(path) else run.centers
+    # A run on the left may have more iterations: its result stands beside the result.
+    at_end = step >= min(max(len(scene.path) - 1, 0), len(path))
+    centers = run.centers if at_end else path[step]
     traces = [_painted(scene, centers)]
     if path:
-        traces += _paths(scene, path[: step + 1])
+        traces += _paths(scene, path if at_end else path[: step + 1])
     kept = iterations[step - 1].kept if 0 < step <= len(iterations) else None
     return [*traces, _marks(scene, centers, kept)]
 
@@ -356,7 +359,7 @@ def _true_marks(scene: Scene) -> dict[str, Any]:
 def _noise(scene: Scene) -> Panels:
     """Bars of the noise: its scale, and what it does to each centre, per iteration."""
     layout = _layout(scene)
-    run = scene.private
+    run = scene.unprocessed(scene.private)
     if not run.iterations:
         return _spends(scene, layout)
     T, K = len(run.iterations), len(run.centers)
@@ -499,17 +502,17 @@ def _chain(scene: Scene) -> Panels:
     _chart_axes(layout, 3, (2, 3), "step of the chain", "log likelihood")
     layout["yaxis3"].pop("rangemode")
     ratios = [
-        scene.truth.scores(run, ("wcss_ratio",))["wcss_ratio"]
+        scene.truth.scores(run, ("nicv_ratio",))["nicv_ratio"]
         for run in (scene.before, scene.private)
     ]
-    add_heading(layout, 1, f"<b>before (DPLloyd)</b> · WCSS {ratios[0]:.2f} × true")
-    add_heading(layout, 2, f"<b>after</b> · WCSS {ratios[1]:.2f} × true")
+    add_heading(layout, 1, f"<b>before (DPLloyd)</b> · NICV {ratios[0]:.2f} × true")
+    add_heading(layout, 2, f"<b>after</b> · NICV {ratios[1]:.2f} × true")
     add_heading(layout, 3, f"<b>likelihood</b> · {chain.accepted:.0%} of steps accepted")
     return Panels(
         data=data,
         layout=layout,
         alt=(
-            f"{scene.title}. Centres before and after post-processing, WCSS {ratios[0]:.2f} and "
+            f"{scene.title}. Centres before and after post-processing, NICV {ratios[0]:.2f} and "
             f"{ratios[1]:.2f} times the true one, and the log likelihood along the chain, from "
             f"{chain.log_likelihood[0]:.4g} to {chain.best:.4g}."
         ),
@@ -535,7 +538,7 @@ def _layout(scene: Scene) -> dict[str, Any]:
         "margin": {"l": 56, "r": 16, "t": 46, "b": 38},
         "annotations": [],
         # Zoom survives every change but that of the ground it was made on.
-        "uirevision": f"{scene.shown_domain}{scene.title.partition(' · ')[0]}",
+        "uirevision": f"{scene.ground.axes}{scene.shown_domain}{scene.title.partition(' · ')[0]}",
         "hovermode": "closest",
         "showlegend": False,
     }

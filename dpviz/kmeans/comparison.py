@@ -115,8 +115,8 @@ class KMeansTruth:
         compute = {
             "wcss": lambda: error,
             "nicv": lambda: spread,
-            "wcss_ratio": lambda: _ratio(error, true_error),
-            "nicv_ratio": lambda: _ratio(spread, true_spread),
+            "wcss_ratio": lambda: ratio(error, true_error),
+            "nicv_ratio": lambda: ratio(spread, true_spread),
             "f_measure": lambda: matching.f_measure(table),
             "displacement": lambda: (
                 of_centers.displacement(self.space.scale(self.centers), scaled) / 2
@@ -140,8 +140,8 @@ class KMeansTruth:
         return of_centers.matched_f_measure(table)
 
 
-def _ratio(value: float, reference: float) -> float:
-    """Ratio to the true run; 1 where both are 0, infinite where only the reference is."""
+def ratio(value: float, reference: float) -> float:
+    """Ratio to the true run: 1 where both are 0, infinite where only the reference is."""
     if reference > 0:
         return value / reference
     return 1.0 if value == 0 else float("inf")

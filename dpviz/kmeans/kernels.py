@@ -29,22 +29,9 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
     """Add counts (column 0) and sums (the others) by nearest centre."""
     for i in range(points.shape[0]):
         own, _ = own_center(points, i, centers)
-        add_one(points, i, own, table)
-
-
-@njit(cache=True, nogil=True)
-def add_labelled(points, labels, table):  # type: ignore[no-untyped-def]
-    """Add counts and sums by labels that are known."""
-    for i in range(points.shape[0]):
-        add_one(points, i, labels[i], table)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def add_one(points, i, own, table):  # type: ignore[no-untyped-def]
-    """Add point i to row ``own``."""
-    table[own, 0] += 1
-    for j in range(points.shape[1]):
-        table[own, j + 1] += points[i, j]
+        table[own, 0] += 1
+        for j in range(points.shape[1]):
+            table[own, j + 1] += points[i, j]
 
 
 @njit(cache=True, nogil=True)
@@ -68,6 +55,9 @@ def error(points, centers):  # type: ignore[no-untyped-def]
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
     """Add counts, errors, losses and contour coefficients by nearest centre."""
     for i in range(points.shape[0]):
+        weight = weights[i]
+        if weight == 0:  # or nothing times an infinite loss would be no number
+            continue
         best, second, own = np.inf, np.inf, 0
         for k in range(centers.shape[0]):
             distance = 0.0
@@ -78,7 +68,6 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
                 second, best, own = best, distance, k
             elif distance < second:
                 second = distance
-        weight = weights[i]
         table[own, 0] += weight
         table[own, 1] += weight * best
         table[own, 2] += weight * (second - best)

@@ -186,7 +186,7 @@ def _start(
     if config.start == "partition":
         first, *shares = budgets(schedule, epsilon, steps + 1)
         return _partition(records, space, config, accountant, first), None, tuple(shares)
-    generator = accountant.noise.generator("start")
+    generator = accountant.noise.generator("places")
     if config.start in ("sphere_packing", "random"):
         place = sphere_packing if config.start == "sphere_packing" else uniform
         return space.placed(place(K, d, generator)), None, budgets(schedule, epsilon, steps)
@@ -223,7 +223,7 @@ def _partition(
     if config.variant == "published":
         sets = np.arange(len(points)) * K // len(points)
     else:
-        sets = accountant.noise.generator("partition").integers(K, size=len(points))
+        sets = accountant.noise.generator("sets").integers(K, size=len(points))
     values = np.column_stack(
         [np.bincount(sets, minlength=K)]
         + [np.bincount(sets, weights=column, minlength=K) for column in points.T]

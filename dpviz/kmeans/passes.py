@@ -1,8 +1,8 @@
 """The passes over the data: every one returns K rows, whatever the number of records.
 
 What a pass returns is additive over chunks of the records, so an out-of-core or distributed
-run adds up the same numbers. Compiled, since NumPy would write n x K distances to memory;
-from ``WIDE`` columns on matrix products win.
+run adds up the same numbers. Compiled, since NumPy would write n x K distances to memory; and
+not by matrix products, whose rounding makes a record's cluster depend on the other records.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK
-
-#: Columns from which distances by matrix products are faster than the compiled loop.
-WIDE = 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +70,7 @@ def cluster_sums(points: NDArray[np.float64], centers: NDArray[np.float64]) -> S
 
     def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
         table = np.zeros((len(centers), points.shape[1] + 1))
-        if points.shape[1] < WIDE:
-            kernels.add_sums(chunk, centers, table)
-        else:
-            kernels.add_labelled(chunk, _wide_labels(chunk, centers), table)
+        kernels.add_sums(chunk, centers, table)
         return table
 
     table = _total(points, part, (len(centers), points.shape[1] + 1))
@@ -113,11 +107,7 @@ def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArra
 
     labels = np.empty(len(points), dtype=np.int32)
     for begin in range(0, len(points), CHUNK):
-        chunk = points[begin : begin + CHUNK]
-        if points.shape[1] < WIDE:
-            kernels.label(chunk, centers, labels[begin : begin + CHUNK])
-        else:
-            labels[begin : begin + CHUNK] = _wide_labels(chunk, centers)
+        kernels.label(points[begin : begin + CHUNK], centers, labels[begin : begin + CHUNK])
     return labels
 
 
@@ -126,9 +116,7 @@ def wcss(points: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
     from dpviz.kmeans import kernels
 
     def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-        if points.shape[1] < WIDE:
-            return np.array([kernels.error(chunk, centers)])
-        return np.array([((chunk - centers[_wide_labels(chunk, centers)]) ** 2).sum()])
+        return np.array([kernels.error(chunk, centers)])
 
     return float(_total(points, part, (1,))[0])
 
@@ -168,9 +156,3 @@ def _total(points: NDArray[np.float64], part: Any, shape: tuple[int, ...]) -> ND
 def _threads() -> ThreadPoolExecutor:
     """Threads for large data; the compiled loops let go of the interpreter."""
     return ThreadPoolExecutor(thread_name_prefix="dpviz-pass")
-
-
-def _wide_labels(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Nearest centres by ||x||^2 - 2 x.c + ||c||^2, the first term being the same for all."""
-    labels: NDArray[np.intp] = np.argmin((centers**2).sum(axis=1) - 2 * points @ centers.T, axis=1)
-    return labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 from typing import Literal
 
 Schedule = Literal["uniform", "halving"]
@@ -23,7 +23,8 @@ def budgets(schedule: Schedule, epsilon: float, steps: int) -> tuple[float, ...]
     """
     if schedule == "uniform":
         shares = [epsilon / steps] * (steps - 1)
-        return (*shares, epsilon - math.fsum(shares))
+        # In fractions: rounded sums would leave the last step a unit too much or too little.
+        return (*shares, float(Fraction(epsilon) - sum(map(Fraction, shares))))
     # Halves are exact in binary, so the last one twice is just what is left.
     shares = [epsilon / 2**step for step in range(1, steps)]
     return (*shares, epsilon / 2 ** (steps - 1))

@@ -44,7 +44,7 @@ CARD = Card(
         "Each starting centre is drawn with a chance proportional to its squared distance to those "
         "already chosen; then noisy Lloyd iterations, each with half of what is left."
     ),
-    paper="Hu, Yang, Bai 2020",
+    paper="Hu, Yang, Bai 2019",
     algorithm="Algorithm 2",
     origin="003",
     variants=(

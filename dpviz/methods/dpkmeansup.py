@@ -22,7 +22,7 @@ CARD = Card(
         "the worst cluster's as long as that helped; then noisy Lloyd iterations with halving "
         "budgets."
     ),
-    paper="Hu, Yang, Bai 2020",
+    paper="Hu, Yang, Bai 2019",
     algorithm="Algorithm 3",
     origin="003",
     variants=(

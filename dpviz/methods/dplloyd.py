@@ -12,14 +12,16 @@ from dpviz.privacy.mechanisms import Accountant
 
 SOUND = (
     "Each iteration is one Laplace mechanism on all counts and sums, whose sensitivity together "
-    "is d + 1 in the box [-1, 1]^d and 2 in the unit L1 ball; the budgets of the iterations add "
-    "up to epsilon, and centres are computed from noisy numbers alone."
+    "is d + 1 in box and cube and 2 in the unit L1 ball. Starts know nothing of the data, or are "
+    "paid for: drawn from a noisy grid, or means of sets with noise. All budgets add up to "
+    "epsilon, and centres are computed from noisy numbers alone."
 )
 
 OUT_OF_BALL = (
     "In the L1 geometry of the paper, noise is for records of L1 norm 1, but records scaled to "
     "[-1, 1]^d reach norm d: one of them changes a sum by up to d, so up to (d + 1)/2 times the "
-    "budget is spent. (In the box geometry the claim holds.)"
+    "budget is spent. (In box and cube, and with a start that knows nothing of the data, the noise "
+    "would suffice.)"
 )
 
 KEEPING = (

@@ -68,7 +68,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     from dpviz.kmeans.chain import Statistics, consistent, draws, run_chain
 
     before = lloyd(records, config, accountant)
-    space = space_of(records, config)
+    # Centres may lie in the domain's corners, outside the L1 ball: they are not drawn into it.
+    space = replace(space_of(records, config), projected=False)
     path = np.array([space.scale(centers) for centers in before.path])
     iterations = before.iterations
     counts, sums = consistent(

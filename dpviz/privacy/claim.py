@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpviz.config import Config
 from dpviz.domain import Domain
+from dpviz.kmeans.config import KMeansConfig
 from dpviz.methods.card import Card
 
 #: What every true result and every seeded draw is: stated wherever one is shown.
@@ -20,7 +21,7 @@ class Claim:
     reason: str
 
 
-def claim(card: Card, config: Config, domain: Domain) -> Claim:
+def claim(card: Card, config: Config | KMeansConfig, domain: Domain) -> Claim:
     """Judge a configuration: the method's variant first, then the domain.
 
     The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for what a
@@ -32,7 +33,7 @@ def claim(card: Card, config: Config, domain: Domain) -> Claim:
     if not domain.declared:
         return Claim(
             False,
-            "The grid spans the smallest to the largest value of the data, which gives them "
-            "away and moves every cell with one record: declare a domain.",
+            "The domain spans the smallest to the largest value of the data, which gives them "
+            "away and moves everything laid over it with one record: declare a domain.",
         )
     return Claim(True, variant.reason)

@@ -91,9 +91,15 @@ class Accountant:
         epsilons
             Budget of each row, shape (K,).
         """
-        scales = [
-            self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
-        ]
+        before = len(self._spends)
+        try:
+            scales = [
+                self._spend(step, sensitivity, float(epsilon), 1.0, "parallel")
+                for epsilon in epsilons
+            ]
+        except PrivacyRefusal:
+            del self._spends[before:]  # nothing was drawn, so nothing was spent
+            raise
         unit = self.noise.laplace(step, 1.0, values.shape)
         noisy: NDArray[np.float64] = values + np.array(scales)[:, None] * unit
         return noisy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -139,6 +139,8 @@ class _Own:
     """Own data of a session: the last good table stays until another one is read."""
 
     token: object = None
+    loaded: int = 0
+    picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     table: Table | Dataset | None = None
     shown: Dataset | None = None
     axes: tuple[int, int] = (0, 1)
@@ -171,6 +173,8 @@ def _own_data(many: bool) -> tuple[Dataset, tuple[int, int]]:
         if uploaded is not None:
             try:
                 own.table = _read(uploaded, as_counts, _HEADER[str(header)])
+                own.loaded += 1
+                own.picked = {}
             except InputError as error:
                 own.error = str(error)
     failure = own.error
@@ -210,15 +214,21 @@ def _choose(own: _Own, many: bool) -> None:
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)
-    # A choice belongs to its file: another one may not even have that column.
-    suffix = f"{own.token}:{table.name}"
+    # A choice belongs to its page and file: another one may not even have that column. Streamlit
+    # forgets it when the page is left, so it is kept here too.
+    page = "many" if many else "two"
+    suffix = f"{page}:{own.loaded}"
+    first, second, every = own.picked.get(page, (first, second, "shown"))
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:
         raise InputError(f'columns = "{across}" twice: choose two different columns.')
     pair = [across, up] if len(columns) > 1 else None
     used = pair
-    if many and pair and len(numeric) > 2 and _all_columns(numeric, suffix):
+    if many and pair and len(numeric) > 2:
+        every = _columns_used(numeric, every, suffix)
+    own.picked[page] = (across, up, every)
+    if pair and every == "all":
         used = [*numeric, *(name for name in pair if name not in numeric)]
     wanted = (suffix, across, up, used)
     if wanted != own.chosen:
@@ -227,7 +237,7 @@ def _choose(own: _Own, many: bool) -> None:
         own.chosen = wanted
 
 
-def _all_columns(numeric: Sequence[str], suffix: str) -> bool:
+def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
     """Ask whether to cluster on all numeric columns or on the two that are shown."""
     chosen = st.segmented_control(
         "Cluster on",
@@ -236,11 +246,11 @@ def _all_columns(numeric: Sequence[str], suffix: str) -> bool:
             "shown": "the two shown",
             "all": f"all {len(numeric)} numeric columns",
         }.__getitem__,
-        default="shown",
+        default=default,
         key=f"own:every:{suffix}",
         required=True,
     )
-    return chosen == "all"
+    return str(chosen)
 
 
 def _facts(active: Active) -> None:

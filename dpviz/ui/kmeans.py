@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.config import check_epsilon
 from dpviz.data.samples import Sample, sample
+from dpviz.domain import Domain
 from dpviz.figures.kmeans import VIEWS, Ground, View
 from dpviz.kmeans.comparison import KMeansTruth, run_kmeans
 from dpviz.kmeans.config import STARTS, TEMPERATURES, KMeansConfig, defaults_of
@@ -20,7 +21,7 @@ from dpviz.methods import KMEANS
 from dpviz.methods.card import Card
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.ui.cache import ground_of, kmeans_truth_of, records_of
-from dpviz.ui.data_panel import Active, data_controls, data_panel
+from dpviz.ui.data_panel import UPLOAD, Active, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
@@ -95,7 +96,25 @@ def page_state() -> UrlState:
     )
     if state.fresh:
         _take_defaults(state, but=state.given)
+        _correct(state)
     return state
+
+
+def _correct(state: UrlState) -> None:
+    """Correct what each control of a link allows, but not the method or data beside it."""
+    method, view, shown = state.get("method"), state.get("view"), state.get("i")
+    if view == "chain" and method != "mcmc":
+        state.correct("view", "regions", f"view = chain is of mcmc alone, not of {method}.")
+    # What post-processing makes of the last iteration is one step more.
+    last = state.get("t") + (method == "mcmc")
+    if shown is not None and shown > last:
+        state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
+    bounds = state.get("domain")
+    if bounds not in ("declared", "data") and state.get("data") != UPLOAD:
+        columns = len(sample(state.get("data")).columns)
+        if Domain.parse(bounds).ndim != columns:
+            said = f'domain = "{bounds[:40]}" is not of {columns} columns; declared is used.'
+            state.correct("domain", "declared", said)
 
 
 def _take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]

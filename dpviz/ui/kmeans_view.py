@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
-from dpviz.kmeans.comparison import QUICK
+from dpviz.kmeans.comparison import QUICK, ratio
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise
 from dpviz.privacy.claim import claim
@@ -145,22 +145,25 @@ def _readouts(both: Both) -> list[Readout]:
     wcss, nicv = truth.errors
     shown = [
         Readout(
-            "WCSS / true",
-            f"{scores['wcss_ratio']:.3f}",
+            "NICV / true",
+            f"{scores['nicv_ratio']:.3f}",
             "1 is equal",
-            "Within-cluster sum of squares of the private centres over that of the best k-means.",
+            "Error of the private centres over that of the best k-means: mean squared distance to "
+            "the nearest centre, on data scaled to the unit cube.",
         ),
         Readout(
             "WCSS",
             _short(scores["wcss"]),
             f"true {_short(wcss)}",
-            "Squared distances to the nearest centre, added up, in the units of the data.",
+            "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
+            "the units of the data.",
         ),
         Readout(
             "NICV",
             _short(scores["nicv"]),
             f"true {_short(nicv)}",
-            "The same per record, on data scaled to the unit cube.",
+            "Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
+            "all methods try to make small.",
         ),
         Readout(
             "F-measure",
@@ -176,14 +179,14 @@ def _readouts(both: Both) -> list[Readout]:
         ),
     ]
     if private.before is not None:
-        before = truth.wcss(private.before) / wcss if wcss else 1.0
+        before = ratio(truth.nicv(private.before), nicv)
         shown.insert(
             1,
             Readout(
                 "before",
                 f"{before:.3f}",
-                "WCSS / true",
-                "WCSS over true of the DPLloyd run that post-processing started from.",
+                "NICV / true",
+                "NICV over true of the DPLloyd run that post-processing started from.",
             ),
         )
     if private.iterations:

@@ -95,6 +95,11 @@ class UrlState:
         notes: list[str] = self._store["notes"]
         return notes
 
+    def correct(self, name: str, value: Any, said: str) -> None:
+        """Give a control another value than the link's, and say why."""
+        self.set(name, value)
+        self._store["notes"].append(said)
+
     @property
     def given(self) -> set[str]:
         """Names that the link brought along."""

@@ -1,0 +1,168 @@
+"""The k-means family in the ``run`` command."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.commands.output import Report, first_draws
+from dpviz.commands.source import Classes
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside
+from dpviz.kmeans.comparison import KMeansTruth, run_kmeans
+from dpviz.kmeans.config import DEFAULTS, KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.noise import SeededNoise
+
+#: More centres, or longer ones, are not listed for people.
+LISTED, LISTED_COLUMNS = 10, 4
+
+
+@dataclass(frozen=True, eq=False)
+class KMeansComparison:
+    """True and private runs of one method; the methods that ``run`` asks for.
+
+    Centres and clusters of draws are numbered like the true ones that they are matched to.
+    """
+
+    config: KMeansConfig
+    truth: KMeansTruth
+    outside: Outside
+    classes: Classes
+
+    @classmethod
+    def build(
+        cls,
+        config: KMeansConfig,
+        data: Dataset,
+        domain: Domain | None,
+        outside: Outside,
+        classes: Classes,
+    ) -> KMeansComparison:
+        """Take the records under their domain."""
+        records = Records.build(data, domain, outside)
+        truth = KMeansTruth(records, config.clusters)
+        records.scaled(truth.space)
+        if classes is not None and outside == "drop" and data.points is not None:
+            classes = classes[records.domain.contains(data.points)]
+        return cls(config, truth, outside, classes)
+
+    @property
+    def domain(self) -> Domain:
+        """Bounds of the records."""
+        return self.truth.records.domain
+
+    @property
+    def n(self) -> int:
+        """Number of records that take part."""
+        return self.truth.records.n
+
+    @property
+    def n_outside(self) -> int:
+        """Points outside the domain."""
+        return self.truth.records.n_outside
+
+    def settings(self) -> Report:
+        """All public choices."""
+        return asdict(self.config)
+
+    def notes(self) -> list[str]:
+        """What happened to points outside the domain."""
+        if not self.n_outside:
+            return []
+        fate = "left out" if self.outside == "drop" else "moved to its border"
+        return [f"Outside the domain: {self.n_outside:,} points, {fate}."]
+
+    def true(self) -> Report:
+        """Errors and centres of the true run."""
+        wcss, nicv = self.truth.errors
+        found = {"wcss": wcss, "nicv": nicv, "centers": self.truth.centers}
+        return found | self._against_classes(self.truth.run)
+
+    def draw(self, seed: int) -> KMeansRun:
+        """One private run."""
+        return run_kmeans(self.truth.records, self.config, SeededNoise(seed))
+
+    def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
+        """All scores of one draw."""
+        found = self.truth.scores(one)
+        found["zhang_f"] = self.truth.against_silenced(one, SeededNoise(seed))
+        return found | self._against_classes(one)
+
+    def summary(self, one: KMeansRun, scores: dict[str, float]) -> Report:
+        """Errors and centres of one draw."""
+        found = {
+            "wcss": scores["wcss"],
+            "nicv": scores["nicv"],
+            "centers": self.truth.matched(one).centers,
+            "kept_centers": one.kept_centers,
+        }
+        if one.before is not None:
+            found["wcss_before"] = self.truth.wcss(one.before)
+            found["nicv_before"] = self.truth.nicv(one.before)
+        return found
+
+    def label(self, points: NDArray[np.float64], one: KMeansRun | None) -> NDArray[np.intp]:
+        """Cluster of every point in a draw, or in the true run; -1 = left out."""
+        centers = self.truth.centers if one is None else self.truth.matched(one).centers
+        found = np.full(len(points), -1, dtype=np.intp)
+        part = self.domain.contains(points) if self.outside == "drop" else slice(None)
+        found[part] = self.truth.assign(centers)
+        return found
+
+    def text(self, report: Report) -> list[str]:
+        """Choices, errors and centres for people."""
+        true, config = report["true"], report["config"]
+        choices = [f"{name} {config[name]}" for name in DEFAULTS[self.config.method]]
+        of_classes = f"  f_classes {true['f_classes']:.4g}" if "f_classes" in true else ""
+        return [
+            ", ".join([f"K {config['clusters']}", *choices]),
+            f"true     WCSS {true['wcss']:.5g}  NICV {true['nicv']:.4g}{of_classes}",
+            *first_draws(_draw_lines(report)),
+            *_center_lines(report),
+        ]
+
+    def _against_classes(self, one: KMeansRun) -> dict[str, float]:
+        """F-measure against the known classes, where there are any."""
+        if self.classes is None:
+            return {}
+        return {"f_classes": self.truth.against_classes(one, self.classes)}
+
+
+def _draw_lines(report: Report) -> list[str]:
+    """Errors of every draw."""
+    lines = []
+    for draw, one in enumerate(report["private"]):
+        wcss, nicv = (
+            f"{report['metrics'][name]['values'][draw]:.3g} x true"
+            for name in ("wcss_ratio", "nicv_ratio")
+        )
+        before = f", before {one['wcss_before']:.5g}" if "wcss_before" in one else ""
+        lines.append(
+            f"private  WCSS {one['wcss']:.5g} ({wcss}{before})  NICV {one['nicv']:.4g} ({nicv})  "
+            f"kept centres {one['kept_centers']}  (seed {one['seed']})"
+        )
+    return lines
+
+
+def _center_lines(report: Report) -> list[str]:
+    """True centres beside the matched ones of the first draw."""
+    true = report["true"]["centers"]
+    if len(true) > LISTED or true.shape[1] > LISTED_COLUMNS:
+        return [f"centres  {len(true)} in {true.shape[1]} columns: --json lists them"]
+    lines = [f"centre {number}  true {_place(center)}" for number, center in enumerate(true)]
+    if not report["private"]:
+        return lines
+    width, first = max(map(len, lines)), report["private"][0]
+    return [
+        f"{line:<{width}}  private {_place(center)}  (seed {first['seed']})"
+        for line, center in zip(lines, first["centers"], strict=True)
+    ]
+
+
+def _place(center: NDArray[np.float64]) -> str:
+    """Coordinates of a centre (d,)."""
+    return "(" + ", ".join(f"{value:.6g}" for value in center) + ")"

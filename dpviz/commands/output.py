@@ -1,0 +1,133 @@
+"""What commands print and write: plain JSON, tables, spreads of scores, clocked steps."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from dpviz.errors import InputError
+
+T = TypeVar("T")
+Report = dict[str, Any]
+
+
+def write_table(frame: pd.DataFrame, path: str) -> None:
+    """Write CSV or Parquet, by the name's ending."""
+    try:
+        if path.endswith((".parquet", ".pq")):
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False)
+    except OSError as error:
+        raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
+
+
+def plain(value: Any) -> Any:
+    """JSON-ready copy: arrays to lists, NumPy numbers to Python's, infinities to null."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def spread(values: Sequence[float]) -> Report:
+    """Mean, median and 5% to 95% band of one score."""
+    # Between an infinite ratio and another nothing can be interpolated.
+    rule: Literal["linear", "inverted_cdf"]
+    rule = "linear" if np.isfinite(values).all() else "inverted_cdf"
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95], method=rule)
+    return {
+        "mean": float(np.mean(values)),
+        "median": median,
+        "low": low,
+        "high": high,
+        "values": list(values),
+    }
+
+
+def metric_lines(metrics: dict[str, Report]) -> list[str]:
+    """Scores for people, one a line; of a single draw there is no more than the value."""
+    width = max(map(len, metrics), default=0)
+    return [f"{name:<{width}}  {_spread_text(one)}" for name, one in metrics.items()]
+
+
+def _spread_text(one: Report) -> str:
+    """Median and band of one score, or the one value."""
+    if len(one["values"]) == 1:
+        return f"{one['median']:.4g}"
+    return f"median {one['median']:.4g}  5-95% {one['low']:.4g} to {one['high']:.4g}"
+
+
+def spend_lines(ledger: Sequence[Report]) -> list[str]:
+    """Spends for people: equal ones in a row share a line, as do the parallel ones of a step."""
+    return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
+
+
+def _alike(spend: Report) -> tuple[Any, ...]:
+    """What spends have in common that share a line."""
+    if spend["composition"] == "parallel":
+        return ("parallel", spend["step"])
+    # As printed: the last of equal shares makes up for what rounding left.
+    return tuple(f"{spend[name]:.4g}" for name in ("epsilon", "sensitivity", "scale"))
+
+
+def _spend_line(spends: list[Report]) -> str:
+    """One line for spends that are alike."""
+    first, last = spends[0], spends[-1]
+    epsilon, scale = (_range([one[name] for one in spends]) for name in ("epsilon", "scale"))
+    steps, each = first["step"], ""
+    if first["composition"] == "parallel":
+        each = f" in {len(spends)} disjoint parts, of which the largest counts"
+    elif len(spends) > 1:
+        between = "and" if len(spends) == 2 else "to"
+        steps, each = f"{steps} {between} {last['step']}", f" in each of {len(spends)} steps"
+    return (
+        f"spent    {steps}: epsilon {epsilon}{each}, sensitivity {first['sensitivity']:.4g}, "
+        f"noise scale {scale}"
+    )
+
+
+def _range(values: list[float]) -> str:
+    """Smallest and largest of some numbers, or the one number that they are."""
+    ends = list(dict.fromkeys(f"{end:.4g}" for end in (min(values), max(values))))
+    return " to ".join(ends)
+
+
+def first_draws(lines: list[str], most: int = 10) -> list[str]:
+    """As many lines as a person reads, and how many draws more there are."""
+    if len(lines) <= most:
+        return lines
+    return [*lines[:most], f"         ... and {len(lines) - most} more draws"]
+
+
+@contextmanager
+def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+    """Clock one step."""
+    start = time.perf_counter()
+    yield
+    seconds[step] = round(time.perf_counter() - start, 6)
+
+
+def progress(items: list[T]) -> Iterator[T]:
+    """Hand on items, with a line on a terminal that says how many are done."""
+    shown = sys.stderr.isatty() and len(items) > 1
+    for done, item in enumerate(items, start=1):
+        yield item
+        if shown:
+            end = "\n" if done == len(items) else ""
+            print(f"\r{done} of {len(items)} draws scored", end=end, file=sys.stderr)

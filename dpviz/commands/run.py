@@ -1,0 +1,230 @@
+"""The ``run`` command: true and private runs of one method on one data set, with scores."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.commands.kmeans import KMeansComparison
+from dpviz.commands.output import (
+    Report,
+    metric_lines,
+    progress,
+    spend_lines,
+    spread,
+    timed,
+    write_table,
+)
+from dpviz.commands.source import Classes, domain_of, known_sample, load
+from dpviz.commands.wavecluster import WaveClusterComparison
+from dpviz.config import Config
+from dpviz.data.dataset import Dataset
+from dpviz.errors import InputError
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.methods import CARDS, check_method
+from dpviz.methods.card import Family
+from dpviz.privacy.claim import EXPLORATION, claim
+from dpviz.privacy.ledger import Neighbours
+
+#: Options that only one family has.
+OPTIONS: dict[Family, tuple[str, ...]] = {
+    "wavecluster": ("grid", "density", "wavelet", "level", "alpha", "synopsis"),
+    "kmeans": (
+        "clusters",
+        "iterations",
+        "start",
+        "schedule",
+        "geometry",
+        "temperature",
+        "classes",
+    ),
+}
+
+FAMILY_TITLES: dict[Family, str] = {"wavecluster": "WaveCluster", "kmeans": "k-means"}
+
+
+#: What a family brings to the command: both have the same methods, on runs of their own kind.
+Comparison = WaveClusterComparison | KMeansComparison
+
+
+def run_command(given: argparse.Namespace) -> tuple[Report, str]:
+    """Run one method; returns the report and its text for people."""
+    _check(given)
+    config = _config(given)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "read"):
+        data, classes = load(given)
+    comparison = _comparison(given, config, data, classes, seconds)
+    with timed(seconds, "true"):
+        true = comparison.true()
+    card = CARDS[config.method]
+    seeds = [given.seed + repeat for repeat in range(given.repeats)] if card.spends else []
+    with timed(seconds, "private"):
+        draws: list[Any] = [comparison.draw(seed) for seed in seeds]
+    with timed(seconds, "metrics"):
+        pairs = list(zip(draws, seeds, strict=True))
+        scores = [comparison.scores(one, seed) for one, seed in progress(pairs)]
+    if given.labels and data.points is not None:
+        write_table(_labelled(data, data.points, comparison, draws), given.labels)
+    report = {
+        "note": EXPLORATION,
+        "claim": asdict(claim(card, config, comparison.domain)),
+        "data": _data_report(data, comparison),
+        "config": _config_report(given, comparison),
+        "true": true,
+        "private": [
+            {"seed": seed, **comparison.summary(one, row)}
+            for (one, seed), row in zip(pairs, scores, strict=True)
+        ],
+        "metrics": {
+            name: spread([row[name] for row in scores]) for name in (scores[0] if scores else ())
+        },
+        "ledger": [asdict(spend) for spend in draws[0].ledger] if draws else [],
+        "seconds": seconds,
+    }
+    return report, _as_text(report, comparison)
+
+
+def _data_report(data: Dataset, comparison: Comparison) -> Report:
+    """What was read, and what became of it."""
+    return {
+        "name": data.name,
+        "n": comparison.n,
+        "columns": data.columns,
+        "outside": comparison.n_outside,
+        "dropped": data.dropped,
+        "notes": [*data.notes, *comparison.notes()],
+    }
+
+
+def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
+    """All choices that a run depends on."""
+    return {
+        **comparison.settings(),
+        "domain": comparison.domain.bounds,
+        "domain_declared": comparison.domain.declared,
+        "outside": given.outside,
+        "seed": given.seed,
+    }
+
+
+def _check(given: argparse.Namespace) -> None:
+    """Refuse what is wrong whatever the data."""
+    check_method(given.method, CARDS)
+    _check_family(given)
+    if given.labels and not Path(given.labels).resolve().parent.is_dir():
+        raise InputError(f"--labels {given.labels}: that folder does not exist.")
+    if given.cap is not None and given.unit is None:
+        raise InputError(
+            f"--cap {given.cap} needs --unit: name the column that tells persons apart."
+        )
+    if given.unit is not None and given.cap is None:
+        raise InputError(
+            f"--unit {given.unit} needs --cap: say how many records of a person count."
+        )
+    if given.classes is not None and given.unit is not None:
+        raise InputError(
+            f"--classes {given.classes} does not go with --unit {given.unit}: leave one of them "
+            "out."
+        )
+    if given.repeats < 1:
+        raise InputError(f"--repeats {given.repeats}: ask for 1 or more draws.")
+    if not 0 <= given.seed < 2**63:
+        raise InputError(f"--seed {given.seed}: give a whole number from 0.")
+
+
+def _check_family(given: argparse.Namespace) -> None:
+    """Refuse options of the other family."""
+    for family, names in OPTIONS.items():
+        for name, value in _given(given, names).items():
+            if family != CARDS[given.method].family:
+                shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
+                raise InputError(
+                    f"--{name} {shown} goes with {FAMILY_TITLES[family]} methods, and "
+                    f"{given.method} is none of them: leave it out."
+                )
+
+
+def _config(given: argparse.Namespace) -> Config | KMeansConfig:
+    """Public choices of the run; a sample set brings its own where none are given."""
+    known = known_sample(given)
+    shared: dict[str, Any] = {
+        "method": given.method,
+        "epsilon": given.epsilon,
+        "variant": given.variant,
+        "neighbours": Neighbours(relation=given.neighbours, cap=_cap(given)),
+    }
+    family = CARDS[given.method].family
+    chosen = _given(given, OPTIONS[family])
+    if family == "wavecluster":
+        usual = {"grid": known.grid, "density": known.density} if known else {}
+        return Config(**shared, **(usual | chosen))
+    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
+    usual = {"clusters": max(known.clusters, 2)} if known else {}
+    chosen.pop("classes", None)  # of the data, not of the method
+    return KMeansConfig(**shared, **(usual | chosen))
+
+
+def _cap(given: argparse.Namespace) -> int:
+    """Most records of a privacy unit."""
+    return 1 if given.cap is None else int(given.cap)
+
+
+def _given(given: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    """Return the options among these that were given, with their values."""
+    values = {name: getattr(given, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _comparison(
+    given: argparse.Namespace,
+    config: Config | KMeansConfig,
+    data: Dataset,
+    classes: Classes,
+    seconds: dict[str, float],
+) -> Comparison:
+    """Data and configuration in the hands of their family."""
+    domain = domain_of(given.domain, data)
+    if isinstance(config, Config):
+        with timed(seconds, "quantize"):
+            return WaveClusterComparison.build(config, data, domain, given.outside)
+    with timed(seconds, "scale"):
+        return KMeansComparison.build(config, data, domain, given.outside, classes)
+
+
+def _labelled(
+    data: Dataset, points: NDArray[np.float64], comparison: Comparison, draws: Sequence[Any]
+) -> pd.DataFrame:
+    """Points with their true cluster, and that of the first draw."""
+    frame = pd.DataFrame(points, columns=list(data.columns))
+    frame["true_cluster"] = comparison.label(points, None)
+    if draws:
+        frame["private_cluster"] = comparison.label(points, draws[0])
+    return frame
+
+
+def _as_text(report: Report, comparison: Comparison) -> str:
+    """Report for people."""
+    data, config, verdict = report["data"], report["config"], report["claim"]
+    card = CARDS[config["method"]]
+    budget = f", epsilon {config['epsilon']:g}, {config['variant']}" if card.spends else ""
+    return "\n".join(
+        [
+            f"{data['name']}: {data['n']:,} records in {len(data['columns'])} columns, "
+            f"{data['outside']:,} outside the domain",
+            f"{card.title}{budget}",
+            *comparison.text(report),
+            *metric_lines(report["metrics"]),
+            *spend_lines(report["ledger"]),
+            *(f"note     {note}" for note in data["notes"]),
+            f"{'private' if verdict['private'] else 'NOT private'}: {verdict['reason']}",
+            report["note"],
+        ]
+    )

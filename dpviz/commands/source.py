@@ -1,0 +1,82 @@
+"""Reading what DATA names, with the chosen columns, privacy unit, classes and domain."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.read import read_counts, read_table
+from dpviz.data.samples import Sample, load_sample, sample, sample_names
+from dpviz.data.units import cap_records
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+#: Numbers of the known classes, shape (n,), where a column of them was named.
+Classes = NDArray[np.intp] | None
+
+
+def known_sample(given: argparse.Namespace) -> Sample | None:
+    """Return the sample set that DATA names; a file of that name comes first."""
+    if given.data in sample_names() and not Path(given.data).exists():
+        return sample(given.data)
+    return None
+
+
+def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
+    """Read the data set, and the class of each point where they are known."""
+    known = known_sample(given)
+    if known is not None:
+        return _sample(known.name, given), None
+    source = sys.stdin.buffer if given.data == "-" else given.data
+    if given.counts:
+        _check_counts(given)
+        return read_counts(source), None
+    table = read_table(source, header=False if given.no_header else None)
+    if given.classes is not None:
+        # Read like the column of a unit: rows without are left out, the others stay in step.
+        data = table.select(given.columns, unit=given.classes)
+        return replace(data, units=None), pd.factorize(data.units)[0]
+    data = table.select(given.columns, unit=given.unit)
+    return (data if given.unit is None else cap_records(data, given.cap, given.seed)), None
+
+
+def _sample(name: str, given: argparse.Namespace) -> Dataset:
+    """Load a sample set, which has nothing but its coordinates."""
+    for option, what in (("unit", "persons"), ("classes", "classes")):
+        value = getattr(given, option)
+        if value is not None:
+            raise InputError(f"--{option} {value}: sample sets have no column of {what}.")
+    data = load_sample(name)
+    return data.select(given.columns) if given.columns else data
+
+
+def _check_counts(given: argparse.Namespace) -> None:
+    """Refuse options that only records can have."""
+    for option in ("unit", "columns", "no_header", "grid", "classes"):
+        if getattr(given, option):
+            name = option.replace("_", "-")
+            raise InputError(
+                f"--{name} does not go with --counts: a grid of counts has cells, no records."
+            )
+    if given.labels:
+        raise InputError(
+            f"--labels {given.labels} needs points: a grid of counts has no points to label."
+        )
+
+
+def domain_of(text: str | None, data: Dataset) -> Domain | None:
+    """Domain from the option; "data" reads it off the points."""
+    if text is None:
+        return None
+    if text != "data":
+        return Domain.parse(text)
+    if data.points is None:
+        raise InputError('--domain data needs points; a grid of counts has its own: "lo,hi;lo,hi".')
+    return Domain.from_data(data.points)

@@ -1,0 +1,313 @@
+"""The k-means family as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
+
+Each constructor holds parameters only, and only those that its method has; everything is
+checked in ``fit``. They explore: noise comes from a seed, and ``labels_``, ``inertia_`` and
+``n_points_outside_`` from the true points. Nothing that they return may be published;
+``claim_`` says whether the mechanism itself, with noise that nobody can repeat, would be
+private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpviz.config import VariantName
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Outside
+from dpviz.estimators import DomainLike, as_frame, config_of, domain_of, seed_of
+from dpviz.kmeans.comparison import run_kmeans
+from dpviz.kmeans.config import KMeansConfig, Start, Temperature
+from dpviz.kmeans.passes import nearest, wcss
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.schedule import Schedule
+from dpviz.kmeans.space import Geometry, Space
+from dpviz.methods import KMEANS
+from dpviz.noise import SeededNoise
+from dpviz.privacy.claim import claim
+from dpviz.privacy.ledger import Relation
+
+
+# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
+# comparison and its repr stay scikit-learn's.
+@dataclass(kw_only=True, eq=False, repr=False)
+class _KMeansEstimator(ClusterMixin, BaseEstimator):
+    """What all eleven estimators share; the subclasses add parameters."""
+
+    _method: ClassVar[str]
+
+    n_clusters: int = 8
+    domain: DomainLike = "data"
+    outside: Outside = "clip"
+
+    def fit(self, X: ArrayLike, y: object = None) -> Self:
+        """Cluster points.
+
+        Parameters
+        ----------
+        X
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
+        y
+            Ignored.
+
+        Raises
+        ------
+        InputError
+            Where a parameter is wrong or does not fit the data; the message names it, its
+            value and the way out.
+        """
+        points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
+        parameters = self.get_params(deep=False)
+        config = config_of(KMeansConfig, self._method, parameters | {"clusters": self.n_clusters})
+        domain = domain_of(self.domain, points)
+        records = Records.build(Dataset(name="X", points=points), domain, self.outside)
+        seed = seed_of(parameters.get("random_state", 0))
+        run = run_kmeans(records, config, SeededNoise(seed))
+        self.claim_ = claim(KMEANS[self._method].card, config, domain)
+        self.outside_ = self.outside
+        self.domain_ = domain
+        self.cluster_centers_ = run.centers
+        self.inertia_ = wcss(records.points, run.centers)
+        self.n_iter_ = len(run.iterations)
+        self.path_ = list(run.path)
+        self.kept_centers_ = run.kept_centers
+        self.ledger_ = run.ledger
+        self.n_points_outside_ = records.n_outside
+        self.labels_ = self._label(points)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Row of the nearest centre of each point on the scaled domain, shape (n,).
+
+        -1 for points outside the domain where ``outside="drop"`` left such points out.
+        """
+        check_is_fitted(self, "cluster_centers_")
+        points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
+        return self._label(points)
+
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Nearest centres of points (n, d); -1 for those that are dropped."""
+        space = Space(self.domain_)
+        labels = nearest(space.scale(points), space.scale(self.cluster_centers_)).astype(np.intp)
+        if self.outside_ == "drop":
+            labels[~self.domain_.contains(points)] = -1
+        return labels
+
+
+class TrueKMeans(_KMeansEstimator):
+    """k-means without noise: Lloyd's algorithm from ten k-means++ starts; not private.
+
+    Parameters
+    ----------
+    n_clusters
+        K, number of clusters; at most as many as records.
+    domain
+        ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain. Distances
+        are those of the domain scaled to a cube.
+    outside
+        ``"clip"`` or ``"drop"`` points outside the domain.
+
+    Attributes
+    ----------
+    cluster_centers_
+        Centres, shape (K, d), in the units of X, ordered by their first coordinate.
+    labels_
+        Row of the nearest centre on the scaled domain, shape (n,); -1 = dropped.
+    inertia_
+        Sum of squared distances to the nearest centres in the units of X, over the records
+        that take part: inside the domain, dropped or moved to its border as ``outside`` says.
+        Where the domain is no cube, a nearest centre can be another one than on the scaled
+        domain.
+    n_points_outside_
+        Points outside the domain.
+    domain_, claim_, ledger_
+        Bounds; whether the mechanism is private, and why or why not; its spends, here none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blobs = np.concatenate([np.full((50, 2), 0.2), np.full((50, 2), 0.8)])
+    >>> model = TrueKMeans(n_clusters=2, domain="0,1;0,1").fit(blobs)
+    >>> model.cluster_centers_.round(3).tolist()
+    [[0.2, 0.2], [0.8, 0.8]]
+    >>> model.predict([[0.1, 0.3], [0.9, 0.6]]).tolist()
+    [0, 1]
+    """
+
+    _method = "kmeans"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _PrivateKMeans(_KMeansEstimator):
+    """Parameters of every method that spends a budget."""
+
+    epsilon: float = 1.0
+    variant: VariantName = "sound"
+    neighbours: Relation = "add_remove"
+    random_state: int | np.random.RandomState | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _LloydKMeans(_PrivateKMeans):
+    """Parameters of the methods that are noisy Lloyd iterations."""
+
+    iterations: int | None = None
+    start: Start | None = None
+    schedule: Schedule | None = None
+    geometry: Geometry | None = None
+
+
+class DPLloyd(_LloydKMeans):
+    """Lloyd's iteration with noisy counts and sums (Blum, Dwork, McSherry, Nissim 2005).
+
+    Parameters
+    ----------
+    n_clusters, domain, outside
+        As in :class:`TrueKMeans`; more clusters than records are allowed.
+    epsilon
+        Whole privacy budget.
+    iterations
+        T, noisy updates of the centres. None, here and below: the method's default.
+    start
+        ``"sphere_packing"``, ``"random"``, ``"records"``, ``"partition"``, ``"kmeans++"`` or
+        ``"utility_plus"``.
+    schedule
+        Budget of the iterations: ``"uniform"`` or ``"halving"``.
+    geometry
+        Where the scaled records lie: ``"box"``, ``"cube"`` or ``"l1"``.
+    variant
+        ``"sound"`` or ``"published"``.
+    neighbours
+        ``"add_remove"`` or ``"replace_one"``.
+    random_state
+        Seed of the noise; None draws anew in every fit.
+
+    Attributes
+    ----------
+    cluster_centers_, labels_, inertia_, domain_, n_points_outside_
+        As in :class:`TrueKMeans`.
+    n_iter_
+        Noisy iterations that were made; 0 where a method has none.
+    path_
+        Centres (K, d) from the start on, one array more than iterations; empty where a
+        method has none.
+    kept_centers_
+        How often a centre stayed where it was for want of a usable update.
+    ledger_
+        What was spent, step by step.
+    claim_
+        Whether the mechanism is private as configured, and why or why not (the default
+        ``domain="data"`` is not).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blobs = np.concatenate([np.full((5000, 2), 0.2), np.full((5000, 2), 0.8)])
+    >>> model = DPLloyd(n_clusters=2, domain="0,1;0,1", random_state=0).fit(blobs)
+    >>> model.cluster_centers_.round(2).tolist()
+    [[0.2, 0.2], [0.8, 0.8]]
+    >>> model.n_iter_, model.ledger_.epsilon, model.claim_.private
+    (5, 1.0, True)
+    """
+
+    _method = "dplloyd"
+
+
+class DPKMeansPlusPlus(_LloydKMeans):
+    """Noisy Lloyd iterations from a k-means++ start (Hu, Yang, Bai 2019, Algorithm 2).
+
+    Parameters and attributes as in :class:`DPLloyd`.
+    """
+
+    _method = "dpkmeanspp"
+
+
+class DPKMeansUp(_LloydKMeans):
+    """Noisy Lloyd iterations from an improved start (Hu, Yang, Bai 2019, Algorithm 3).
+
+    Parameters and attributes as in :class:`DPLloyd`.
+    """
+
+    _method = "dpkmeansup"
+
+
+class DPKMeansMapReduce(_LloydKMeans):
+    """Noisy means of a partition, then noisy iterations until they rest (Li et al. 2016).
+
+    Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the most that are made.
+    """
+
+    _method = "dpkmeans_mapreduce"
+
+
+class ContourDPKMeans(_LloydKMeans):
+    """Noisy iterations, more budget to well separated clusters (Zhang, Liu, Wang 2018).
+
+    Parameters and attributes as in :class:`DPKMeansMapReduce`.
+    """
+
+    _method = "contour"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MCMCKMeans(_LloydKMeans):
+    """DPLloyd, then k-means on the likeliest data set (Lee, Kifer 2016, section 3).
+
+    Parameters as in :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
+    or ``"posterior"``. Attributes as in :class:`DPLloyd`; ``path_`` is that of DPLloyd, before
+    the chain, with rows in an order of its own.
+    """
+
+    _method = "mcmc"
+
+    temperature: Temperature | None = None
+
+
+class EUGkM(_PrivateKMeans):
+    """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
+
+    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry.
+    Attributes as in :class:`DPLloyd`.
+    """
+
+    _method = "eugkm"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Hybrid(_PrivateKMeans):
+    """EUGkM with half of the budget, then one noisy Lloyd iteration (Su et al. 2016).
+
+    Parameters as in :class:`EUGkM`, and ``geometry`` as in :class:`DPLloyd`. Attributes as
+    there.
+    """
+
+    _method = "hybrid"
+
+    geometry: Geometry | None = None
+
+
+class GUPT(_PrivateKMeans):
+    """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
+
+    Parameters and attributes as in :class:`EUGkM`.
+    """
+
+    _method = "gupt"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivGene(_PrivateKMeans):
+    """Centres bred under the exponential mechanism (Zhang J. et al. 2013).
+
+    Parameters and attributes as in :class:`EUGkM`, and ``iterations``: generations, which
+    select centres instead of updating them, so that ``n_iter_`` is 0.
+    """
+
+    _method = "privgene"
+
+    iterations: int | None = None
