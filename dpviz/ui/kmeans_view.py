@@ -44,6 +44,8 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         alt=shown.alt,
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
+    if view != "noise":
+        st.caption(_key(both))
     if notices := _notices(choices, both):
         st.caption(" ".join(notices))
     if card.spends:
@@ -113,6 +115,12 @@ def _title(choices: Choices) -> str:
     if card.spends:
         parts.append(f"seed {choices.seed}")
     return " · ".join(parts)
+
+
+def _key(both: Both) -> str:
+    """What the marks on the map mean."""
+    on_the_way = "○ its start · ■ kept its place · " if both.private.path else ""
+    return f"● centre · {on_the_way}✚ true centre."
 
 
 def _notices(choices: Choices, both: Both) -> list[str]:
