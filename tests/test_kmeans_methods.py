@@ -1169,17 +1169,25 @@ def test_true_run_finds_clear_clusters_and_spends_nothing() -> None:
 def test_true_run_of_many_records_ends_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     unit = np.repeat([[0.1, 0.2], [0.8, 0.3], [0.5, 0.9]], 200, axis=0)
-    unit = unit + rng.normal(0, 0.02, unit.shape)
-    small = run_kmeans(records_of(place(unit)), KMeansConfig(method="kmeans", clusters=3), _noise())
+    points = place(unit + rng.normal(0, 0.02, unit.shape))
+    config = KMeansConfig(method="kmeans", clusters=3)
+    whole = run_kmeans(records_of(points), config, _noise())
+    sizes = []
+    fit = true_kmeans.best_of
+
+    def spy(some: NDArray[np.float64], *more: Any, **options: Any) -> NDArray[np.float64]:
+        sizes.append(len(some))
+        return fit(some, *more, **options)
+
+    monkeypatch.setattr(true_kmeans, "best_of", spy)
+    monkeypatch.setattr(true_kmeans, "MANY", 100)
     monkeypatch.setattr(true_kmeans, "SAMPLE", 50)
-    sampled = [
-        run_kmeans(records_of(place(unit)), KMeansConfig(method="kmeans", clusters=3), _noise())
-        for _ in range(2)
-    ]
-    np.testing.assert_allclose(sampled[0].centers, small.centers, rtol=1e-9)
+    sampled = [run_kmeans(records_of(points), config, _noise()) for _ in range(2)]
+    assert sizes == [50, 600] * 2
+    np.testing.assert_allclose(sampled[0].centers, whole.centers, rtol=1e-9)
     assert_same(*sampled)
     many = KMeansConfig(method="kmeans", clusters=60)  # more clusters than the sample had records
-    assert run_kmeans(records_of(place(unit)), many, _noise()).centers.shape == (60, 2)
+    assert run_kmeans(records_of(points), many, _noise()).centers.shape == (60, 2)
 
 
 def _noise() -> SeededNoise:

@@ -48,7 +48,7 @@ FALSE_ALARM = 1e-4
 
 quick = settings(max_examples=60, deadline=None)
 
-#: Columns on both sides of the switch to matrix products.
+#: Few columns and many: wide data must not come out otherwise.
 DIMS = (1, 2, 3, 16, 17, 50)
 
 seeds = st.integers(0, 2**32)
@@ -577,7 +577,7 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
         (1, 0.01, 2, 1, 10, (2, 2)),  # no fewer than two on an axis
         (1, 0.01, 2, 50, 10, (8, 8)),  # 49 cells would be too few for 50 clusters
         (1, 0.01, 3, 27, 10, (3,) * 3),  # just as many cells as clusters
-        (1, 0.01, 5, 243, 10, (3,) * 5),  # where 243^(1/5) is a hair above 3
+        (1, 0.01, 5, 243, 10, (3,) * 5),
         (1, 0.01, 1, 1000, 10, (1000,)),
         (1e15, 1.0, 1, 3, 10, (2**20,)),  # 10^14^(2/3) = 2 * 10^9
         (1e15, 1.0, 2, 3, 10, (1024, 1024)),

@@ -242,7 +242,8 @@ def _map(scene: Scene, run: KMeansRun, step: int) -> list[dict[str, Any]]:
     traces = [_painted(scene, centers)]
     if path:
         traces += _paths(scene, path if at_end else path[: step + 1])
-    kept = iterations[step - 1].kept if 0 < step <= len(iterations) else None
+    made = len(path) - 1 if at_end else step
+    kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
     return [*traces, _marks(scene, centers, kept)]
 
 
@@ -319,7 +320,7 @@ def _marks(scene: Scene, centers: Centers, kept: NDArray[np.bool_] | None) -> di
         "x": x,
         "y": y,
         "text": [f"<b>{number}</b>" for number in range(1, len(centers) + 1)],
-        "textposition": "top right",
+        "textposition": _inwards(scene.shown_domain, x, y),
         "textfont": number_font(scene.mode) | {"size": 13 if len(centers) <= 40 else 10},
         "marker": {
             "symbol": np.where(stayed, "square", "circle").tolist(),
@@ -332,6 +333,16 @@ def _marks(scene: Scene, centers: Centers, kept: NDArray[np.bool_] | None) -> di
         "cliponaxis": False,
         "showlegend": False,
     }
+
+
+def _inwards(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
+    """Where a centre's number stands: above to the right, but inside the panel at its border."""
+    across, up = (
+        (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
+    )
+    sides = np.where(across > 0.93, "left", "right")
+    heights = np.where(up > 0.93, "bottom", "top")
+    return [f"{height} {side}" for height, side in zip(heights, sides, strict=True)]
 
 
 def _true_marks(scene: Scene) -> dict[str, Any]:

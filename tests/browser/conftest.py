@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
@@ -27,6 +27,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# A browser that opens a page by its link asks beside that page before it asks at the root.
+PROBES = {"/kmeans/_stcore/health", "/kmeans/_stcore/host-config"}
 WRAPPER = "import runpy\nrunpy.run_path({script!r}, run_name='__main__')\n"
 
 
@@ -43,7 +45,7 @@ class Watched:
         self.page = page
         self.errors: list[str] = []
         self.hosts: set[str] = set()
-        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        page.on("console", self._hear)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda websocket: self._note(websocket.url))
@@ -51,6 +53,11 @@ class Watched:
     def wait_idle(self) -> None:
         """Wait until no script run is going on."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        about = urlsplit(str(message.location.get("url", ""))).path
+        if message.type == "error" and not ("404" in message.text and about in PROBES):
+            self.errors.append(message.text)
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
@@ -85,6 +92,31 @@ def _main_script(script: str, folder: Path) -> Path:
     return main
 
 
+def _serve(script: str, folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start an app whose log lies in a folder; returns its address and its process."""
+    in_root = (ROOT / script).parent == ROOT
+    main = ROOT / script if in_root else _main_script(script, folder)
+    port = _free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(main)]
+    command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
+    command += ["--server.headless", "true"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
+    return f"http://127.0.0.1:{port}", server
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    server.terminate()
+    try:
+        server.wait(10)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
     """Start an app once and return its address; all apps end with the session."""
@@ -92,31 +124,24 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
 
     def start(script: str) -> str:
         if script not in running:
-            folder = tmp_path_factory.mktemp("app")
-            in_root = (ROOT / script).parent == ROOT
-            main = ROOT / script if in_root else _main_script(script, folder)
-            port = _free_port()
-            command = [sys.executable, "-m", "streamlit", "run", str(main)]
-            command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
-            command += ["--server.headless", "true"]
-            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-            with (folder / "server.log").open("wb") as log:
-                server = subprocess.Popen(
-                    command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
-                )
-            url = f"http://127.0.0.1:{port}"
-            running[script] = (url, server)
-            _await_health(url, server)
+            running[script] = _serve(script, tmp_path_factory.mktemp("app"))
+            _await_health(*running[script])
         return running[script][0]
 
     yield start
     for _, server in running.values():
-        server.terminate()
-        try:
-            server.wait(10)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        _end(server)
+
+
+@pytest.fixture
+def new_server(tmp_path: Path) -> Iterator[str]:
+    """Start the product for one test alone: nobody has asked it for a page before."""
+    url, server = _serve("app.py", tmp_path)
+    try:
+        _await_health(url, server)
+        yield url
+    finally:
+        _end(server)
 
 
 @pytest.fixture(scope="session")
@@ -145,9 +170,13 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
     contexts = []
 
     def open_(
-        url: str, scheme: str = "light", before: Callable[[Page], object] | None = None
+        url: str,
+        scheme: str = "light",
+        before: Callable[[Page], object] | None = None,
+        height: int = 900,
     ) -> Watched:
-        context = chromium.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+        viewport = {"width": 1280, "height": height}
+        context = chromium.new_context(viewport=viewport, color_scheme=scheme)
         contexts.append(context)
         watched = Watched(context.new_page())
         if before is not None:

@@ -1,7 +1,7 @@
 """A small app like the product: live sliders, readouts and two linked noisy heatmaps.
 
-Query parameters: ``g`` (cells a side), ``readouts`` (``html``, ``metric`` or ``none``) and
-``slow`` (seconds of extra work a run).
+Query parameters: ``g`` (cells a side), ``readouts`` (``html``, ``metric`` or ``none``),
+``slow`` (seconds of extra work a run) and ``play`` (last stage of a slider with a player).
 """
 
 from __future__ import annotations
@@ -81,8 +81,27 @@ def sample(g: int) -> np.ndarray:
 
 
 def reset() -> None:
-    """Bring the sliders back."""
+    """Bring the sliders back, and the native number."""
     st.session_state["epsilon"] = 1.0
+    if "play" in st.query_params:
+        st.session_state["stage"] = int(st.query_params["play"])
+        st.session_state["native"] = 0
+
+
+def staged() -> None:
+    """Show a slider with a player, and what came of it so far."""
+    last = int(st.query_params["play"])
+    stage, settled = live_slider(
+        "stage", key="stage", value=last, low=0, high=last, integer=True, play=True
+    )
+    seen = st.session_state.setdefault("seen", [])
+    if seen[-1:] != [int(stage)]:
+        seen.append(int(stage))
+    native = st.session_state["native"]
+    st.html(
+        f"<p id='stage'>stage {stage:g}, settled {settled}, native {native}, "
+        f"seen {' '.join(map(str, seen))}</p>"
+    )
 
 
 @st.fragment
@@ -112,6 +131,8 @@ def explorer() -> None:
         level, _ = live_slider(
             "share", key="share", value=20, low=0, high=100, integer=True, format="%d %%"
         )
+    if "play" in st.query_params:
+        staged()
     counts = sample(g)
     noise = np.random.default_rng(int(seed)).laplace(0, 1 / epsilon, counts.shape)
     noisy = (counts + noise).astype(np.float32)
@@ -148,6 +169,8 @@ def main() -> None:
     """Show the page."""
     st.set_page_config(layout="wide")
     st.button("Reset", on_click=reset)
+    if "play" in st.query_params:
+        st.number_input("native", 0, 9, 0, key="native")
     if st.checkbox("Show the explorer", value=True):
         explorer()
 

@@ -329,6 +329,114 @@ def test_missing_plotly_is_said_in_a_sentence(
     )
 
 
+# ---- the player
+
+
+def player(watched: Any, playing: bool = False) -> Any:
+    name = "Pause stage" if playing else "Play stage"
+    return watched.page.get_by_role("button", name=name)
+
+
+def stage(watched: Any) -> str:
+    return str(watched.page.locator("#stage").text_content())
+
+
+def expect_stage(watched: Any, words: str) -> None:
+    watched.page.wait_for_function(
+        "words => document.querySelector('#stage')?.textContent.includes(words)", arg=words
+    )
+
+
+def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> None:
+    watched = demo("play=3&slow=0.4")
+    expect_stage(watched, "stage 3, settled True")
+    assert watched.page.get_by_role("button", name=re.compile("^Play")).count() == 1
+    player(watched).click()
+    player(watched, playing=True).wait_for()
+    expect_stage(watched, "settled False")
+    expect_stage(watched, "stage 3, settled True")
+    player(watched).wait_for()
+    # From the end it starts anew; no step is left out, however slow a run is.
+    assert stage(watched).endswith("seen 3 0 1 2 3")
+    assert slider(watched, "stage").get_attribute("aria-valuetext") == "3"
+    # From anywhere else it goes on.
+    slider(watched, "stage").focus()
+    watched.page.keyboard.press("ArrowLeft")
+    watched.page.keyboard.press("ArrowLeft")
+    expect_stage(watched, "stage 1, settled True")
+    player(watched).focus()
+    watched.page.keyboard.press("Enter")
+    expect_stage(watched, "stage 3, settled True")
+    assert stage(watched).endswith("1 2 3")
+    assert watched.errors == []
+
+
+def test_a_click_a_key_and_a_drag_pause_the_player(demo: Callable[..., Any]) -> None:
+    watched = demo("play=30")
+    for pause in ("click", "key", "drag"):
+        player(watched).click()
+        expect_stage(watched, "settled False")
+        watched.page.wait_for_timeout(800)
+        if pause == "click":
+            player(watched, playing=True).click()
+        elif pause == "key":
+            slider(watched, "stage").focus()
+            watched.page.keyboard.press("ArrowRight")
+        else:
+            box = slider(watched, "stage").bounding_box()
+            middle = box["y"] + box["height"] / 2
+            watched.page.mouse.move(box["x"] + 0.4 * box["width"], middle)
+            watched.page.mouse.down()
+            player(watched).wait_for()
+            watched.page.mouse.move(box["x"] + 0.6 * box["width"], middle, steps=4)
+            watched.page.mouse.up()
+        player(watched).wait_for()
+        watched.page.wait_for_timeout(800)  # until a pressed key counts as settled
+        expect_stage(watched, "settled True")
+        stopped = stage(watched)
+        watched.page.wait_for_timeout(1600)  # two steps' time
+        assert stage(watched) == stopped
+    assert "stage 18," in stopped
+    assert watched.errors == []
+
+
+def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable[..., Any]) -> None:
+    """A step sent while another run goes on brings along what the widgets said before it."""
+    watched = demo("play=30&slow=0.9")
+    box = watched.page.get_by_role("spinbutton", name="native")
+    box.fill("5")
+    box.press("Enter")
+    expect_stage(watched, "native 5")
+    watched.wait_idle()
+    player(watched).click()
+    expect_stage(watched, "stage 1, settled False")
+    watched.wait_idle()
+    # The next step falls due while the run of this click goes on.
+    watched.page.get_by_role("button", name="Reset", exact=True).click()
+    expect_stage(watched, "stage 30")
+    watched.wait_idle()
+    watched.page.wait_for_timeout(1600)  # two steps' time
+    watched.wait_idle()
+    assert "stage 30, settled True" in stage(watched)
+    assert player(watched).count() == 1
+    assert "native 0" in stage(watched)
+    assert box.input_value() == "0"
+
+
+def test_a_typed_value_wins_over_the_player(demo: Callable[..., Any]) -> None:
+    watched = demo("play=30")
+    player(watched).click()
+    expect_stage(watched, "stage 1, settled False")
+    box = watched.page.get_by_role("textbox", name="stage: exact value")
+    box.click()
+    box.fill("25")
+    watched.page.wait_for_timeout(1600)  # two steps' time
+    assert box.input_value() == "25"
+    box.press("Enter")
+    expect_stage(watched, "stage 25, settled True")
+    assert player(watched).count() == 1
+
+
 # ---- the Python side alone
 
 
@@ -419,6 +527,13 @@ def test_a_page_left_while_dragging_is_settled(bare: dict[str, Any]) -> None:
     assert not run().settled
     del bare["e::input"]
     assert run() == (3.0, True)
+
+
+def test_only_a_slider_that_asks_for_it_has_a_player(bare: dict[str, Any]) -> None:
+    run()
+    assert bare["sent"]["data"]["spec"]["play"] is False
+    run(play=True)
+    assert bare["sent"]["data"]["spec"]["play"] is True
 
 
 @pytest.mark.parametrize(
