@@ -35,7 +35,7 @@ class NoiseSource(Protocol):
         ...
 
     def generator(self, step: str) -> np.random.Generator:
-        """Randomness for post-processing, where no promise hangs on its quality."""
+        """Randomness for public choices and for what each record draws for itself."""
         ...
 
 

@@ -454,6 +454,12 @@ def test_a_step_beyond_the_last_iteration_is_corrected_and_said(app):
     assert "i = 9" in test.warning[0].value
 
 
+def test_a_step_beyond_the_slider_is_said_once(app):
+    test = app(data="incomes", i=99)
+    assert test.query_params["i"] == "5"
+    assert test.warning[0].value.count("is used") == 1
+
+
 def test_bounds_of_other_columns_in_the_link_are_corrected_and_said(app):
     test = app(data="incomes", domain="0,1;0,1;0,1")
     assert "domain" in test.warning[0].value

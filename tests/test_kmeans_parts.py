@@ -693,16 +693,14 @@ def test_sound_grid_pays_for_the_size_that_it_uses(relation: Any) -> None:
     unit = Neighbours(relation=relation, cap=2)
     times = 2 if relation == "add_remove" else 4
     accountant = Accountant(SeededNoise(3), 1.0, unit)
-    grid = noisy_grid(
-        records, accountant, step="cells", epsilon=0.5, clusters=3, variant="sound", per_cell=5.0
-    )
+    grid = noisy_grid(records, accountant, step="cells", epsilon=0.5, clusters=3, variant="sound")
     size, cells = accountant.ledger
     assert (size.step, cells.step) == ("cells: records", "cells")
     assert (size.epsilon, cells.epsilon) == (pytest.approx(0.01), pytest.approx(0.49))
     assert (size.scale, cells.scale) == (pytest.approx(times / 0.01), pytest.approx(times / 0.49))
     assert grid.scale == cells.scale
     noisy = 4000 + float(SeededNoise(3).laplace("cells: records", size.scale, ()))
-    assert grid.shape == grid_sides(noisy, 0.49, 2, 3, 5.0)
+    assert grid.shape == grid_sides(noisy, 0.49, 2, 3, 3.0)
     # Two estimates of the total, of which each cell adds its own variance to the second.
     in_cells = SeededNoise(3).laplace("cells", cells.scale, (len(grid.weights),)).sum() + 4000
     variances = np.array([size.scale**2, len(grid.weights) * cells.scale**2])
@@ -896,7 +894,9 @@ def test_improved_start_puts_clear_blobs_right() -> None:
     points, middles = blobs(0)
     right = {"plain": 0, "improved": 0}
     for seed in range(20):
-        plain = start.lloyd(points, None, plus_plus(points, None, 15, np.random.default_rng(seed)))
+        plain = start.converged(
+            points, None, plus_plus(points, None, 15, np.random.default_rng(seed))
+        )
         improved = utility_plus(points, None, 15, np.random.default_rng(seed))
         assert wcss(points, improved) <= wcss(points, plain)
         right["plain"] += is_right(plain, middles)
@@ -923,7 +923,7 @@ def test_improved_start_is_never_worse_than_k_means_from_the_same_place(
     twins = np.random.default_rng(seed), np.random.default_rng(seed)
     improved = utility_plus(points, weights, K, twins[0])
     filled, shares = enough(points, weights, K, twins[1])
-    plain = start.lloyd(filled, shares, plus_plus(filled, shares, K, twins[1]))
+    plain = start.converged(filled, shares, plus_plus(filled, shares, K, twins[1]))
     errors = [plain_error(filled, centers, shares) for centers in (improved, plain)]
     assert improved.shape == (K, d)
     assert errors[0] <= errors[1] * (1 + 1e-9) + 1e-12
@@ -934,8 +934,8 @@ def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.Monk
     # retry = 0, 1, ..., retry_max. Two tight pairs, two centres: nothing can be improved.
     points = np.array([[0.0], [0.01], [1.0], [1.02]])
     calls = []
-    plain = start.lloyd
-    monkeypatch.setattr(start, "lloyd", lambda *given: calls.append(1) or plain(*given))
+    plain = start.converged
+    monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
     utility_plus(points, None, 2, np.random.default_rng(0))
     assert len(calls) == 1 + start._RETRIES + 1
 
@@ -963,7 +963,7 @@ def test_useless_centers_move_beside_the_worst_cluster() -> None:
     # One blob of two halves with one centre; another blob with two: k-means stays there.
     points = np.array([[0.0], [0.1], [1.0], [1.1], [9.0], [9.1], [9.2], [9.3]])
     stuck = np.array([[0.55], [9.05], [9.25]])
-    np.testing.assert_allclose(start.lloyd(points, None, stuck), stuck)
+    np.testing.assert_allclose(start.converged(points, None, stuck), stuck)
     for seed in range(30):
         found = utility_plus(points, None, 3, np.random.default_rng(seed))
         np.testing.assert_allclose(np.sort(found[:, 0]), [0.05, 1.05, 9.15])

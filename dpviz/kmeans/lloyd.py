@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.grid import PER_CELL_START, NoisyGrid, noisy_grid
+from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Iteration, KMeansRun, canonical
 from dpviz.kmeans.schedule import budgets
@@ -201,7 +201,6 @@ def _start(
         epsilon=START_SHARE * epsilon,
         clusters=K,
         variant=config.variant,
-        per_cell=PER_CELL_START,
     )
     centers = space.placed(seeding(grid.centers, grid.weights, K, generator))
     left = epsilon - START_SHARE * epsilon

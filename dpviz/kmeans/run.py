@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +62,7 @@ class Iteration:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRun:
-    """One run of a method; of a sound private run all but ``trace`` are private results.
+    """One run of a method; of a sound private run all of it is private.
 
     Parameters
     ----------
@@ -92,7 +92,6 @@ class KMeansRun:
     before: Centers | None = None
     chain: Chain | None = None
     grid: NoisyGrid | None = None
-    trace: dict[str, float] = field(default_factory=dict)
 
     @property
     def path(self) -> tuple[Centers, ...]:

@@ -120,7 +120,7 @@ def utility_plus(
 
     The least useful centre is the one without which the error grows least. It is put beside
     the centre of the cluster with the largest error, k-means runs again, and the better
-    result stays; after ``_RETRIES`` failures in a row that is the start.
+    result stays; after more than ``_RETRIES`` failures in a row that is the start.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def utility_plus(
     throw the best centres away: both are read as the text means them).
     """
     points, weights = enough(points, weights, clusters, generator)
-    best = lloyd(points, weights, plus_plus(points, weights, clusters, generator))
+    best = converged(points, weights, plus_plus(points, weights, clusters, generator))
     found = fit(points, best, weights)
     failures = 0
     while failures <= _RETRIES and clusters > 1:
@@ -150,7 +150,7 @@ def utility_plus(
         offset = step * direction / np.linalg.norm(direction)
         moved = best.copy()
         moved[useless], moved[worst] = best[worst] + offset, best[worst] - offset
-        moved = lloyd(points, weights, moved)
+        moved = converged(points, weights, moved)
         tried = fit(points, moved, weights)
         if tried.errors.sum() < found.errors.sum() * (1 - 1e-9):
             best, found, failures = moved, tried, 0
@@ -159,7 +159,7 @@ def utility_plus(
     return best
 
 
-def lloyd(
+def converged(
     points: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
     centers: NDArray[np.float64],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.grid import PER_CELL_START, noisy_grid
+from dpviz.kmeans.grid import noisy_grid
 from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
 from dpviz.kmeans.passes import contour_coefficients
 from dpviz.kmeans.records import Records
@@ -57,7 +57,10 @@ CARD = Card(
         "The budget formula is an image that our copy of the paper lost. Reconstructed from what "
         "its text fixes: budget of cluster k = budget of the iteration * (1 + S_k - min S) / (1 + "
         "max S - min S), never more than the iteration's.",
-        "No gain over DP-Kmeans: a cluster's budget can only be less than the iteration's.",
+        "No gain over DP-Kmeans, since a cluster's budget can only be less than the iteration's. "
+        "F-measure against the method without noise, K 2, 30 draws, DP-Kmeans / contour at epsilon "
+        "0.1, 0.5, 1: blood as printed .60/.60, .66/.65, .86/.86, sound .65/.61, .85/.77, .95/.92; "
+        "gamma as printed .85/.85, .98/.98, .99/.99, sound .80/.78, .87/.85, .90/.89.",
     ),
 )
 
@@ -79,7 +82,6 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         epsilon=share,
         clusters=config.clusters,
         variant=config.variant,
-        per_cell=PER_CELL_START,
     )
     return lloyd(
         records,

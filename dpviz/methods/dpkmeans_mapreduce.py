@@ -12,22 +12,21 @@ from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
-from dpviz.methods.dplloyd import KEEPING
+from dpviz.methods.dplloyd import KEEPING, SOUND
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
 
 #: Summed movement of all centres, on data scaled to [0, 1]^d, below which the paper stops.
 THRESHOLD = 1.0
 
-SOUND = (
-    "Each record goes to a set by its own draw; noisy means of the sets start the iterations. "
-    "Start and iterations are Laplace mechanisms of sensitivity d + 1 whose budgets add up to "
-    "epsilon; they stop early only on the movement of released centres."
+SOUND_SETS = (
+    f"{SOUND} Each record goes to its starting set by its own draw, and the iterations stop early "
+    "only on the movement of released centres."
 )
 
 BY_ORDER = (
-    "The starting sets are cut from the list in order: one record more moves the borders of all of "
-    "them, which changes far more than the d + 1 that the noise is for."
+    "The starting sets of the paper are cut from the list in order: one record more moves the "
+    "borders of all of them, which changes far more than the d + 1 that the noise is for."
 )
 
 STOPPING = (
@@ -49,7 +48,7 @@ CARD = Card(
     algorithm="section Related work, steps 1 to 4",
     origin="004",
     variants=(
-        Variant(name="sound", private=True, reason=SOUND),
+        Variant(name="sound", private=True, reason=SOUND_SETS),
         Variant(name="published", private=False, reason=BY_ORDER),
     ),
     parameters=parameters("dpkmeans_mapreduce"),

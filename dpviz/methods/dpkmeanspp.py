@@ -11,7 +11,7 @@ from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
-from dpviz.methods.dplloyd import KEEPING
+from dpviz.methods.dplloyd import KEEPING, SOUND
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
 
@@ -19,20 +19,27 @@ from dpviz.privacy.mechanisms import Accountant
 SETTLED = 1e-3
 
 SOUND_START = (
-    f"The start is drawn from a noisy grid of counts (share {START_SHARE:g} of epsilon, of it 2% "
-    "for the number of records that sets its size); then noisy Lloyd iterations with the rest, "
-    "each one Laplace mechanism on counts and sums of sensitivity d + 1; their number is fixed."
+    f"{SOUND} The noisy grid of the start gets the share {START_SHARE:g} of epsilon, of it 2% for "
+    "the number of records that sets its size; the number of iterations is fixed."
 )
 
 LEAKING_START = (
-    "The start is chosen from the raw records without noise, so one record can move it at will; "
-    "and the iterations stop when the raw sum of squared errors settles. No budget pays for either."
+    "The start that the paper takes is chosen from the raw records without noise, so one record "
+    "can move it at will; and with any start the iterations stop when the raw sum of squared "
+    "errors settles. No budget pays for either."
 )
 
 HALVING = (
     "Algorithm 1 of the paper divides the budget by the iterations, its text halves it, and "
     "Algorithm 3 would spend all of it in every iteration; built with halving, so that the sum is "
     "epsilon."
+)
+
+LATE_ITERATIONS = (
+    "Halving starves late iterations. Unbalance, K 8, as printed, mean F-measure against the "
+    "classes over 40 draws, DPk-means (start records) / ++ / up: at T 2 and epsilon 0.25 "
+    ".90/.96/.98, 0.5 .90/.96/.98, 1 .86/.94/.99; at T 5 the order is lost (.80/.77/.74, "
+    ".85/.88/.84, .93/.95/.95), at T 10 all three are noise (.66 to .73)."
 )
 
 CARD = Card(
@@ -52,7 +59,7 @@ CARD = Card(
         Variant(name="published", private=False, reason=LEAKING_START),
     ),
     parameters=parameters("dpkmeanspp"),
-    deviations=(KEEPING, HALVING),
+    deviations=(KEEPING, HALVING, LATE_ITERATIONS),
 )
 
 

@@ -7,7 +7,13 @@ from dpviz.kmeans.lloyd import lloyd
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
-from dpviz.methods.dpkmeanspp import HALVING, LEAKING_START, SOUND_START, as_printed
+from dpviz.methods.dpkmeanspp import (
+    HALVING,
+    LATE_ITERATIONS,
+    LEAKING_START,
+    SOUND_START,
+    as_printed,
+)
 from dpviz.methods.dplloyd import KEEPING
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
@@ -33,6 +39,7 @@ CARD = Card(
     deviations=(
         KEEPING,
         HALVING,
+        LATE_ITERATIONS,
         "Line 9 prints argmin where the text asks for the largest error, line 25 would overwrite "
         "the best centres with the last ones: both are built as the text means them.",
         "As printed the start alone is the answer: it is a k-means clustering of the raw records, "

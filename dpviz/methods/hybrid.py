@@ -10,7 +10,7 @@ from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods.card import Card, Variant
-from dpviz.methods.dplloyd import KEEPING, OUT_OF_BALL
+from dpviz.methods.dplloyd import KEEPING
 from dpviz.methods.eugkm import TRUE_SIZE, grid_centers
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
@@ -39,7 +39,7 @@ CARD = Card(
         Variant(name="published", private=False, reason=TRUE_SIZE),
     ),
     parameters=parameters("hybrid"),
-    deviations=(KEEPING, OUT_OF_BALL),
+    deviations=(KEEPING,),
 )
 
 

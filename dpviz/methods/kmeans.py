@@ -52,9 +52,10 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     space = Space(records.domain)
     points = records.scaled(space)
     if config.clusters > records.n:
+        only = "is only 1 record" if records.n == 1 else f"are only {records.n:,} records"
         raise InputError(
-            f"clusters = {config.clusters}, but there are only {records.n:,} records: choose at "
-            "most as many clusters as records."
+            f"clusters = {config.clusters}, but there {only}: choose at most as many clusters as "
+            "records."
         )
     centers = records.kept(("true", config.clusters), lambda: _centers(points, config.clusters))
     return restored(KMeansRun(config=config, centers=centers, ledger=accountant.ledger), space)

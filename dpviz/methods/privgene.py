@@ -10,6 +10,7 @@ from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.schedule import budgets
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import uniform
 from dpviz.methods.card import Card, Variant
@@ -64,7 +65,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     points, d = records.scaled(space), records.domain.ndim
     generator = accountant.noise.generator("breeding")
     candidates = np.array([uniform(config.clusters, d, generator) for _ in range(CANDIDATES)])
-    share = config.epsilon / ((generations - 1) * PARENTS + 1)
+    shares = iter(budgets("uniform", config.epsilon, (generations - 1) * PARENTS + 1))
     for generation in range(1, generations + 1):
         last = generation == generations
         scores = -np.array([wcss(points, centers) for centers in candidates])
@@ -74,7 +75,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
                 f"generation {generation}, choice {parent + 1}",
                 scores,
                 sensitivity=4.0 * d,
-                epsilon=share,
+                epsilon=next(shares),
                 monotone=config.variant == "sound",
             )
             chosen.append(candidates[pick])

@@ -131,12 +131,12 @@ def explorer() -> None:
         level, _ = live_slider(
             "share", key="share", value=20, low=0, high=100, integer=True, format="%d %%"
         )
-    if "play" in st.query_params:
-        staged()
     counts = sample(g)
     noise = np.random.default_rng(int(seed)).laplace(0, 1 / epsilon, counts.shape)
     noisy = (counts + noise).astype(np.float32)
     time.sleep(float(st.query_params.get("slow", 0)))
+    if "play" in st.query_params:
+        staged()
     error = noisy - counts
     readouts(
         st.query_params.get("readouts", "html"),
@@ -170,6 +170,8 @@ def main() -> None:
     st.set_page_config(layout="wide")
     st.button("Reset", on_click=reset)
     if "play" in st.query_params:
+        # Until this widget is drawn anew, the browser takes the old value for its own.
+        time.sleep(float(st.query_params.get("slow", 0)))
         st.number_input("native", 0, 9, 0, key="native")
     if st.checkbox("Show the explorer", value=True):
         explorer()

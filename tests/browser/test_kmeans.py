@@ -130,7 +130,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     assert watched.page.evaluate(RANGES) == before
 
 
-def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
+def test_zoom_survives_method_redraw_player_and_view_but_not_other_data(explorer):
     watched = explorer("data=spirals")
     before = zoom(watched)
     watched.page.get_by_role("button", name="Redraw").click()
@@ -149,6 +149,13 @@ def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
     watched.page.get_by_role("option", name="Incomes").click()
     expect_title(watched, "Incomes")
     assert watched.page.evaluate(RANGES) != before
+    # A look at another view brings the same part of the map back.
+    before = zoom(watched)
+    radio(watched, "Noise").click()
+    watched.page.wait_for_selector(".bars .point", state="attached")
+    radio(watched, "Clusters").click()
+    watched.page.wait_for_selector(".heatmaplayer image", state="attached")
+    assert watched.page.evaluate(RANGES) == before
 
 
 def test_every_slider_and_the_player_by_keyboard(explorer):
@@ -347,6 +354,9 @@ def test_own_file_on_all_columns(explorer, tmp_path: Path):
     watched.page.wait_for_function("() => document.querySelector('.xtitle')?.textContent === 'c'")
     cards = watched.page.evaluate(CARDS)
     assert cards["Mechanism"][0] == "not private"
+    both = watched.page.get_by_role("radiogroup", name="Cluster on").get_by_role("radio")
+    assert both.count() == 2
+    assert len({top for _, _, top, _ in boxes(both)}) == 1, "torn into two rows"
 
 
 def test_tables_and_code_stand_behind_the_picture(explorer):

@@ -402,7 +402,7 @@ def test_a_click_a_key_and_a_drag_pause_the_player(demo: Callable[..., Any]) -> 
 
 def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable[..., Any]) -> None:
     """A step sent while another run goes on brings along what the widgets said before it."""
-    watched = demo("play=30&slow=0.9")
+    watched = demo("play=30&slow=0.8")
     box = watched.page.get_by_role("spinbutton", name="native")
     box.fill("5")
     box.press("Enter")

@@ -156,7 +156,10 @@ class LiveSlider {
       if (event.key === "Escape") this.show();
     });
     this.number.addEventListener("blur", () => this.commitNumber());
-    this.number.addEventListener("focus", () => this.number.select());
+    this.number.addEventListener("focus", () => {
+      this.pause(); // or the next step would overwrite what is being typed
+      this.number.select();
+    });
     for (const name of ["mouseenter", "focus", "click"]) {
       this.help.addEventListener(name, () => this.toggleTip(true));
     }
