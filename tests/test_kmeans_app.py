@@ -532,7 +532,7 @@ def test_own_points_in_more_columns_beside_words(app, columns):
     assert_readouts(test, shown, run_of(shown, "dplloyd", epsilon=5.0))
 
     (group,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
-    assert f"all {columns} numeric columns" in group.options
+    assert f"all {columns} numeric" in group.options
     cluster_on(test, "all")
     every = own_truth(points, names, 3)
     run = run_of(every, "dplloyd", epsilon=5.0)
@@ -556,6 +556,19 @@ def test_own_points_in_more_columns_beside_words(app, columns):
     # They go with the columns.
     cluster_on(test, "shown")
     assert cards(test)["Mechanism"][0] == "not private"
+    declare(test, "-3, 13")
+    assert cards(test)["Mechanism"][0] == "private"
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("c1").run())
+    assert cards(test)["Mechanism"][0] == "not private"
+
+
+def test_typed_bounds_go_with_their_sample(app):
+    test = app(data="incomes", domain="0,9000;0,7000")
+    assert test.query_params["domain"] == "0.0,9000.0;0.0,7000.0"
+    choose(test, "data", "shapes")
+    assert test.query_params["domain"] == "declared"
+    choose(test, "data", "incomes")
+    assert test.query_params["domain"] == "declared"
 
 
 @pytest.mark.parametrize("method", KMEANS)

@@ -123,11 +123,11 @@ def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
     seconds[step] = round(time.perf_counter() - start, 6)
 
 
-def progress(items: list[T]) -> Iterator[T]:
-    """Hand on items, with a line on a terminal that says how many are done."""
+def progress(items: list[T], done_word: str) -> Iterator[T]:
+    """Hand on items, with a line on a terminal that says how many are drawn, or scored."""
     shown = sys.stderr.isatty() and len(items) > 1
     for done, item in enumerate(items, start=1):
         yield item
         if shown:
             end = "\n" if done == len(items) else ""
-            print(f"\r{done} of {len(items)} draws scored", end=end, file=sys.stderr)
+            print(f"\r{done} of {len(items)} draws {done_word}", end=end, file=sys.stderr)

@@ -67,10 +67,10 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     card = CARDS[config.method]
     seeds = [given.seed + repeat for repeat in range(given.repeats)] if card.spends else []
     with timed(seconds, "private"):
-        draws: list[Any] = [comparison.draw(seed) for seed in seeds]
+        draws: list[Any] = [comparison.draw(seed) for seed in progress(seeds, "drawn")]
     with timed(seconds, "metrics"):
         pairs = list(zip(draws, seeds, strict=True))
-        scores = [comparison.scores(one, seed) for one, seed in progress(pairs)]
+        scores = [comparison.scores(one, seed) for one, seed in progress(pairs, "scored")]
     if given.labels and data.points is not None:
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {

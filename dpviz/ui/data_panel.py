@@ -243,8 +243,8 @@ def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
         "Cluster on",
         ("shown", "all"),
         format_func={
-            "shown": "the two shown",
-            "all": f"all {len(numeric)} numeric columns",
+            "shown": "two shown",
+            "all": f"all {len(numeric)} numeric",
         }.__getitem__,
         default=default,
         key=f"own:every:{suffix}",

@@ -91,7 +91,8 @@ def page_state() -> UrlState:
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("regions", choice("view", tuple(VIEWS))),
             "left": Control("true", choice("left", tuple(LEFT))),
-            "i": Control(None, whole("i", 0, ITERATIONS_RANGE[1] + 1)),
+            # Beyond the last iteration is said once it is known which that is.
+            "i": Control(None, whole("i", 0, 10**6)),
         },
     )
     if state.fresh:

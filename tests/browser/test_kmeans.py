@@ -130,7 +130,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     assert watched.page.evaluate(RANGES) == before
 
 
-def test_zoom_survives_method_redraw_player_and_view_but_not_other_data(explorer):
+def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
     watched = explorer("data=spirals")
     before = zoom(watched)
     watched.page.get_by_role("button", name="Redraw").click()
@@ -141,6 +141,7 @@ def test_zoom_survives_method_redraw_player_and_view_but_not_other_data(explorer
     watched.page.get_by_role("combobox", name="Method").click()
     watched.page.get_by_role("option", name="DPLloyd").click()
     expect_title(watched, "DPLloyd")
+    watched.wait_idle()
     slider(watched, "Iteration").last.focus()
     watched.page.keyboard.press("Home")
     expect_heading(watched, "start")
@@ -149,13 +150,6 @@ def test_zoom_survives_method_redraw_player_and_view_but_not_other_data(explorer
     watched.page.get_by_role("option", name="Incomes").click()
     expect_title(watched, "Incomes")
     assert watched.page.evaluate(RANGES) != before
-    # A look at another view brings the same part of the map back.
-    before = zoom(watched)
-    radio(watched, "Noise").click()
-    watched.page.wait_for_selector(".bars .point", state="attached")
-    radio(watched, "Clusters").click()
-    watched.page.wait_for_selector(".heatmaplayer image", state="attached")
-    assert watched.page.evaluate(RANGES) == before
 
 
 def test_every_slider_and_the_player_by_keyboard(explorer):
@@ -347,7 +341,7 @@ def test_own_file_on_all_columns(explorer, tmp_path: Path):
     watched.page.get_by_role("option", name="Own data").click()
     watched.page.set_input_files("input[type=file]", path)
     expect_title(watched, "own.csv")
-    watched.page.get_by_role("radio", name="all 3 numeric columns").click()
+    watched.page.get_by_role("radio", name="all 3 numeric").click()
     watched.page.get_by_text("Clustered on 3 columns").wait_for()
     watched.page.get_by_role("combobox", name="Across").click()
     watched.page.get_by_role("option", name="c", exact=True).click()

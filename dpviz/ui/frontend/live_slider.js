@@ -280,7 +280,9 @@ class LiveSlider {
   }
 
   advance() {
-    if (this.inflight || this.dirty) return; // the last step is still being drawn
+    // The last step is still being drawn, or another control has just been used: a message sent
+    // now would bring along what all controls said before that.
+    if (this.inflight || this.dirty || scriptRunning()) return;
     const next = Number(this.range.value) + 1;
     if (next <= this.scale.last) this.moveTo(next);
     if (next >= this.scale.last) this.pause();
