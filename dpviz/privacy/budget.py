@@ -1,0 +1,378 @@
+"""The lifetime budget of data sources: one SQLite file that every release debits first.
+
+A source is named by its owner, never by a hash of its content: one record more would open a new
+budget. A release debits, draws, publishes and then marks its entry. What is debited stays
+debited: a crash on the way loses budget, never privacy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from dpviz.errors import InputError, PrivacyRefusal, check_number
+
+State = Literal["debited", "released"]
+
+#: Epsilon is kept as a whole number of these parts of 1, so that sums are exact: ten times 0.1
+#: is 1. A debit rounds down to them, and that is what the release may spend.
+PARTS = 10**12
+
+#: Seconds to wait for other processes; a debit takes milliseconds.
+PATIENCE = 60.0
+
+#: Tells our files from other programs' databases ("dpvb").
+_APPLICATION, _VERSION = 0x64707662, 1
+
+_LONGEST_NAME, _LONGEST_WHAT = 200, 100_000
+
+_SCHEMA = (
+    """CREATE TABLE sources (
+        id TEXT PRIMARY KEY NOT NULL CHECK (typeof(id) = 'text'),
+        total INTEGER NOT NULL CHECK (typeof(total) = 'integer' AND total > 0),
+        created TEXT NOT NULL CHECK (typeof(created) = 'text'))""",
+    """CREATE TABLE entries (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        source TEXT NOT NULL REFERENCES sources (id),
+        epsilon INTEGER NOT NULL CHECK (typeof(epsilon) = 'integer' AND epsilon > 0),
+        what TEXT NOT NULL CHECK (typeof(what) = 'text'),
+        state TEXT NOT NULL CHECK (state IN ('debited', 'released')),
+        time TEXT NOT NULL CHECK (typeof(time) = 'text'))""",
+    "CREATE INDEX entries_of_source ON entries (source)",
+    f"PRAGMA application_id = {_APPLICATION}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+
+#: What SQLite's error codes mean to a person.
+_REASONS = {
+    sqlite3.SQLITE_BUSY: "is held by another program: try again when that is done",
+    sqlite3.SQLITE_CANTOPEN: (
+        "can't be opened: its folder has to exist, and both have to be writable"
+    ),
+    sqlite3.SQLITE_CORRUPT: "is damaged: restore it from a backup",
+    sqlite3.SQLITE_FULL: "can't be written: the disk is full",
+    sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
+    sqlite3.SQLITE_NOTADB: "is no budget file: name another one, or a new one",
+    sqlite3.SQLITE_PERM: "can't be written: check its rights",
+    sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One debit.
+
+    Parameters
+    ----------
+    id
+        Number in the file.
+    source
+        Whose budget was debited.
+    epsilon
+        What was granted: the epsilon that the release runs with. It may lie below what was
+        asked for by less than 1e-12.
+    what
+        Method and public parameters.
+    state
+        ``"debited"``, or ``"released"`` once the release was published.
+    time
+        Of the debit, UTC, ISO 8601.
+    """
+
+    id: int
+    source: str
+    epsilon: float
+    what: dict[str, Any]
+    state: State
+    time: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Lifetime budget of one source, in units of epsilon, with its entries in order."""
+
+    id: str
+    total: float
+    spent: float
+    remaining: float
+    entries: tuple[Entry, ...]
+
+
+class Budget:
+    """Lifetime budgets in one file; safe between threads and processes of one machine.
+
+    Every call opens the file anew, so it sees what others spent, and leaves all of it in that
+    one file. SQLite's locks do not hold on network folders.
+
+    Parameters
+    ----------
+    path
+        The file. The first source that is opened creates it.
+
+    Raises
+    ------
+    InputError
+        From every call, where the file can't be used, in one sentence.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        if "\0" in os.fspath(path) or not os.fspath(path):
+            raise InputError("the name of the budget file is empty or has a zero byte in it.")
+        self.path = Path(path)
+
+    def open(self, source: str, total: float | None = None) -> Account:
+        """Return the account of a source; its first use sets the total, once and for all.
+
+        Parameters
+        ----------
+        source
+            Name that the owner gives the data source; the same name for all its versions.
+        total
+            Lifetime epsilon; None where the source is known.
+
+        Raises
+        ------
+        PrivacyRefusal
+            Where the source has another total.
+        """
+        name, asked = _name(source), None if total is None else _parts("total", total)
+        with self._transaction(create=asked is not None) as connection:
+            known = _total(connection, name)
+            if known is None and asked is None:
+                raise InputError(
+                    f'source "{name}" has no lifetime budget in {self}: give its total.'
+                )
+            if known is None:
+                connection.execute("INSERT INTO sources VALUES (?, ?, ?)", (name, asked, _now()))
+            elif asked not in (None, known):
+                raise PrivacyRefusal(
+                    f'source "{name}" has a lifetime budget of {_shown(known)}, which stays: a '
+                    f"total of {total:g} is refused."
+                )
+            return _account(connection, name)
+
+    def debit(self, source: str, epsilon: float, what: Mapping[str, Any]) -> Entry:
+        """Take epsilon off a source's budget, durably, before anything is drawn.
+
+        Parameters
+        ----------
+        source
+            A source that was opened before.
+        epsilon
+            From 0.000001 to 1,000,000.
+        what
+            Method and public parameters, plain values; nothing read off the data.
+
+        Returns
+        -------
+        Entry
+            Its epsilon is the one to run with.
+
+        Raises
+        ------
+        PrivacyRefusal
+            Where less remains; it tells how much.
+        """
+        name, asked, text = _name(source), _parts("epsilon", epsilon), _json(what)
+        with self._transaction() as connection:
+            total = _total(connection, name)
+            if total is None:
+                raise InputError(
+                    f'source "{name}" has no lifetime budget in {self}: open it with its total.'
+                )
+            left = total - _spent(connection, name)
+            if asked > left:
+                raise PrivacyRefusal(
+                    f"epsilon = {_shown(asked)} is refused: {_shown(left)} of the lifetime budget "
+                    f'{_shown(total)} of source "{name}" is left.'
+                )
+            row = connection.execute(
+                "INSERT INTO entries (source, epsilon, what, state, time) "
+                "VALUES (?, ?, ?, 'debited', ?) RETURNING *",
+                (name, asked, text, _now()),
+            ).fetchone()
+            return _entry(row)
+
+    def mark(self, entry: Entry, state: State = "released") -> Entry:
+        """Note that the release of an entry was published; the budget stays spent either way."""
+        if state not in get_args(State):
+            raise InputError(f'state = "{state}" is unknown: choose debited or released.')
+        with self._transaction() as connection:
+            found = connection.execute(
+                "UPDATE entries SET state = ? WHERE id = ? AND source = ?",
+                (state, entry.id, entry.source),
+            )
+            if not found.rowcount:
+                raise InputError(f'{self} has no entry {entry.id} of source "{entry.source}".')
+        return replace(entry, state=state)
+
+    def datasets(self) -> list[Account]:
+        """Accounts of all sources, in the order in which they were opened."""
+        with self._transaction() as connection:
+            names = connection.execute("SELECT id FROM sources ORDER BY rowid").fetchall()
+            return [_account(connection, name) for (name,) in names]
+
+    def __str__(self) -> str:
+        """``budget file "..."``, a long path by its end."""
+        path = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(self.path))
+        return f'budget file "{path if len(path) <= 80 else "..." + path[-77:]}"'
+
+    @contextmanager
+    def _transaction(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction on a connection of its own: all of it is on the disk, or nothing is."""
+        connection = self._connected(create)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = ON")
+            # Fails while others are at work in a new file; the older mode is as safe.
+            with suppress(sqlite3.OperationalError):
+                connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            self._check(connection, create)
+            yield connection
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise InputError(self._sentence(error)) from None
+        except (_DamagedError, UnicodeDecodeError):
+            raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_CORRUPT]}.") from None
+        finally:
+            # Without COMMIT this takes the transaction back.
+            connection.close()
+
+    def _connected(self, create: bool) -> sqlite3.Connection:
+        """Open the file; create it only where a source gets its total."""
+        try:
+            if self.path.is_dir():
+                raise InputError(f"{self} is a folder: name a file in it.")
+            if not create and not self.path.exists():
+                raise InputError(f"{self} does not exist: check the path.")
+            uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+            return sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
+        except (OSError, UnicodeEncodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.reason
+            raise InputError(f"{self} can't be opened ({reason}): check its path.") from None
+        except sqlite3.Error as error:
+            raise InputError(self._sentence(error)) from None
+
+    def _check(self, connection: sqlite3.Connection, create: bool) -> None:
+        """Make the tables in an empty file; refuse files that are not ours or damaged."""
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if application != _APPLICATION:
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if application or tables or not create:
+                raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_NOTADB]}.")
+            for statement in _SCHEMA:
+                connection.execute(statement)
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version != _VERSION:
+            raise InputError(f"{self} was written by a newer version of this program: update it.")
+        # Spends that a damaged page hides would be spent again.
+        if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
+            raise _DamagedError
+
+    def _sentence(self, error: sqlite3.Error) -> str:
+        """What SQLite's error means to a person."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)
+        reason = _REASONS.get(code & 0xFF, f"can't be used ({error}): check it")
+        return f"{self} {reason}."
+
+
+class _DamagedError(Exception):
+    """What the file holds is nothing that this module wrote."""
+
+
+def _account(connection: sqlite3.Connection, name: str) -> Account:
+    """Account of a known source."""
+    total, spent = _total(connection, name), _spent(connection, name)
+    rows = connection.execute("SELECT * FROM entries WHERE source = ? ORDER BY id", (name,))
+    if total is None or spent > total:
+        raise _DamagedError
+    return Account(
+        id=name,
+        total=total / PARTS,
+        spent=spent / PARTS,
+        remaining=(total - spent) / PARTS,
+        entries=tuple(_entry(row) for row in rows),
+    )
+
+
+def _total(connection: sqlite3.Connection, name: str) -> int | None:
+    """Parts of epsilon that a source has for its life, None where it is unknown."""
+    row = connection.execute("SELECT total FROM sources WHERE id = ?", (name,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _spent(connection: sqlite3.Connection, name: str) -> int:
+    """Parts of epsilon debited from a source, released or not."""
+    found = connection.execute(
+        "SELECT coalesce(sum(epsilon), 0) FROM entries WHERE source = ?", (name,)
+    ).fetchone()
+    return int(found[0])
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    """Entry of a row of the table."""
+    number, source, parts, text, state, time = row
+    try:
+        what = json.loads(text)
+    except ValueError:
+        raise _DamagedError from None
+    return Entry(id=number, source=source, epsilon=parts / PARTS, what=what, state=state, time=time)
+
+
+def _name(source: object) -> str:
+    """Return the name of a source in one spelling, or raise InputError."""
+    if not isinstance(source, str):
+        raise InputError(f"source = {source!r} is no text: give the data source a name.")
+    # What looks the same must be the same source, or it would have two budgets.
+    name = unicodedata.normalize("NFC", source).strip()
+    if not name or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise InputError(
+            f"source = {name[:40]!a} can't name a data source: give 1 to {_LONGEST_NAME} "
+            "characters that can be printed."
+        )
+    return name
+
+
+def _parts(name: str, value: object) -> int:
+    """Return epsilon in whole parts, rounded down, or raise InputError."""
+    number = check_number(name, value)
+    if not 1e-6 <= number <= 1e6:  # also where it is not a number
+        raise InputError(
+            f"{name} = {number:g} is no usable privacy budget: give a number from 0.000001 to "
+            "1,000,000."
+        )
+    # The decimal that was typed, not the binary fraction beside it.
+    return int(Decimal(repr(number)) * PARTS)
+
+
+def _shown(parts: int) -> str:
+    """Parts of epsilon as an exact decimal."""
+    return f"{(Decimal(parts) / PARTS).normalize():f}"
+
+
+def _json(what: Mapping[str, Any]) -> str:
+    """Return public parameters as JSON, or raise InputError."""
+    try:
+        text = json.dumps(dict(what), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise InputError("what = ... must hold plain values alone, as JSON knows them.") from None
+    if len(text) > _LONGEST_WHAT:
+        raise InputError(
+            f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."
+        )
+    return text
+
+
+def _now() -> str:
+    """Time in UTC to the second, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,396 @@
+"""Noise for releases, by OpenDP: unseeded, exact, certified by its privacy map.
+
+Floating-point Laplace noise gives the true value away by its last bits (Mironov 2012), and a
+seed by its owner. Here values are whole multiples of a public unit: they become integers, get
+discrete Laplace noise, and go back. Counts have the unit 1. Sums of scaled records have the unit
+2^-20: records are cut to the lattice of that spacing first (:func:`on_lattice`), after which all
+their sums are exact, in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.config import check_epsilon
+from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.privacy.ledger import Composition, Neighbours, Spend
+from dpviz.privacy.mechanisms import Accountant
+
+if TYPE_CHECKING:
+    from opendp.mod import Domain, Measurement
+
+#: Unit of k-means: a power of 2, so that going to integers and back is exact.
+LATTICE = 2.0**-20
+
+#: Most candidates on a line: the noisy maximum of as many takes about 20 ms.
+CANDIDATES = 2**14
+
+#: Whole numbers beyond this are not exact in double precision.
+_EXACT = 2**53
+
+#: Scales tried, each a hair larger than the one before; the second is always enough by now.
+_HAIRS = 4
+
+#: Noise of this scale would not fit into the 64-bit integers that it is drawn on.
+_WIDEST = 2**60
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifiedSpend(Spend):
+    """A spend with what OpenDP's privacy map says about it.
+
+    Parameters
+    ----------
+    certified
+        Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
+    mechanism
+        What was run: ``"discrete Laplace"`` or ``"permute and flip"``.
+    unit
+        Spacing of the values that noise was drawn on.
+    """
+
+    certified: float
+    mechanism: str
+    unit: float
+
+
+class SecureAccountant(Accountant):
+    """An accountant whose noise may be published; methods run with it unchanged.
+
+    The privacy map covers the noise. That one record changes a value by no more than
+    ``sensitivity`` is the method's own proof, as for :class:`Accountant`.
+
+    Parameters
+    ----------
+    epsilon
+        Whole budget of the run; what the privacy maps certify never exceeds it, not even by
+        rounding.
+    neighbours
+        Relation and unit.
+    unit
+        All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for
+        counts and sums of records on that lattice.
+    """
+
+    def __init__(
+        self, epsilon: float, neighbours: Neighbours | None = None, *, unit: float = 1.0
+    ) -> None:
+        super().__init__(_Unseeded(), check_epsilon(epsilon), neighbours)
+        if not (0 < unit <= 1 and math.frexp(unit)[0] == 0.5):
+            raise InputError(f"unit = {unit:g} is no power of 2 up to 1: give 1 or 2**-20.")
+        self.unit = unit
+
+    @property
+    def certified(self) -> float:
+        """Epsilon of all spends so far by their privacy maps, at most the budget."""
+        return _above(_total(self._spends))
+
+    def laplace(
+        self,
+        step: str,
+        values: NDArray[np.number] | float,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        composition: Composition = "sequential",
+    ) -> NDArray[np.float64]:
+        """Discrete Laplace mechanism: values + noise on whole multiples of the unit.
+
+        Each multiple x has probability proportional to exp(-abs(x) epsilon / sensitivity)
+        (Ghosh, Roughgarden, Sundararajan 2012; sampled by Canonne, Kamath, Steinke 2020).
+
+        Parameters and errors as in :meth:`Accountant.laplace`.
+
+        Raises
+        ------
+        PrivacyRefusal
+            Also where values are no multiples of the unit.
+        """
+        whole = self._whole(step, values)
+        measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, composition)
+        return self._noisy(measurement, whole)
+
+    def laplace_disjoint(
+        self,
+        step: str,
+        values: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilons: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Discrete Laplace mechanism on rows no two of which see the same record.
+
+        Parameters and composition as in :meth:`Accountant.laplace_disjoint`.
+        """
+        whole, before = self._whole(step, values), tuple(self._spends)
+        try:
+            paid = [
+                self._pay(step, sensitivity, float(epsilon), _LAPLACE, "parallel")
+                for epsilon in epsilons
+            ]
+        except PrivacyRefusal:
+            # Nothing was drawn for the rows before either.
+            self._spends[:] = before
+            raise
+        rows = [self._noisy(*pair) for pair in zip(paid, whole, strict=True)]
+        return np.array(rows).reshape(whole.shape)
+
+    def choose(
+        self,
+        step: str,
+        scores: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilon: float,
+        monotone: bool = False,
+    ) -> int:
+        """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
+
+        Never worse than the exponential mechanism at the same epsilon. Parameters as in
+        :meth:`Accountant.choose`; scores are whole multiples of the unit, and a candidate of
+        score -infinity is out, which must be public.
+        """
+        possible = np.flatnonzero(scores != -np.inf)
+        whole = self._whole(step, scores[possible])
+        mechanism = _MONOTONE_MAX if monotone else _MAX
+        measurement = self._pay(step, sensitivity, epsilon, mechanism, "sequential")
+        return int(possible[measurement(whole)])
+
+    def interval(
+        self,
+        step: str,
+        edges: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        *,
+        sensitivity: float,
+        epsilon: float,
+        spacing: float | None = None,
+    ) -> tuple[int, float]:
+        """Permute and flip over evenly spaced points of a line.
+
+        Parameters as in :meth:`Accountant.interval`, except for what discrete candidates need:
+
+        Parameters
+        ----------
+        edges
+            The first and the last must be public. The others may be true values: candidates do
+            not depend on them.
+        spacing
+            Public distance of the candidates; None, or one that makes too many, takes the
+            smallest that makes ``CANDIDATES`` of them or fewer.
+
+        Returns
+        -------
+        index, value
+            The interval (private: it tells the rank in the true data) and the candidate.
+        """
+        candidates = on_line(float(edges[0]), float(edges[-1]), spacing)
+        # Interval i holds what lies above edge i, up to and with edge i + 1.
+        intervals = np.clip(np.searchsorted(edges, candidates) - 1, 0, len(scores) - 1)
+        chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
+        return int(intervals[chosen]), float(candidates[chosen])
+
+    def _whole(self, step: str, values: NDArray[np.number] | float) -> NDArray[np.int64]:
+        """Values in units, or raise PrivacyRefusal where they are no whole numbers of them."""
+        exact = np.asarray(values, dtype=float) / self.unit
+        # Written so that NaN is refused as well.
+        if not ((np.abs(exact) < _EXACT) & (exact == np.rint(exact))).all():
+            raise PrivacyRefusal(
+                f"step {step} can't be released: its values are no whole multiples of "
+                f"{self.unit:g}, and only those get noise that keeps them safe."
+            )
+        return exact.astype(np.int64)
+
+    def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Values with noise; OpenDP takes one axis only."""
+        noisy: NDArray[np.float64] = np.array(measurement(whole.ravel()), dtype=float)
+        return noisy.reshape(whole.shape) * self.unit
+
+    def _pay(
+        self,
+        step: str,
+        sensitivity: float,
+        epsilon: float,
+        mechanism: _Mechanism,
+        composition: Composition,
+    ) -> Measurement:
+        """Record a spend with what its map certifies; return the measurement that it buys."""
+        # Epsilons that sum to the budget on paper may exceed it by rounding: the last gives way.
+        left = Fraction(self.budget) - _total(self._spends, (step, composition))
+        self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
+        spend = self._spends.pop()
+        # Whole numbers change by whole numbers, so rounding up loses nothing that is real.
+        change = math.ceil(spend.sensitivity / self.unit)
+        if left <= 0:
+            raise PrivacyRefusal(
+                f"step {step} asks for epsilon {epsilon:g}, but nothing of {self.budget:g} is left."
+            )
+        measurement, scale, certified = _calibrated(
+            step, mechanism, change, min(Fraction(epsilon), left)
+        )
+        self._spends.append(
+            CertifiedSpend(
+                step=step,
+                epsilon=epsilon,
+                sensitivity=change * self.unit,
+                scale=scale * self.unit,
+                composition=composition,
+                certified=certified,
+                mechanism=mechanism.name,
+                unit=self.unit,
+            )
+        )
+        return measurement
+
+
+def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
+
+    Each record is cut by itself, so neighbours stay neighbours; none grows in any norm, so box,
+    cube and L1 ball keep their sensitivities, the ball even where rounding had left a record a
+    hair outside. A record moves by less than 1e-6 per axis. Sums are exact below 2^33 records.
+    """
+    cut: NDArray[np.float64] = np.trunc(points / LATTICE) * LATTICE
+    return cut
+
+
+def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np.float64]:
+    """Candidates low + spacing, low + 2 spacing, ... up to high, at least 1 of them.
+
+    Never more than ``CANDIDATES``: of a finer spacing every second, third, ... is taken.
+    """
+    if not (math.isfinite(high - low) and high > low):
+        raise InputError(f"candidates from {low:g} to {high:g}: give a lower and a higher end.")
+    if spacing is None:
+        spacing = (high - low) / CANDIDATES
+    # A hair is added so that rounding does not lose the upper end.
+    steps = max(int((high - low) / spacing + 1e-6), 1)
+    stride = math.ceil(steps / CANDIDATES)
+    places = low + spacing * stride * np.arange(1, steps // stride + 1)
+    return np.asarray(np.minimum(places, high))
+
+
+class _Unseeded:
+    """What a method may draw beside the mechanisms: fresh each time, from the system's entropy."""
+
+    def generator(self, step: str) -> np.random.Generator:
+        """Randomness for starts and post-processing, another one at each call."""
+        return np.random.default_rng()
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Refuse: this noise would be no secure one."""
+        raise PrivacyRefusal(
+            f"step {step} draws noise past the accountant: a release can't be made of that."
+        )
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Refuse as well."""
+        return self.laplace(step, 1.0, shape)
+
+    gumbel = laplace
+
+
+@dataclass(frozen=True)
+class _Mechanism:
+    """One of OpenDP's: its name, how to build it, and its scale by sensitivity / epsilon."""
+
+    name: str
+    build: Callable[[float], Measurement]
+    factor: float
+
+
+def _discrete_laplace(scale: float) -> Measurement:
+    """Noise on integers, whose neighbours are told apart by their L1 distance."""
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+
+    return make_laplace(_integers(), l1_distance(T="i64"), scale=scale)
+
+
+def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
+    """Number of the highest noisy score; neighbours by the largest difference of a score.
+
+    OpenDP knows monotone scores, with the same factor 1 as :meth:`Accountant.choose`; that an
+    exchange is one record less and one more is covered by its map being linear.
+    """
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence
+    from opendp.metrics import linf_distance
+
+    metric = linf_distance(T="i64", monotonic=monotone)
+    return make_noisy_max(_integers(), metric, max_divergence(), scale=scale)
+
+
+def _integers() -> Domain:
+    """Vectors of 64-bit integers. OpenDP takes long to load, so that only a release does it."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return vector_domain(atom_domain(T="i64"))
+
+
+_LAPLACE = _Mechanism("discrete Laplace", _discrete_laplace, 1.0)
+_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=False), 2.0)
+_MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True), 1.0)
+
+
+def _calibrated(
+    step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
+) -> tuple[Measurement, float, float]:
+    """Measurement of the least noise that its map certifies for epsilon, its scale, the map.
+
+    Parameters
+    ----------
+    change
+        Sensitivity in units.
+    """
+    scale = mechanism.factor * change / float(epsilon)
+    if not (change < _WIDEST and scale < _WIDEST):
+        raise PrivacyRefusal(
+            f"step {step} needs noise of scale {scale:g} at sensitivity {change:g}, which 64-bit "
+            "integers can't hold: raise epsilon or lower the sensitivity."
+        )
+    for _ in range(_HAIRS):
+        measurement = mechanism.build(scale)
+        certified = float(measurement.map(change))  # type: ignore[no-untyped-call]
+        if certified <= epsilon:
+            return measurement, scale, certified
+        # The map rounds up, so at 1/0.7 it says 0.7000000000000001: a hair more noise.
+        scale = math.nextafter(scale, math.inf)
+    raise PrivacyRefusal(
+        f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it, where "
+        f"{float(epsilon):g} was meant."
+    )
+
+
+def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None) -> Fraction:
+    """What the maps certify for all spends, composed as on the ledger, without rounding.
+
+    Parameters
+    ----------
+    apart
+        Step and composition of the next spend: parallel ones of its step share its cost.
+    """
+    total, largest = Fraction(), dict[str, Fraction]()
+    for spend in spends:
+        cost = Fraction(spend.certified if isinstance(spend, CertifiedSpend) else spend.epsilon)
+        if spend.composition == "sequential":
+            total += cost
+        elif apart != (spend.step, "parallel"):
+            largest[spend.step] = max(cost, largest.get(spend.step, Fraction()))
+    return total + sum(largest.values())
+
+
+def _above(value: Fraction) -> float:
+    """Smallest float that is not below a fraction."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
