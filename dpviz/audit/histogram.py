@@ -1,0 +1,82 @@
+"""How often a score takes which values on two data sets, over common bins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Up to as many different values get a bin each; more share as many bins of equal width.
+MOST_VALUES = 40
+
+#: Share of the values at each end that may lie outside of the bins of equal width; they are
+#: counted in the first and in the last one.
+_TAIL = 0.002
+
+
+@dataclass(frozen=True, kw_only=True)
+class Histogram:
+    """Counts of one score's values per bin.
+
+    Parameters
+    ----------
+    score
+        Name of the score.
+    edges
+        Borders of the bins, ascending; the first and last bin also hold what lies outside.
+    without, joined
+        Runs per bin on the first and on the second data set, one number less than edges.
+    missing
+        Runs on both data sets that have no such number.
+    """
+
+    score: str
+    edges: tuple[float, ...]
+    without: tuple[int, ...]
+    joined: tuple[int, ...]
+    missing: tuple[int, int]
+
+    @classmethod
+    def of(cls, score: str, without: Floats, joined: Floats, threshold: float) -> Histogram:
+        """Count values (runs,) of both data sets; the threshold falls between two bins."""
+        finite = tuple(part[np.isfinite(part)] for part in (without, joined))
+        edges = _edges(np.concatenate(finite), threshold)
+        counts = [
+            np.histogram(np.clip(part, edges[0], edges[-1]), edges)[0].tolist() for part in finite
+        ]
+        return cls(
+            score=score,
+            edges=tuple(edges.tolist()),
+            without=tuple(counts[0]),
+            joined=tuple(counts[1]),
+            missing=(len(without) - len(finite[0]), len(joined) - len(finite[1])),
+        )
+
+
+def _edges(values: Floats, threshold: float) -> Floats:
+    """Borders of bins for finite values of both data sets together."""
+    different = np.unique(values)
+    if not len(different):
+        return np.array([0.0, 1.0])
+    if len(different) <= MOST_VALUES:
+        return _between(different)
+    low, high = np.quantile(values, [_TAIL, 1 - _TAIL])
+    if low == high:
+        low, high = different[0], different[-1]
+    fixed = float(threshold if np.isfinite(threshold) else low)
+    width, border = (max(high, fixed) - min(low, fixed)) / MOST_VALUES, fixed
+    if (different == np.round(different)).all():
+        # As many whole numbers in every bin.
+        width, border = np.ceil(width), fixed - 0.5
+    first = border - np.ceil((border - min(low, fixed)) / width) * width
+    return np.asarray(first + width * np.arange(MOST_VALUES + 2))
+
+
+def _between(different: Floats) -> Floats:
+    """Borders half way between neighbouring values, the outer ones as far off as the inner."""
+    gaps = np.diff(different) if len(different) > 1 else np.ones(1)
+    inner = (different[:-1] + different[1:]) / 2
+    return np.concatenate([[different[0] - gaps[0] / 2], inner, [different[-1] + gaps[-1] / 2]])

@@ -1,0 +1,259 @@
+"""Run a scenario many times on both of its data sets, and bound its privacy loss from below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.audit.bounds import CONFIDENCE, FEWEST, Bound, Event, lower_bound
+from dpviz.audit.histogram import Histogram
+from dpviz.audit.scenarios import Scenario, find
+from dpviz.audit.scores import LIKELIHOOD, names, row
+from dpviz.audit.transcript import Recorder, Replay, log_likelihood
+from dpviz.errors import InputError, check_number
+from dpviz.methods import KMEANS, WAVECLUSTER
+
+Floats = NDArray[np.float64]
+
+#: Told how many of how many runs are done.
+Progress = Callable[[int, int], None]
+
+#: Asked between batches whether to stop.
+Cancel = Callable[[], bool]
+
+#: Claims that the data sets of the scenarios are made for.
+LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
+
+#: Runs on each data set between two looks at whether to stop.
+BATCH = 25
+
+
+class AuditCancelled(Exception):  # noqa: N818 - a wish, no fault
+    """The audit was stopped before it was done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditResult:
+    """What an audit found.
+
+    Parameters
+    ----------
+    method, variant, scenario
+        What was audited, and how.
+    says
+        The scenario in a sentence for people.
+    claim
+        Budget that the mechanism claims to keep, and was run with.
+    epsilon_lower
+        The true epsilon is at least this, with the confidence.
+    confidence
+        Chance, at least, that it is.
+    runs
+        Runs on each of the two data sets.
+    event
+        In words what told the data sets apart, and how often it happened on each.
+    without, joined
+        Share of the deciding half of the runs that showed the event, without and with the person.
+    violated
+        Whether the bound is above the claim. If not, that proves nothing.
+    histogram
+        Telling score of the deciding half of the runs on both data sets.
+    """
+
+    method: str
+    variant: str
+    scenario: str
+    says: str
+    claim: float
+    epsilon_lower: float
+    confidence: float
+    runs: int
+    event: str
+    without: float
+    joined: float
+    violated: bool
+    histogram: Histogram
+
+
+def audit(
+    method: str,
+    variant: str = "sound",
+    *,
+    claim: float = 1.0,
+    runs: int | None = None,
+    scenario: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> AuditResult:
+    """Bound the true privacy loss of a method from below.
+
+    Parameters
+    ----------
+    method, variant
+        A method that spends a budget; ``"sound"`` or ``"published"``.
+    claim
+        Epsilon that it is run with and claims to keep. Below 0.5 little can be seen.
+    runs
+        Runs on each data set; None takes as many as the scenario needs.
+    scenario
+        Name of one of :func:`dpviz.audit.scenarios.scenarios`; None takes the first.
+    seed
+        The same one gives the same result.
+    progress
+        Called with the number of runs done and of all, on both data sets.
+    cancelled
+        Asked every few runs whether to stop.
+
+    Raises
+    ------
+    InputError
+        Where method, variant or scenario do not exist, or numbers are out of range.
+    AuditCancelled
+        Where it was stopped.
+    """
+    chosen = find(method, variant, scenario)
+    _check_claim(claim)
+    count = chosen.runs if runs is None else checked_runs(runs)
+    labels, without, joined = collect(
+        chosen, claim, count, seed, progress=progress, cancelled=cancelled
+    )
+    bound = lower_bound(without, joined)
+    half, score = count // 2, bound.event.score
+    return AuditResult(
+        method=method,
+        variant=variant,
+        scenario=chosen.name,
+        says=chosen.says,
+        claim=claim,
+        epsilon_lower=bound.epsilon,
+        confidence=CONFIDENCE,
+        runs=count,
+        event=in_words(labels[score], bound, chosen.sides),
+        without=bound.without,
+        joined=bound.joined,
+        violated=bound.epsilon > claim,
+        histogram=Histogram.of(
+            labels[score], without[half:, score], joined[half:, score], bound.event.value
+        ),
+    )
+
+
+def collect(
+    scenario: Scenario,
+    claim: float,
+    runs: int,
+    seed: int,
+    *,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> tuple[list[str], Floats, Floats]:
+    """Scores of independent runs on both data sets.
+
+    Returns
+    -------
+    names, without, joined
+        Names of the scores, and the scores, each of shape (runs, scores).
+
+    Raises
+    ------
+    InputError
+        Where the seed is negative.
+    AuditCancelled
+        Where it was stopped.
+    """
+    if seed < 0:
+        raise InputError(f"seed = {seed}: give a whole number from 0.")
+    trial = Trial(scenario, claim)
+    rows: tuple[list[Floats], list[Floats]] = ([], [])
+    for begin in range(0, runs, BATCH):
+        if cancelled and cancelled():
+            raise AuditCancelled(f"stopped after {2 * begin} of {2 * runs} runs")
+        batch = range(begin, min(begin + BATCH, runs))
+        for side in (0, 1):
+            rows[side].extend(trial.scores(side, seed, number) for number in batch)
+        if progress:
+            progress(2 * batch.stop, 2 * runs)
+    return trial.names, np.array(rows[0]), np.array(rows[1])
+
+
+class Trial:
+    """A scenario at a claim, ready to be run.
+
+    Parameters
+    ----------
+    scenario, claim
+        What to run, and its whole budget.
+    """
+
+    def __init__(self, scenario: Scenario, claim: float) -> None:
+        self.names: list[str] = []
+        self._scenario = scenario
+        self._config: Any = scenario.config(claim)
+        self._pair = scenario.pair(claim)
+        methods: Any = WAVECLUSTER if scenario.method in WAVECLUSTER else KMEANS
+        self._run = methods[scenario.method].run
+
+    def scores(self, side: int, seed: int, number: int) -> Floats:
+        """Scores of one run on the first (0) or second (1) data set, shape (scores,)."""
+        scenario, config = self._scenario, self._config
+        noise = scenario.noise(seed, side, number)
+        accountant = scenario.accountant(noise, config.epsilon, config.neighbours)
+        run = self._run(self._pair[side], config, accountant)
+        found = row(run, scenario.groups)
+        if not self.names:
+            self.names = names(run, scenario.groups)
+        if LIKELIHOOD not in scenario.groups:
+            return found
+        return np.append(found, self._ratio(accountant))
+
+    def _ratio(self, accountant: Recorder) -> float:
+        """Log-likelihood ratio of a run's answers, the second data set over the first."""
+        without, joined = (self._log_likelihood(data, accountant) for data in self._pair)
+        return float(joined) - float(without)
+
+    def _log_likelihood(self, data: Any, accountant: Recorder) -> float:
+        """Log-likelihood of a run's answers on one of the data sets."""
+        replay = Replay(
+            accountant.answers, accountant.noise, accountant.budget, accountant.neighbours
+        )
+        return log_likelihood(lambda taken: self._run(data, self._config, taken), replay)
+
+
+def in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
+    """Say what told the data sets apart: "number of clusters >= 3: 61.2% of runs ..."."""
+    first, second = sides
+    return (
+        f"{_condition(name, bound.event)}: {bound.joined:.1%} of runs {second}, "
+        f"{bound.without:.1%} {first}"
+    )
+
+
+def _condition(name: str, event: Event) -> str:
+    """Condition on a score; a number that a run lacks counts as infinite."""
+    if np.isposinf(event.value):
+        return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
+    return f"{name} {event.sign} {event.value:,.6g}"
+
+
+def _check_claim(claim: float) -> None:
+    """Raise InputError where the scenarios' data sets would not fit."""
+    if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
+        raise InputError(
+            f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
+            "example 1; below 0.5 little can be seen."
+        )
+
+
+def checked_runs(runs: int) -> int:
+    """Return the number of runs, or raise InputError."""
+    if isinstance(runs, bool) or int(runs) != runs or runs < FEWEST:
+        raise InputError(
+            f"runs = {runs}: give a whole number from {FEWEST}, for example 20,000; what can be "
+            "shown grows with its logarithm."
+        )
+    return int(runs)

@@ -1,0 +1,169 @@
+"""One person joins and two clusters become one: what a private technique makes of that.
+
+Figure 1 of Chen, Yu, Chirkova: without noise the number of clusters tells whether that person
+is among the records. Under a technique it is drawn anew each time, and no number may come up
+more than e^epsilon times as often with the person as without, or the other way round.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpviz.audit.bounds import CONFIDENCE, lower_bound
+from dpviz.audit.runs import Cancel, Progress, checked_runs, collect
+from dpviz.audit.scenarios import Scenario
+from dpviz.config import VariantName, check_epsilon
+from dpviz.data.samples import Sample, load_sample, sample, sample_names
+from dpviz.errors import InputError
+from dpviz.methods import method as wavecluster_method
+from dpviz.pipeline import Source, cluster
+
+#: Draws on each side that show the shape of both histograms.
+DRAWS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """How many clusters there are with and without one person, in many draws.
+
+    Parameters
+    ----------
+    sample, method, variant, epsilon, draws
+        What was drawn, so many times on each side.
+    true_without, true_joined
+        Numbers of clusters that WaveCluster finds without noise.
+    numbers
+        Numbers of clusters that came up, ascending.
+    without, joined
+        Draws with each of them, without and with the person.
+    epsilon_lower
+        Lower bound on the privacy loss that the number of clusters shows.
+    confidence
+        Chance, at least, that it is one.
+    """
+
+    sample: str
+    method: str
+    variant: str
+    epsilon: float
+    draws: int
+    true_without: int
+    true_joined: int
+    numbers: tuple[int, ...]
+    without: tuple[int, ...]
+    joined: tuple[int, ...]
+    epsilon_lower: float
+    confidence: float
+
+    @property
+    def allowed(self) -> float:
+        """e^epsilon: most often that a number may come up on one side for once on the other."""
+        return math.exp(self.epsilon)
+
+    @property
+    def limits(self) -> tuple[tuple[float, float], ...]:
+        """Least and largest share with the person that the promise allows, for each number.
+
+        From the share without, as it was drawn; the error of both shares comes on top.
+        """
+        shares = [count / self.draws for count in self.without]
+        return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
+
+    @property
+    def violated(self) -> bool:
+        """Whether the draws disprove the promise. If not, that proves nothing."""
+        return self.epsilon_lower > self.epsilon
+
+
+def one_person(
+    method: str,
+    epsilon: float = 1.0,
+    *,
+    variant: VariantName = "sound",
+    sample_name: str | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> Story:
+    """Draw the number of clusters many times with and without the person who joins two.
+
+    Parameters
+    ----------
+    method, variant, epsilon
+        A WaveCluster technique and its budget; ``"wavecluster"`` draws without noise.
+    sample_name
+        A sample set with such a person; None takes the first.
+    draws
+        Runs on each side.
+    seed
+        The same one gives the same story.
+    progress, cancelled
+        As for :func:`dpviz.audit.runs.audit`.
+
+    Raises
+    ------
+    InputError
+        Where technique or sample set do not fit, or numbers are out of range.
+    AuditCancelled
+        Where it was stopped.
+    """
+    card = wavecluster_method(method).card
+    check_epsilon(epsilon)
+    described = _with_person(sample_name)
+    pair = _pair(described)
+    scenario = Scenario(
+        name="one-person",
+        method=card.name,
+        variant=variant,
+        says="One person joins, and two clusters become one.",
+        pair=lambda claim: pair,
+        groups=("clusters",),
+        options={"grid": described.grid, "density": described.density},
+    )
+    _, without, joined = collect(
+        scenario, epsilon, checked_runs(draws), seed, progress=progress, cancelled=cancelled
+    )
+    # The first score is the number of clusters.
+    without, joined = without[:, :1], joined[:, :1]
+    numbers = np.unique(np.concatenate([without, joined]))
+    config: Any = scenario.config(epsilon)
+    true = [cluster(source.counts, config).n_clusters for source in pair]
+    return Story(
+        sample=described.name,
+        method=method,
+        variant=variant,
+        epsilon=epsilon,
+        draws=len(without),
+        true_without=true[0],
+        true_joined=true[1],
+        numbers=tuple(int(number) for number in numbers),
+        without=tuple(int((without == number).sum()) for number in numbers),
+        joined=tuple(int((joined == number).sum()) for number in numbers),
+        epsilon_lower=lower_bound(without, joined).epsilon,
+        confidence=CONFIDENCE,
+    )
+
+
+def _with_person(name: str | None) -> Sample:
+    """Return the sample set of a name, or the first one, that has a person who joins clusters."""
+    fitting = [one for one in map(sample, sample_names()) if one.person is not None]
+    for one in fitting:
+        if name in (None, one.name):
+            return one
+    known = ", ".join(one.name for one in fitting)
+    raise InputError(
+        f'sample set "{name}" has no person who joins two clusters: choose from {known}.'
+    )
+
+
+def _pair(described: Sample) -> tuple[Source, Source]:
+    """The sample set without and with its person."""
+    data = load_sample(described.name)
+    assert data.points is not None and described.person is not None  # noqa: S101, PT018
+    rest = replace(data, points=np.delete(data.points, described.person, axis=0))
+    return Source.build(rest, described.grid), Source.build(data, described.grid)

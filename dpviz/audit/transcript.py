@@ -1,0 +1,199 @@
+"""What a run's mechanisms answered, and how likely these answers are on another data set.
+
+The log-likelihood ratio of all answers is the most telling score there is of a mechanism whose
+output is computed from them: no threshold on any other number does better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.noise import NoiseSource
+from dpviz.privacy.ledger import Composition, Neighbours
+from dpviz.privacy.mechanisms import Accountant
+
+Floats = NDArray[np.float64]
+
+#: Steps whose choices a release does not show: which record went where.
+HIDDEN = ("blocks", "sets")
+
+
+class Recorder(Accountant):
+    """Accountant that keeps the answers of all mechanisms, in order.
+
+    Parameters
+    ----------
+    noise, epsilon, neighbours
+        As for :class:`Accountant`.
+    """
+
+    def __init__(
+        self, noise: NoiseSource, epsilon: float, neighbours: Neighbours | None = None
+    ) -> None:
+        super().__init__(noise, epsilon, neighbours)
+        self.answers: list[Any] = []
+
+    def laplace(self, step: str, values: NDArray[np.number] | float, **given: Any) -> Floats:
+        """Laplace mechanism, its answer kept."""
+        self.answers.append(super().laplace(step, values, **given))
+        return self._last()
+
+    def laplace_disjoint(self, step: str, values: Floats, **given: Any) -> Floats:
+        """Laplace mechanism on disjoint rows, its answer kept."""
+        self.answers.append(super().laplace_disjoint(step, values, **given))
+        return self._last()
+
+    def choose(self, step: str, scores: Floats, **given: Any) -> int:
+        """Exponential mechanism, its answer kept."""
+        self.answers.append(super().choose(step, scores, **given))
+        return int(self.answers[-1])
+
+    def interval(self, step: str, edges: Floats, scores: Floats, **given: Any) -> tuple[int, float]:
+        """Exponential mechanism over a line; the point is an answer, its interval is none."""
+        index, value = super().interval(step, edges, scores, **given)
+        self.answers.append(value)
+        return index, value
+
+    def _last(self) -> Floats:
+        """Answer that was kept last."""
+        answer: Floats = self.answers[-1]
+        return answer
+
+
+class Replay(Accountant):
+    """Accountant that gives the answers of another run and adds up how likely they are.
+
+    It ends the method with :class:`Told` after the last answer: what follows is computed from
+    the answers alone.
+
+    Parameters
+    ----------
+    answers
+        Of a :class:`Recorder`.
+    noise, epsilon, neighbours
+        Of the run that gave them; choices that it hides are drawn anew.
+    """
+
+    def __init__(
+        self,
+        answers: list[Any],
+        noise: NoiseSource,
+        epsilon: float,
+        neighbours: Neighbours | None = None,
+    ) -> None:
+        super().__init__(_Attacker(noise), epsilon, neighbours)
+        self.log = 0.0
+        self._left = list(answers)
+
+    def laplace(
+        self,
+        step: str,
+        values: NDArray[np.number] | float,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        composition: Composition = "sequential",
+    ) -> Floats:
+        """Give the answer; its density is Laplace's around the values."""
+        scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
+        exact = np.asarray(values, dtype=float)
+        return self._noisy(exact, np.full(exact.shape, scale))
+
+    def laplace_disjoint(
+        self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
+    ) -> Floats:
+        """Give the answer; its density is Laplace's, of another scale in each row."""
+        scales = [
+            self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
+        ]
+        return self._noisy(values, np.repeat(scales, values.shape[1]).reshape(values.shape))
+
+    def choose(
+        self,
+        step: str,
+        scores: Floats,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        monotone: bool = False,
+    ) -> int:
+        """Give the answer; chances are proportional to exp(score / scale)."""
+        scale = self._spend(step, sensitivity, epsilon, 1.0 if monotone else 2.0, "sequential")
+        answer = int(self._left.pop(0))
+        self._add(scores[answer] / scale - _log_sum(scores / scale))
+        return answer
+
+    def interval(
+        self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
+    ) -> tuple[int, float]:
+        """Give the answer; densities are proportional to exp(score / scale)."""
+        scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
+        answer = float(self._left.pop(0))
+        index = int(np.searchsorted(edges, answer)) - 1
+        if not 0 <= index < len(scores):
+            self._add(-np.inf)
+        self._add(scores[index] / scale - _log_sum(scores / scale, np.diff(edges)))
+        return index, answer
+
+    def _noisy(self, exact: Floats, scales: Floats) -> Floats:
+        """Give the next answer as a noisy version of the values."""
+        answer: Floats = self._left.pop(0)
+        if answer.shape != exact.shape:
+            self._add(-np.inf)
+        self._add(-float((np.abs(answer - exact) / scales + np.log(2 * scales)).sum()))
+        return answer
+
+    def _add(self, log: float) -> None:
+        """Count an answer's likelihood; end where nothing more can change the sum."""
+        self.log += log
+        if not self._left or log == -np.inf:
+            raise Told
+
+
+class Told(Exception):  # noqa: N818 - the end of a replay, no fault
+    """All answers have been gone through, or one of them is impossible."""
+
+
+def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
+    """Log-likelihood of a replay's answers on the data that ``run`` reads.
+
+    It is -infinity where a run on this data can't give them.
+    """
+    try:
+        run(replay)
+    except Told:
+        return replay.log
+    # The method ended without asking for all of the answers.
+    return -np.inf
+
+
+def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
+    """Logarithm of the (weighted) sum of numbers that are given by their logarithms."""
+    highest = logs.max()
+    terms = np.exp(logs - highest)
+    return float(highest + np.log((terms if weights is None else weights * terms).sum()))
+
+
+class _Attacker:
+    """Choices as whoever attacks knows them: those that are shown, and a guess at the hidden."""
+
+    def __init__(self, noise: NoiseSource) -> None:
+        self._noise = noise
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
+        """Noise is never drawn in a replay."""
+        raise AssertionError(f"a replay draws no noise, but {step} asked for some")
+
+    gumbel = laplace
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
+        """Nor is this."""
+        raise AssertionError(f"a replay draws no noise, but {step} asked for some")
+
+    def generator(self, step: str) -> np.random.Generator:
+        """Stream of the run, or where it is hidden always the same one."""
+        return np.random.default_rng(0) if step in HIDDEN else self._noise.generator(step)
