@@ -16,7 +16,9 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from dpviz.commands.output import Report, plain, write_table
+from dpviz.commands.audit import audit_command
+from dpviz.commands.output import Report, write_table
+from dpviz.commands.release import budget_command, release_command
 from dpviz.commands.run import run_command
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import load_sample, sample, sample_names
@@ -25,6 +27,7 @@ from dpviz.kmeans.config import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.methods import CARDS
+from dpviz.plain import plain
 from dpviz.privacy.ledger import RELATIONS
 
 
@@ -156,14 +159,81 @@ def _parser() -> argparse.ArgumentParser:
         "run spirals --method privthr --epsilon 1 --repeats 10",
     )
     _add_common(running)
-    running.add_argument("--method", required=True, metavar="M", help=", ".join(CARDS))
     running.add_argument("--epsilon", type=_REAL, default=1.0, metavar="E", help="whole budget")
-    running.add_argument("--variant", default="sound", metavar="V", help="sound or published")
     running.add_argument("--repeats", type=_WHOLE, default=1, metavar="R", help="draws")
     running.add_argument("--labels", metavar="FILE", help="write the points with their clusters")
-    _add_wavecluster(running.add_argument_group("WaveCluster methods"))
-    _add_kmeans(running.add_argument_group("k-means methods"))
+    _add_methods(running)
+    _add_classes(running)
+
+    auditing = _command(
+        commands,
+        "audit",
+        audit_command,
+        "is it really private? a lower bound on the real epsilon, measured",
+        "audit privqt --variant published --runs 2000",
+    )
+    auditing.add_argument("method", metavar="METHOD", help="a method that spends a budget")
+    auditing.add_argument("--variant", default="sound", metavar="V", help="sound or published")
+    auditing.add_argument("--claim", type=_REAL, default=1.0, metavar="E", help="claimed epsilon")
+    auditing.add_argument(
+        "--runs", type=_WHOLE, metavar="N", help="on each data set; as many as needed unless told"
+    )
+    auditing.add_argument(
+        "--scenario", metavar="NAME", help="pair of data sets; the first one unless told"
+    )
+    auditing.add_argument("--seed", type=_WHOLE, default=0, metavar="N", help="of all runs")
+    auditing.add_argument("--list", action="store_true", help="list the scenarios of the method")
+    auditing.add_argument("--json", action="store_true", help="print one JSON object")
+
+    releasing = _command(
+        commands,
+        "release",
+        release_command,
+        "one secure release, debited from a lifetime budget first",
+        "release gaussians --method privthrem --epsilon 1 --budget-file budget.db --total 3 "
+        "--out released",
+    )
+    _add_common(releasing)
+    releasing.add_argument("--epsilon", type=_REAL, required=True, metavar="E", help="to debit")
+    releasing.add_argument(
+        "--budget-file", required=True, metavar="FILE", help="lifetime budgets (SQLite)"
+    )
+    releasing.add_argument(
+        "--source", metavar="ID", help="name of the data source; that of DATA unless told"
+    )
+    releasing.add_argument(
+        "--total", type=_REAL, metavar="E", help="lifetime budget, at the source's first release"
+    )
+    releasing.add_argument("--out", required=True, metavar="FOLDER", help="new folder to write")
+    releasing.add_argument("--title", default="", metavar="T", help="of the report")
+    _add_methods(releasing)
+    releasing.set_defaults(classes=None, labels=None)
+
+    budget = _command(
+        commands,
+        "budget",
+        budget_command,
+        "lifetime budget of each data source: spent, left, entries",
+        "budget budget.db",
+    )
+    budget.add_argument("file", metavar="FILE", help="the budget file")
+    budget.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
+
+
+def _add_methods(parser: argparse.ArgumentParser) -> None:
+    """Options that name a method, and those of both families."""
+    parser.add_argument("--method", required=True, metavar="M", help=", ".join(CARDS))
+    parser.add_argument("--variant", default="sound", metavar="V", help="sound or published")
+    _add_wavecluster(parser.add_argument_group("WaveCluster methods"))
+    _add_kmeans(parser.add_argument_group("k-means methods"))
+
+
+def _add_classes(parser: argparse.ArgumentParser) -> None:
+    """Known classes, which only scores know what to do with."""
+    parser.add_argument(
+        "--classes", metavar="COLUMN", help="column of known classes to score k-means against"
+    )
 
 
 def _add_wavecluster(group: argparse._ArgumentGroup) -> None:
@@ -196,9 +266,6 @@ def _add_kmeans(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--schedule", metavar="C", help=", ".join(SCHEDULES))
     group.add_argument("--geometry", metavar="G", help=", ".join(GEOMETRIES))
     group.add_argument("--temperature", metavar="TEMP", help=f"of mcmc: {', '.join(TEMPERATURES)}")
-    group.add_argument(
-        "--classes", metavar="COLUMN", help="column of known classes to score clusters against"
-    )
 
 
 def _command(

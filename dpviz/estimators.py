@@ -21,6 +21,7 @@ from dpviz.components import label_points
 from dpviz.config import Config, VariantName
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts
+from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
 from dpviz.kmeans.config import KMeansConfig
@@ -46,7 +47,7 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
     domain: DomainLike
     outside: Outside
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
         """Cluster points.
 
         Parameters
@@ -55,6 +56,9 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
             Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
         y
             Ignored.
+        units
+            Identifier of the person behind each point, shape (n,), where the privacy unit is a
+            person: at most ``cap`` points of each take part.
 
         Raises
         ------
@@ -62,8 +66,9 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
             Where a parameter is wrong; the message names it, its value and the way out.
         """
         points = validate_data(self, as_frame(X), dtype=np.float64, ensure_min_samples=1)
-        dataset = Dataset(name="X", points=points)
-        source = Source.build(dataset, self.grid, domain_of(self.domain, points), self.outside)
+        dataset = dataset_of(self, points, units)
+        taken = points if dataset.points is None else dataset.points
+        source = Source.build(dataset, self.grid, domain_of(self.domain, taken), self.outside)
         self._fit(source)
         self.labels_ = self._label(points)
         return self
@@ -134,7 +139,27 @@ def config_of(kind: type[C], method: str, parameters: dict[str, Any]) -> C:
     known = kind.__dataclass_fields__
     given = {name: value for name, value in parameters.items() if name in known}
     relation = cast(Relation, given.pop("neighbours", "add_remove"))
-    return kind(method=method, neighbours=Neighbours(relation=relation), **given)
+    neighbours = Neighbours(relation=relation, cap=parameters.get("cap", 1))
+    return kind(method=method, neighbours=neighbours, **given)
+
+
+def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:
+    """Points (n, d) of at most ``cap`` records of each person, where there are units (n,)."""
+    cap = getattr(estimator, "cap", None)
+    if units is None:
+        if cap not in (None, 1):
+            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
+        return Dataset(name="X", points=points)
+    if cap is None:
+        name = type(estimator).__name__
+        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
+    persons = np.asarray(units)
+    if persons.shape != (len(points),):
+        raise InputError(
+            f"units have shape {persons.shape} where there are {len(points)} points: give one "
+            "identifier per point."
+        )
+    return cap_records(Dataset(name="X", points=points, units=persons), cap)
 
 
 def as_frame(X: Any) -> Any:
@@ -226,6 +251,7 @@ class _PrivateEstimator(_WaveClusterEstimator):
         outside: Outside = "clip",
         variant: VariantName = "sound",
         neighbours: Relation = "add_remove",
+        cap: int = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -237,6 +263,7 @@ class _PrivateEstimator(_WaveClusterEstimator):
         self.outside = outside
         self.variant = variant
         self.neighbours = neighbours
+        self.cap = cap
         self.random_state = random_state
 
 
@@ -245,7 +272,8 @@ class PrivQT(_PrivateEstimator):
 
     Parameters as in :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
     (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
-    ``"replace_one"``) and ``random_state``. Attributes as in :class:`WaveCluster`, and
+    ``"replace_one"``), ``cap`` (most points of a person, with ``fit(X, units=...)``) and
+    ``random_state``. Attributes as in :class:`WaveCluster`, and
     ``claim_``: whether the mechanism is private as configured, and why or why not (the
     default ``domain="data"`` is not).
     """
@@ -275,6 +303,7 @@ class Baseline(_PrivateEstimator):
         outside: Outside = "clip",
         variant: VariantName = "sound",
         neighbours: Relation = "add_remove",
+        cap: int = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -287,6 +316,7 @@ class Baseline(_PrivateEstimator):
             outside=outside,
             variant=variant,
             neighbours=neighbours,
+            cap=cap,
             random_state=random_state,
         )
         self.synopsis = synopsis
@@ -314,6 +344,7 @@ class PrivTHR(_PrivateEstimator):
         outside: Outside = "clip",
         variant: VariantName = "sound",
         neighbours: Relation = "add_remove",
+        cap: int = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -326,6 +357,7 @@ class PrivTHR(_PrivateEstimator):
             outside=outside,
             variant=variant,
             neighbours=neighbours,
+            cap=cap,
             random_state=random_state,
         )
         self.alpha = alpha

@@ -27,6 +27,8 @@ class Reproduction:
         Chosen columns of a file; None for a sample set.
     counts
         Whether the file is a grid of counts.
+    unit
+        Column that tells persons apart, where the privacy unit is a person.
     domain, outside, config, seed
         As in the run, of either family.
     """
@@ -34,6 +36,7 @@ class Reproduction:
     data: str
     columns: tuple[str, ...] | None
     counts: bool = False
+    unit: str | None = None
     domain: Domain
     outside: Outside
     config: Config | KMeansConfig
@@ -52,6 +55,8 @@ class Reproduction:
         given |= {name: getattr(config, name) for name in self._choices()}
         given["domain"] = str(self.domain) if self.domain.declared else "data"
         given["outside"] = self.outside
+        if self.unit is not None:
+            given |= {"unit": self.unit, "cap": config.neighbours.cap}
         if spends:
             given |= {"variant": config.variant, "seed": self.seed}
         if spends and config.neighbours.relation != "add_remove":
@@ -77,14 +82,32 @@ def python_lines(run: Reproduction) -> str:
     elif run.counts:
         fit = f"fit_counts(X, {str(run.domain)!r})"
         del given["domain"], given["outside"]
-    loader, points = _points(run)
+    if given.pop("unit", None) is not None:
+        if run.card.spends:
+            fit = "fit(X, units=units)"
+        else:
+            del given["cap"]
+    loader, lines = _loading(run)
     name = run.card.estimator
     arguments = ",\n".join(f"    {parameter}={value!r}" for parameter, value in given.items())
     return (
-        f"from dpviz import {name}, {loader}\n\nX = {points}\n"
+        f"from dpviz import {name}, {loader}\n\n{lines}\n"
         f"model = {name}(\n{arguments},\n).{fit}\n"
         f"print(model.{found}, model.ledger_)"
     )
+
+
+def _loading(run: Reproduction) -> tuple[str, str]:
+    """What to import, and the lines that load points, or counts, and whose points they are."""
+    loader, points = _points(run)
+    if run.unit is None:
+        return loader, f"X = {points}"
+    data = f"{loader}({run.data!r}).select({run.columns!r}, unit={run.unit!r})"
+    if run.card.spends:
+        return loader, f"data = {data}\nX, units = data.points, data.units"
+    cap = run.config.neighbours.cap
+    capping = "from dpviz.data.units import cap_records"
+    return f"{loader}\n{capping}", f"X = cap_records({data}, {cap}).points"
 
 
 def _points(run: Reproduction) -> tuple[str, str]:

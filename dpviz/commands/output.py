@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,21 +27,6 @@ def write_table(frame: pd.DataFrame, path: str) -> None:
             frame.to_csv(path, index=False)
     except OSError as error:
         raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
-
-
-def plain(value: Any) -> Any:
-    """JSON-ready copy: arrays to lists, NumPy numbers to Python's, infinities to null."""
-    if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def spread(values: Sequence[float]) -> Report:

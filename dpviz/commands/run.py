@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.commands.kmeans import KMeansComparison
+from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import (
     Report,
     metric_lines,
@@ -22,33 +23,14 @@ from dpviz.commands.output import (
     timed,
     write_table,
 )
-from dpviz.commands.source import Classes, domain_of, known_sample, load
+from dpviz.commands.source import Classes, capped, domain_of, load
 from dpviz.commands.wavecluster import WaveClusterComparison
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS, check_method
-from dpviz.methods.card import Family
+from dpviz.methods import CARDS
 from dpviz.privacy.claim import EXPLORATION, claim
-from dpviz.privacy.ledger import Neighbours
-
-#: Options that only one family has.
-OPTIONS: dict[Family, tuple[str, ...]] = {
-    "wavecluster": ("grid", "density", "wavelet", "level", "alpha", "synopsis"),
-    "kmeans": (
-        "clusters",
-        "iterations",
-        "start",
-        "schedule",
-        "geometry",
-        "temperature",
-        "classes",
-    ),
-}
-
-FAMILY_TITLES: dict[Family, str] = {"wavecluster": "WaveCluster", "kmeans": "k-means"}
-
 
 #: What a family brings to the command: both have the same methods, on runs of their own kind.
 Comparison = WaveClusterComparison | KMeansComparison
@@ -57,10 +39,11 @@ Comparison = WaveClusterComparison | KMeansComparison
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Run one method; returns the report and its text for people."""
     _check(given)
-    config = _config(given)
+    config = config_of(given)
     seconds: dict[str, float] = {}
     with timed(seconds, "read"):
         data, classes = load(given)
+        data = capped(data, given)
     comparison = _comparison(given, config, data, classes, seconds)
     with timed(seconds, "true"):
         true = comparison.true()
@@ -117,18 +100,9 @@ def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
 
 def _check(given: argparse.Namespace) -> None:
     """Refuse what is wrong whatever the data."""
-    check_method(given.method, CARDS)
-    _check_family(given)
+    check_options(given)
     if given.labels and not Path(given.labels).resolve().parent.is_dir():
         raise InputError(f"--labels {given.labels}: that folder does not exist.")
-    if given.cap is not None and given.unit is None:
-        raise InputError(
-            f"--cap {given.cap} needs --unit: name the column that tells persons apart."
-        )
-    if given.unit is not None and given.cap is None:
-        raise InputError(
-            f"--unit {given.unit} needs --cap: say how many records of a person count."
-        )
     if given.classes is not None and given.unit is not None:
         raise InputError(
             f"--classes {given.classes} does not go with --unit {given.unit}: leave one of them "
@@ -136,51 +110,6 @@ def _check(given: argparse.Namespace) -> None:
         )
     if given.repeats < 1:
         raise InputError(f"--repeats {given.repeats}: ask for 1 or more draws.")
-    if not 0 <= given.seed < 2**63:
-        raise InputError(f"--seed {given.seed}: give a whole number from 0.")
-
-
-def _check_family(given: argparse.Namespace) -> None:
-    """Refuse options of the other family."""
-    for family, names in OPTIONS.items():
-        for name, value in _given(given, names).items():
-            if family != CARDS[given.method].family:
-                shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
-                raise InputError(
-                    f"--{name} {shown} goes with {FAMILY_TITLES[family]} methods, and "
-                    f"{given.method} is none of them: leave it out."
-                )
-
-
-def _config(given: argparse.Namespace) -> Config | KMeansConfig:
-    """Public choices of the run; a sample set brings its own where none are given."""
-    known = known_sample(given)
-    shared: dict[str, Any] = {
-        "method": given.method,
-        "epsilon": given.epsilon,
-        "variant": given.variant,
-        "neighbours": Neighbours(relation=given.neighbours, cap=_cap(given)),
-    }
-    family = CARDS[given.method].family
-    chosen = _given(given, OPTIONS[family])
-    if family == "wavecluster":
-        usual = {"grid": known.grid, "density": known.density} if known else {}
-        return Config(**shared, **(usual | chosen))
-    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
-    usual = {"clusters": max(known.clusters, 2)} if known else {}
-    chosen.pop("classes", None)  # of the data, not of the method
-    return KMeansConfig(**shared, **(usual | chosen))
-
-
-def _cap(given: argparse.Namespace) -> int:
-    """Most records of a privacy unit."""
-    return 1 if given.cap is None else int(given.cap)
-
-
-def _given(given: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    """Return the options among these that were given, with their values."""
-    values = {name: getattr(given, name) for name in names}
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _comparison(

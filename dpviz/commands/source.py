@@ -43,8 +43,12 @@ def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
         # Read like the column of a unit: rows without are left out, the others stay in step.
         data = table.select(given.columns, unit=given.classes)
         return replace(data, units=None), pd.factorize(data.units)[0]
-    data = table.select(given.columns, unit=given.unit)
-    return (data if given.unit is None else cap_records(data, given.cap, given.seed)), None
+    return table.select(given.columns, unit=given.unit), None
+
+
+def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
+    """Keep as many records of each person as the option says, the same ones whatever the seed."""
+    return data if given.unit is None else cap_records(data, given.cap)
 
 
 def _sample(name: str, given: argparse.Namespace) -> Dataset:

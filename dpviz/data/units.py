@@ -12,7 +12,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
 
 
-def cap_records(dataset: Dataset, cap: int, seed: int) -> Dataset:
+def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     """Keep at most ``cap`` records of each person.
 
     Which ones are kept depends on that person's rows and a key of the run alone: the
@@ -26,7 +26,8 @@ def cap_records(dataset: Dataset, cap: int, seed: int) -> Dataset:
     cap
         Most records of one person, at least 1.
     seed
-        Source of the key.
+        Source of the key. Exploring keeps to one key, so that screen and command line show the
+        same records; a release takes a key that nobody knows.
 
     Raises
     ------

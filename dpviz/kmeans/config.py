@@ -50,7 +50,8 @@ PRINTED: dict[str, dict[str, Any]] = {
     "mcmc": {"geometry": "l1"},
 }
 
-#: Where a start that pays for a noisy grid leaves less to iterate with: one step is best.
+#: Where a start that pays for a noisy grid leaves less to iterate with. One step is best on S1 and
+#: Unbalance; where records are many, as on DS1 to DS3, two or three are better.
 SOUND: dict[str, dict[str, Any]] = {
     "dpkmeanspp": {"iterations": 1},
     "dpkmeansup": {"iterations": 1},

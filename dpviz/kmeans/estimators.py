@@ -18,9 +18,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.config import VariantName
-from dpviz.data.dataset import Dataset
 from dpviz.domain import Outside
-from dpviz.estimators import DomainLike, as_frame, config_of, domain_of, seed_of
+from dpviz.estimators import DomainLike, as_frame, config_of, dataset_of, domain_of, seed_of
 from dpviz.kmeans.comparison import run_kmeans
 from dpviz.kmeans.config import KMeansConfig, Start, Temperature
 from dpviz.kmeans.passes import nearest, wcss
@@ -45,7 +44,7 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
     domain: DomainLike = "data"
     outside: Outside = "clip"
 
-    def fit(self, X: ArrayLike, y: object = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
         """Cluster points.
 
         Parameters
@@ -54,6 +53,9 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
             Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
         y
             Ignored.
+        units
+            Identifier of the person behind each point, shape (n,), where the privacy unit is a
+            person: at most ``cap`` points of each take part.
 
         Raises
         ------
@@ -64,8 +66,9 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
         parameters = self.get_params(deep=False)
         config = config_of(KMeansConfig, self._method, parameters | {"clusters": self.n_clusters})
-        domain = domain_of(self.domain, points)
-        records = Records.build(Dataset(name="X", points=points), domain, self.outside)
+        dataset = dataset_of(self, points, units)
+        domain = domain_of(self.domain, points if dataset.points is None else dataset.points)
+        records = Records.build(dataset, domain, self.outside)
         seed = seed_of(parameters.get("random_state", 0))
         run = run_kmeans(records, config, SeededNoise(seed))
         self.claim_ = claim(KMEANS[self._method].card, config, domain)
@@ -149,6 +152,7 @@ class _PrivateKMeans(_KMeansEstimator):
     epsilon: float = 1.0
     variant: VariantName = "sound"
     neighbours: Relation = "add_remove"
+    cap: int = 1
     random_state: int | np.random.RandomState | None = None
 
 
@@ -184,6 +188,8 @@ class DPLloyd(_LloydKMeans):
         ``"sound"`` or ``"published"``.
     neighbours
         ``"add_remove"`` or ``"replace_one"``.
+    cap
+        Most points of a person, with ``fit(X, units=...)``.
     random_state
         Seed of the noise; None draws anew in every fit.
 

@@ -42,12 +42,12 @@ def label(points, centers, labels):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def error(points, centers):  # type: ignore[no-untyped-def]
-    """Sum of squared distances to the nearest centres."""
+def error(points, centers, unit):  # type: ignore[no-untyped-def]
+    """Sum of squared distances to the nearest centres, each cut to multiples of a unit above 0."""
     total = 0.0
     for i in range(points.shape[0]):
         _, best = own_center(points, i, centers)
-        total += best
+        total += np.floor(best / unit) * unit if unit > 0 else best
     return total
 
 

@@ -111,12 +111,19 @@ def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArra
     return labels
 
 
-def wcss(points: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
-    """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
+def wcss(points: NDArray[np.float64], centers: NDArray[np.float64], unit: float = 0.0) -> float:
+    """Within-cluster sum of squares: squared distances to the nearest centres, added up.
+
+    Parameters
+    ----------
+    unit
+        Where above 0, each squared distance is cut to a multiple of this power of 2: then the
+        sum is exact, whatever the order.
+    """
     from dpviz.kmeans import kernels
 
     def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array([kernels.error(chunk, centers)])
+        return np.array([kernels.error(chunk, centers, unit)])
 
     return float(_total(points, part, (1,))[0])
 

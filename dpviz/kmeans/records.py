@@ -15,6 +15,7 @@ from dpviz.errors import InputError
 from dpviz.kmeans.passes import Sums, cluster_sums
 from dpviz.kmeans.space import Space
 from dpviz.pipeline import Source
+from dpviz.privacy.secure import on_lattice
 from dpviz.recent import Recent
 
 T = TypeVar("T")
@@ -32,16 +33,24 @@ class Records:
         Their bounds.
     n_outside
         Points of the data set that lay outside the domain.
+    cut
+        Whether scaled records are cut to the lattice that a release needs.
     """
 
     points: NDArray[np.float64]
     domain: Domain
     n_outside: int = 0
+    cut: bool = False
     _kept: Recent = field(default_factory=lambda: Recent(24))
 
     @classmethod
     def build(
-        cls, dataset: Dataset, domain: Domain | None = None, outside: Outside = "clip"
+        cls,
+        dataset: Dataset,
+        domain: Domain | None = None,
+        outside: Outside = "clip",
+        *,
+        cut: bool = False,
     ) -> Records:
         """Take the records of a data set; those of a grid of counts stand at cell centres.
 
@@ -52,6 +61,8 @@ class Records:
             points (not private).
         outside
             ``"clip"`` moves points outside to the border, ``"drop"`` leaves them out.
+        cut
+            Whether scaled records are cut to the lattice that a release needs.
 
         Raises
         ------
@@ -61,7 +72,7 @@ class Records:
         check_outside(outside)
         if dataset.counts is not None:
             source = Source.build(dataset, 2, domain, outside)
-            return cls(points=_some(source.points), domain=source.domain)
+            return cls(points=_some(source.points), domain=source.domain, cut=cut)
         points = _some(dataset.points)
         domain = domain or dataset.domain or Domain.from_data(points)
         if domain.ndim != dataset.ndim:
@@ -80,7 +91,7 @@ class Records:
             points = (
                 points[inside] if outside == "drop" else np.clip(points, domain.lows, domain.highs)
             )
-        return cls(points=points, domain=domain, n_outside=n_outside)
+        return cls(points=points, domain=domain, n_outside=n_outside, cut=cut)
 
     @property
     def n(self) -> int:
@@ -89,7 +100,12 @@ class Records:
 
     def scaled(self, space: Space) -> NDArray[np.float64]:
         """Records in scaled coordinates, shape (n, d)."""
-        return self.kept(("scaled", space), lambda: space.scale(self.points))
+
+        def build() -> NDArray[np.float64]:
+            scaled = space.scale(self.points)
+            return on_lattice(scaled) if self.cut else scaled
+
+        return self.kept(("scaled", space), build)
 
     def sums(self, space: Space, centers: NDArray[np.float64]) -> Sums:
         """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""

@@ -17,6 +17,7 @@ from dpviz.kmeans.start import best_of, enough
 from dpviz.methods.card import Card, Variant
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import on_lattice
 
 #: Blocks: number of records to this power.
 POWER = 0.4
@@ -39,9 +40,9 @@ CARD = Card(
             private=True,
             reason=(
                 "Each record goes to a block by its own draw, so one record changes one block's K "
-                "centres, each coordinate by at most the range 2: the average has sensitivity "
-                "2 K d / blocks. The number of blocks comes from a noisy number of records (2% of "
-                "epsilon)."
+                "centres, each coordinate by at most the range 2: their sum over the blocks has "
+                "sensitivity 2 K d, and is divided by the number of blocks after noise. That "
+                "number comes from a noisy number of records (2% of epsilon)."
             ),
         ),
         Variant(
@@ -73,17 +74,19 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     digest = None if order is None else blake2b(order.tobytes()).digest()
     key = ("blocks", K, blocks, digest)
     found = records.kept(key, lambda: _block_centers(records.scaled(space), order, blocks, K))
+    # Noise goes to the sum, which lies on the lattice that a release needs; an average would not.
     noisy = accountant.laplace(
-        "average", found.mean(axis=0), sensitivity=2 * K * d / blocks, epsilon=epsilon
+        "centers", found.sum(axis=0), sensitivity=2.0 * K * d, epsilon=epsilon
     )
-    run = KMeansRun(config=config, centers=np.clip(noisy, -1, 1), ledger=accountant.ledger)
+    centers = np.clip(noisy / blocks, -1, 1)
+    run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
     return restored(run, space)
 
 
 def _block_centers(
     points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
 ) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, shape (blocks, K, d)."""
+    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d)."""
     if order is None:
         parts = np.array_split(points, blocks)
     else:
@@ -93,5 +96,5 @@ def _block_centers(
         # A block with fewer records than clusters is filled up with centres that know nothing.
         filled, weights = enough(part, None, clusters, np.random.default_rng(block))
         centers = best_of(filled, weights, clusters, block)
-        found[block] = np.clip(centers[canonical(centers)], -1, 1)
+        found[block] = on_lattice(np.clip(centers[canonical(centers)], -1, 1))
     return found

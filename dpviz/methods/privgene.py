@@ -16,6 +16,7 @@ from dpviz.kmeans.start import uniform
 from dpviz.methods.card import Card, Variant
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE
 
 #: Candidates of a generation, and how many of them are selected to breed.
 CANDIDATES, PARENTS = 40, 2
@@ -55,6 +56,7 @@ CARD = Card(
     deviations=(
         f"{CANDIDATES} candidates and {PARENTS} parents a generation; the number of generations "
         "is chosen, not computed from the number of records.",
+        "Squared distances are cut to multiples of 2^-20, so that their sum is exact.",
     ),
 )
 
@@ -68,7 +70,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     shares = iter(budgets("uniform", config.epsilon, (generations - 1) * PARENTS + 1))
     for generation in range(1, generations + 1):
         last = generation == generations
-        scores = -np.array([wcss(points, centers) for centers in candidates])
+        scores = -np.array([wcss(points, centers, LATTICE) for centers in candidates])
         chosen = []
         for parent in range(1 if last else PARENTS):
             pick = accountant.choose(
