@@ -1,5 +1,7 @@
 """The estimators behave as scikit-learn's do, and say what the library says."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_clustering, check_estimator
 
-from dpviz import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
+from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
 from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
@@ -169,3 +171,34 @@ def test_the_claim_says_what_the_configuration_is_worth():
         not PrivTHR(grid=16, domain="0,1e4;0,8e3", variant="published").fit(points).claim_.private
     )
     assert not WaveCluster(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private
+
+
+@pytest.mark.parametrize("estimator", [PrivQT, DPLloyd])
+def test_units_keep_the_cap_and_scale_the_noise(estimator):
+    points = np.random.default_rng(0).random((60, 2))
+    units = np.arange(60) % 20
+    alone = estimator(domain="0,1;0,1", random_state=0, cap=1)
+    several = clone(alone).set_params(cap=2)
+    for model, cap in ((alone, 1), (several, 2)):
+        model.fit(points, units=units)
+        assert len(model.labels_) == 60
+        assert {spend.sensitivity for spend in model.ledger_} == {
+            cap * (1 if estimator is PrivQT else 3)
+        }
+    exact = estimator(epsilon=1e6, domain="0,1;0,1", random_state=0, cap=2).fit(points, units=units)
+    if estimator is PrivQT:
+        assert round(exact.counts_.sum()) == 40
+
+
+@pytest.mark.parametrize(
+    ("model", "units", "begins"),
+    [
+        (PrivQT(cap=2), None, "cap = 2 needs units"),
+        (PrivQT(cap=0), np.arange(9), "cap = 0: keep"),
+        (PrivQT(), np.arange(8), "units have shape (8,)"),
+        (WaveCluster(), np.arange(9), "units = ... go with private methods"),
+    ],
+)
+def test_units_that_do_not_fit_are_refused(model, units, begins):
+    with pytest.raises(InputError, match=re.escape(begins)):
+        model.fit(np.random.default_rng(0).random((9, 2)), units=units)

@@ -17,6 +17,7 @@ from dpviz.kmeans.config import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise, Silenced
+from dpviz.privacy.ledger import Neighbours
 from tests.test_app import BAD_FILES, cards, checked, figure_head, one_key, text, title
 
 FIRST = "gaussians"
@@ -365,7 +366,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
         "data": "incomes", "method": "mcmc", "variant": "published", "epsilon": "0.25", "k": "3",
         "t": "4", "start": "random", "schedule": "halving", "geometry": "box",
         "temperature": "posterior", "seed": "7", "view": "chain", "left": "silent", "i": "2",
-        "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop",
+        "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop", "neighbours": "replace_one",
     }  # fmt: skip
     test = app(**link)
     again = app(**test.query_params)
@@ -376,6 +377,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
         assert "MCMC post-processing · ε 0.25 · K 3 · T 4 · random · halving" in title(one)
     assert cards(test) == cards(again)
     config = {"iterations": 4, "start": "random", "schedule": "halving", "geometry": "box"}
+    config["neighbours"] = Neighbours(relation="replace_one")
     records = Records.build(load_sample("incomes"), Domain.parse("0,9000;0,7000"), outside="drop")
     truth = KMeansTruth(records, 3)
     run = run_of(

@@ -29,7 +29,7 @@ PRIVATE = [estimator for estimator in ESTIMATORS if estimator is not TrueKMeans]
 
 #: Parameters that no card lists: what the data lies in, and how the noise is drawn.
 OF_DATA = {"domain", "outside"}
-OF_NOISE = {"variant", "neighbours", "random_state"}
+OF_NOISE = {"variant", "neighbours", "cap", "random_state"}
 
 #: Three clusters of 500, 300 and 200 points, on axes of unequal width.
 POINTS = np.concatenate(

@@ -35,6 +35,7 @@ from dpviz.methods.privgene import CANDIDATES, _like, _offspring
 from dpviz.noise import NoiseSource, SeededNoise, Silenced
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE
 
 SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
 VARIANTS = ("sound", "published")
@@ -447,8 +448,8 @@ SHARES: list[tuple[dict[str, Any], list[tuple[str, float, float]]]] = [
         {"method": "hybrid"},
         [("cells: records", 0.02, 1), ("cells", 0.98, 1), ("iteration 1", 1.0, 3)],
     ),
-    # 1024^0.4 = 16 blocks; 2 K d / 16 with K = 4.
-    ({"method": "gupt", "variant": "published"}, [("average", 2.0, 1.0)]),
+    # 2 K d for the sum over the blocks.
+    ({"method": "gupt", "variant": "published"}, [("centers", 2.0, 16)]),
     (
         {"method": "privgene", "iterations": 2},
         [
@@ -478,14 +479,22 @@ def test_shares_and_sensitivities_on_the_ledger(
         assert found[step] == (pytest.approx(epsilon), pytest.approx(sensitivity * times))
 
 
-def test_gupt_pays_for_as_many_blocks_as_the_noisy_number_says() -> None:
-    records = records_of(drawn(0, 1024, 2))
+def test_gupt_divides_by_as_many_blocks_as_the_noisy_number_says() -> None:
+    # All records in one place: every block's centres are there, and so is their average.
+    records = records_of(place(np.full((1024, 2), 0.75)))
     for seed in range(5):
         config = KMeansConfig(method="gupt", clusters=4, epsilon=2.0)
-        size, average = run_kmeans(records, config, SeededNoise(seed)).ledger
-        assert (size.epsilon, average.epsilon) == (pytest.approx(0.04), pytest.approx(1.96))
-        noisy = 1024 + float(SeededNoise(seed).laplace("records", size.scale, ()))
-        assert average.sensitivity == pytest.approx(16 / round(noisy**0.4))
+        noise = SeededNoise(seed)
+        found = run_kmeans(records, config, noise)
+        size, centers = found.ledger
+        assert (size.epsilon, centers.epsilon) == (pytest.approx(0.04), pytest.approx(1.96))
+        blocks = round((1024 + float(noise.laplace("records", size.scale, ()))) ** 0.4)
+        off = noise.laplace("centers", centers.scale, (4, 2)) / blocks
+        space = Space(records.domain)
+        expected = space.restore(np.clip(space.scale(records.points[:1]) + off, -1, 1))
+        np.testing.assert_allclose(
+            np.sort(found.centers, axis=0), np.sort(expected, axis=0), rtol=1e-5
+        )
 
 
 @pytest.mark.parametrize("name", STARTING)
@@ -886,8 +895,8 @@ def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
     config = KMeansConfig(method="gupt", variant="published", clusters=2, epsilon=0.5)
     more = np.vstack([points, np.zeros((1, 2))])
     (pair,) = requests(config, place(points), place(more))
-    assert pair[0]["sensitivity"] == pytest.approx(8 / 9)
-    assert np.abs(pair[0]["values"] - pair[1]["values"]).sum() == pytest.approx(16 / 9)
+    assert pair[0]["sensitivity"] == 8
+    assert np.abs(pair[0]["values"] - pair[1]["values"]).sum() == pytest.approx(16)
     assert loss_of(*pair) == pytest.approx(2 * 0.5)
 
 
@@ -1045,7 +1054,8 @@ def test_gupt_averages_the_ordered_centers_of_its_blocks() -> None:
     records = Records.build(Dataset(name="", points=np.concatenate(blocks)), domain)
     config = KMeansConfig(method="gupt", variant="published", clusters=2)
     found = KMEANS["gupt"].run(records, config, Accountant(Silenced(SeededNoise(0)), 1.0))
-    np.testing.assert_allclose(found.centers, [lefts.mean(axis=0), rights.mean(axis=0)])
+    expected = [lefts.mean(axis=0), rights.mean(axis=0)]
+    np.testing.assert_allclose(found.centers, expected, atol=LATTICE)
 
 
 @pytest.mark.parametrize("name", ["eugkm", "hybrid"])

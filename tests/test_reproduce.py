@@ -11,6 +11,7 @@ from dpviz.comparison import run
 from dpviz.config import Config
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import load_sample
+from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.kmeans.comparison import run_kmeans
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
@@ -155,3 +156,35 @@ def test_kmeans_of_a_grid_of_counts_is_repeated(capsys, tmp_path, method):
         outside="clip", config=config, seed=5,
     )  # fmt: skip
     assert_repeated(capsys, lines, expected)
+
+
+PEOPLE = Neighbours(relation="replace_one", cap=2)
+
+
+@pytest.mark.parametrize("method", ["wavecluster", "privqt", "kmeans", "dplloyd"])
+@pytest.mark.parametrize("bounds", ["-1,9;-1,9", None])
+def test_persons_are_repeated_with_their_cap(capsys, tmp_path, method, bounds):
+    path = tmp_path / "visits.csv"
+    rows = np.random.default_rng(0).integers(0, [9, 9, 30], (99, 3))
+    path.write_text("a,c,who\n" + "".join(f"{a},{c},p{who}\n" for a, c, who in rows))
+    data = cap_records(read_table(str(path)).select(("a", "c"), unit="who"), 2)
+    assert data.n < 99
+    domain = Domain.parse(bounds) if bounds else Domain.from_data(data.points)
+    lines = Reproduction(
+        data=str(path), columns=("a", "c"), unit="who", domain=domain, outside="clip", seed=3,
+        config=(Config if method in WAVECLUSTER else KMeansConfig)(
+            method=method, epsilon=0.7, neighbours=PEOPLE,
+            **({"grid": 8} if method in WAVECLUSTER else {"clusters": 3}),
+        ),
+    )  # fmt: skip
+    model = in_python(lines)
+    if method in KMEANS:
+        expected = run_kmeans(Records.build(data, domain), lines.config, SeededNoise(3))
+        assert_repeated(capsys, lines, expected)
+        return
+    expected = run(Source.build(data, 8, domain), lines.config, SeededNoise(3))
+    assert np.array_equal(model.label_grid_, expected.stages.labels)
+    assert model.ledger_.spends == expected.ledger.spends
+    report = on_the_command_line(capsys, lines)
+    shown = report["private"][0] if expected.ledger.spends else report["true"]
+    assert shown["cluster_sizes"] == expected.stages.cluster_sizes.tolist()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 
@@ -436,14 +436,6 @@ def test_opendp_is_loaded_by_a_release_alone() -> None:
 # -- counts and sums of k-means ------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LatticeRecords(Records):
-    """Records as a release takes them: cut to the lattice once they are scaled."""
-
-    def scaled(self, space: Space) -> NDArray[np.float64]:
-        return self.kept(("lattice", space), lambda: on_lattice(space.scale(self.points)))
-
-
 boxes = Domain(((-3.0, 7.0), (0.1, 0.3), (5.0, 1e6)))
 
 
@@ -464,7 +456,7 @@ def test_one_record_changes_counts_and_sums_by_the_sensitivity(
     centers = space.scale(points[:4])
     tables = []
     for data in (points, np.vstack([points[:9], new, points[9:]])):
-        found = LatticeRecords(points=data, domain=boxes).sums(space, centers)
+        found = Records(points=data, domain=boxes, cut=True).sums(space, centers)
         table = np.column_stack([found.counts, found.sums]) / LATTICE
         np.testing.assert_array_equal(table, np.rint(table))
         tables.append(table.astype(np.int64))
@@ -511,7 +503,7 @@ def source() -> Source:
 @pytest.fixture(scope="module")
 def records() -> Records:
     built = Records.build(load_sample("gaussians"))
-    return LatticeRecords(points=built.points[:4000], domain=built.domain)
+    return Records(points=built.points[:4000], domain=built.domain, cut=True)
 
 
 def same_ledger(secure: SecureAccountant, plain: Accountant) -> None:

@@ -13,10 +13,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.data.table import Table
+from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
+from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel
+from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
 
 
@@ -28,7 +31,7 @@ UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Active:
     """The data on the screen.
 
@@ -40,6 +43,12 @@ class Active:
         Bounds in force.
     outside
         What becomes of points outside.
+    neighbours
+        Relation and cap in force.
+    complete
+        Own data with all records of each person, where the privacy unit is a person.
+    unit
+        Column that tells persons apart, or None.
     sample
         The sample set's facts, or None for own data.
     axes
@@ -49,7 +58,10 @@ class Active:
     dataset: Dataset
     domain: Domain
     outside: Outside
+    neighbours: Neighbours
+    complete: Dataset
     sample: Sample | None
+    unit: str | None = None
     axes: tuple[int, int] = (0, 1)
 
     @property
@@ -78,6 +90,7 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "data": Control(default, choice("data", names)),
         "domain": Control("declared", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
+        "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
     }
 
 
@@ -123,15 +136,33 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
-    axes = (0, 1)
-    if name != UPLOAD:
-        facts = sample(name)
-        dataset, wanted = sample_data(name), facts
-    else:
-        (dataset, axes), wanted = _own_data(many), None
-    active = Active(dataset, domain_panel(state, dataset), state.get("outside"), wanted, axes)
+    own = None if name != UPLOAD else _own_data(many)
+    dataset = sample_data(name) if own is None else own.current
+    left, right = st.columns(2)
+    with left:
+        domain = domain_panel(state, dataset, dataset.digest if own is None else own.identity)
+    with right:
+        neighbours = _protection(state, own)
+    active = Active(
+        dataset=dataset,
+        domain=domain,
+        outside=state.get("outside"),
+        neighbours=neighbours,
+        complete=dataset if own is None else own.complete,
+        unit=None if own is None else own.unit.column,
+        sample=sample(name) if own is None else None,
+        axes=(0, 1) if own is None else own.axes,
+    )
     _facts(active)
     return active
+
+
+def _protection(state: UrlState, own: _Own | None) -> Neighbours:
+    """Show who is protected; only a table has a column of persons."""
+    table = own.table if own else None
+    if own is None or not isinstance(table, Table):
+        return protection_panel(state, None, ())
+    return protection_panel(state, own.unit, table.columns)
 
 
 @dataclass
@@ -143,13 +174,27 @@ class _Own:
     picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     table: Table | Dataset | None = None
     shown: Dataset | None = None
+    whole: Dataset | None = None
+    identity: str = ""
+    unit: Unit = field(default_factory=Unit)
     axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
 
+    @property
+    def current(self) -> Dataset:
+        """What is on the screen, with no more records of a person than the cap."""
+        assert self.shown is not None  # noqa: S101 - _own_data made sure
+        return self.shown
 
-def _own_data(many: bool) -> tuple[Dataset, tuple[int, int]]:
-    """Upload, format and columns of own data; with the positions of the shown columns."""
+    @property
+    def complete(self) -> Dataset:
+        """The same with all records."""
+        return self.whole or self.current
+
+
+def _own_data(many: bool) -> _Own:
+    """Upload, format and columns of own data."""
     own: _Own = st.session_state.setdefault("own", _Own())
     as_counts = st.toggle(
         "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
@@ -190,7 +235,7 @@ def _own_data(many: bool) -> tuple[Dataset, tuple[int, int]]:
         st.error(failure + kept, icon=":material/error:")
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
-    return own.shown, own.axes
+    return own
 
 
 #: What the choices for the first line mean to the reader.
@@ -208,7 +253,9 @@ def _choose(own: _Own, many: bool) -> None:
     """Take the columns of the table that the person chose as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):
-        own.shown, own.axes = table, (0, 1)
+        own.shown, own.whole, own.axes = table, table, (0, 1)
+        own.identity = table.digest if table else ""
+        own.unit = Unit()
         return
     columns, numeric = table.columns, table.numeric_columns
     first = numeric[0] if numeric else columns[0]
@@ -230,9 +277,14 @@ def _choose(own: _Own, many: bool) -> None:
     own.picked[page] = (across, up, every)
     if pair and every == "all":
         used = [*numeric, *(name for name in pair if name not in numeric)]
-    wanted = (suffix, across, up, used)
+    unit = own.unit.column if own.unit.column in columns else None
+    wanted = (suffix, across, up, used, unit, own.unit.cap)
     if wanted != own.chosen:
-        own.shown = table.select(used)
+        whole = table.select(used, unit=unit)
+        own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
+        own.whole = whole
+        # Bounds that were typed stay when the privacy unit changes.
+        own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(across), used.index(up)) if used else (0, 1)
         own.chosen = wanted
 

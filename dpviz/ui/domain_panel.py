@@ -10,20 +10,20 @@ from dpviz.errors import InputError
 from dpviz.ui.state import UrlState
 
 
-def domain_panel(state: UrlState, dataset: Dataset) -> Domain:
+def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
     """Show the panel; returns the bounds in force.
 
     The control "domain" is "data", "declared" (by the data set, or about to be typed), or
     the typed bounds. Bounds count as declared only where the data set brought them or a
     person typed those of every column: a proposal read off the data would not be.
     """
-    _start_anew_on_other_data(state, dataset)
+    _start_anew_on_other_data(state, dataset, identity)
     wanted = state.get("domain")
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None:
-            _kind(state, dataset, wanted)
+            _kind(state, identity, wanted)
         if wanted != "data":
-            _boxes(state, dataset, wanted)
+            _boxes(state, dataset, identity, wanted)
         st.radio(
             "Points outside",
             ("clip", "drop"),
@@ -35,20 +35,20 @@ def domain_panel(state: UrlState, dataset: Dataset) -> Domain:
     return declared or _data_range(dataset)
 
 
-def _start_anew_on_other_data(state: UrlState, dataset: Dataset) -> None:
+def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) -> None:
     """Bounds belong to columns: on other data they start as that data declares them."""
     key = f"{state.page}:domain:of"
     known = st.session_state.get(key)
-    st.session_state[key] = dataset.digest
-    if known is not None and known != dataset.digest:
+    st.session_state[key] = identity
+    if known is not None and known != identity:
         state.set("domain", "declared" if dataset.domain else "data")
     if dataset.domain is None and known is None and state.get("domain") == "declared":
         state.set("domain", "data")
 
 
-def _kind(state: UrlState, dataset: Dataset, wanted: str) -> None:
+def _kind(state: UrlState, identity: str, wanted: str) -> None:
     """Choice between declared bounds and the range of the data."""
-    key = f"{state.page}:domain:kind:{dataset.digest}"
+    key = f"{state.page}:domain:kind:{identity}"
     st.session_state[key] = "data" if wanted == "data" else "declared"
     st.radio(
         "Bounds of the grid",
@@ -62,9 +62,9 @@ def _kind(state: UrlState, dataset: Dataset, wanted: str) -> None:
     )
 
 
-def _boxes(state: UrlState, dataset: Dataset, wanted: str) -> None:
+def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> None:
     """One text box per column: "from, to"; empty until somebody declares."""
-    token = f"{state.page}:{dataset.digest}:{state.epoch}"
+    token = f"{state.page}:{identity}:{state.epoch}"
     keys = [f"domain:{axis}:{token}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
 

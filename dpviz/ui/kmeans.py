@@ -35,7 +35,7 @@ CLUSTERS_RANGE = (1, 100)
 ITERATIONS_RANGE = (1, 20)
 
 #: Choices in the sidebar: their label, options and help.
-_CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
+CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
     "start": (
         "Start",
         STARTS,
@@ -63,7 +63,7 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...], str]] = {
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
-_WORDS = {
+WORDS = {
     "sphere_packing": "sphere packing",
     "random": "random places",
     "records": "random records",
@@ -72,22 +72,29 @@ _WORDS = {
 }
 
 
+def method_controls() -> dict[str, Control]:
+    """Controls of the methods and their parameters, as they stand in the link."""
+    defaults = defaults_of(FIRST_METHOD)
+    return {
+        "method": Control(FIRST_METHOD, choice("method", tuple(KMEANS))),
+        "variant": Control("sound", choice("variant", ("sound", "published"))),
+        "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
+        "k": Control(sample(FIRST).clusters, whole("k", *CLUSTERS_RANGE)),
+        "t": Control(defaults["iterations"], whole("t", *ITERATIONS_RANGE)),
+        **{
+            name: Control(defaults.get(name, options[0]), choice(name, options))
+            for name, (_, options, _) in CHOICES.items()
+        },
+    }
+
+
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
-    defaults = defaults_of(FIRST_METHOD)
     state = UrlState(
         "kmeans",
         {
             **data_controls(FIRST, many=True),
-            "method": Control(FIRST_METHOD, choice("method", tuple(KMEANS))),
-            "variant": Control("sound", choice("variant", ("sound", "published"))),
-            "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
-            "k": Control(sample(FIRST).clusters, whole("k", *CLUSTERS_RANGE)),
-            "t": Control(defaults["iterations"], whole("t", *ITERATIONS_RANGE)),
-            **{
-                name: Control(defaults.get(name, options[0]), choice(name, options))
-                for name, (_, options, _) in _CHOICES.items()
-            },
+            **method_controls(),
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("regions", choice("view", tuple(VIEWS))),
             "left": Control("true", choice("left", tuple(LEFT))),
@@ -96,7 +103,7 @@ def page_state() -> UrlState:
         },
     )
     if state.fresh:
-        _take_defaults(state, but=state.given)
+        take_defaults(state, but=state.given)
         _correct(state)
     return state
 
@@ -118,13 +125,13 @@ def _correct(state: UrlState) -> None:
             state.correct("domain", "declared", said)
 
 
-def _take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
+def take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type: ignore[assignment]
     """Give the choices of a method its defaults in the chosen variant."""
     for name, value in defaults_of(state.get("method"), state.get("variant")).items():
         control = "t" if name == "iterations" else name
         if control not in but:
             state.set(control, value)
-    if "i" not in but:
+    if "i" in state.values and "i" not in but:
         state.set("i", None)
 
 
@@ -166,23 +173,23 @@ def settings(state: UrlState) -> Active:
         tuple(KMEANS),
         key=state.key("method"),
         format_func=lambda name: KMEANS[name].card.title,
-        on_change=lambda: _take_defaults(state),
+        on_change=lambda: take_defaults(state),
         help="\n\n".join(f"**{one.card.title}**: {one.card.summary}" for one in KMEANS.values()),
     )
     card = KMEANS[state.get("method")].card
-    shown = [name for name in _CHOICES if card.parameter(name)]
+    shown = [name for name in CHOICES if card.parameter(name)]
     # The start's names are long: it has a row to itself.
     for names in filter(None, (shown[:1], shown[1:3], shown[3:])):
         for column, name in zip(st.columns(len(names)), names, strict=True):
-            label, options, text = _CHOICES[name]
+            label, options, text = CHOICES[name]
             column.selectbox(
                 label,
                 options,
                 key=state.key(name),
-                format_func=lambda option: _WORDS.get(option, option),
+                format_func=lambda option: WORDS.get(option, option),
                 help=text,
             )
-    draw_controls(state, card, lambda: _take_defaults(state))
+    draw_controls(state, card, lambda: take_defaults(state))
     return active
 
 
@@ -190,18 +197,28 @@ def choices_of(state: UrlState, active: Active) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = KMEANS[state.get("method")].card
     settled, player = _sliders(state, card)
-    given: dict[str, Any] = {name: state.get(name) for name in _CHOICES if card.parameter(name)}
+    return Choices(
+        active=active,
+        config=config_of(state, active),
+        seed=int(state.get("seed")),
+        settled=settled,
+        player=player,
+    )
+
+
+def config_of(state: UrlState, active: Active) -> KMeansConfig:
+    """What the controls of :func:`method_controls` say."""
+    card = KMEANS[state.get("method")].card
+    given: dict[str, Any] = {name: state.get(name) for name in CHOICES if card.parameter(name)}
     if card.parameter("iterations"):
         given["iterations"] = int(state.get("t"))
-    config = KMeansConfig(
+    return KMeansConfig(
         method=card.name,
         clusters=int(state.get("k")),
         epsilon=state.get("epsilon"),
         variant=state.get("variant"),
+        neighbours=active.neighbours,
         **given,
-    )
-    return Choices(
-        active=active, config=config, seed=int(state.get("seed")), settled=settled, player=player
     )
 
 

@@ -15,7 +15,7 @@ from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
-from dpviz.ui.settings import card_text
+from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 
 
@@ -50,7 +50,8 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         st.caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
-    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours.relation)
+    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
+    release_link(state, card)
     _behind(choices, both, scene, view)
     return still
 
@@ -229,6 +230,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             domain=both.truth.records.domain,
             outside=choices.active.outside,
             config=choices.config,
+            unit=choices.active.unit,
             seed=choices.seed,
         )
         table = frame(scene, view)

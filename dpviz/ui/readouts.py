@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.privacy.claim import EXPLORATION, Claim
-from dpviz.privacy.ledger import Ledger, Relation, Spend
+from dpviz.privacy.ledger import Ledger, Neighbours, Spend
+from dpviz.privacy.odds import odds
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
@@ -30,7 +30,7 @@ _STEPS = {
     "contours": "noisy grid of contours",
     "contours: records": "number of records",
     "partition": "means of the partition",
-    "average": "average of the blocks",
+    "centers": "centres of the blocks, added up",
 }
 
 
@@ -125,23 +125,8 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-def show_reason(claim: Claim, epsilon: float | None, relation: Relation) -> None:
+def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
     """Say why the claim holds or fails, and what epsilon means where it holds."""
-    words = f"{odds(epsilon, relation)} " if claim.private and epsilon is not None else ""
+    words = f"{odds(epsilon, neighbours)} " if claim.private and epsilon is not None else ""
     text = html.escape(words + claim.reason)
     st.html(f'<div class="dpv-promise">{text} <em>{html.escape(EXPLORATION)}</em></div>')
-
-
-def odds(epsilon: float, relation: Relation) -> str:
-    """Epsilon in words: what one person's taking part can change."""
-    factor = math.exp(min(epsilon, 700))
-    times = f"{factor:.2f}" if factor < 2 else f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
-    with_you = (
-        "with you as without you"
-        if relation == "add_remove"
-        else "with you as with another in your place"
-    )
-    return (
-        f"ε = {epsilon:.3g}: any result is at most e^{epsilon:.3g} = {times} times as likely "
-        f"{with_you}."
-    )

@@ -55,6 +55,22 @@ def draw_controls(
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
 
 
+#: What a release does not take over from an explorer.
+_EXPLORING = ("seed", "view", "left", "i")
+
+
+def release_link(state: UrlState, card: Card) -> None:
+    """Link to the release page with the choices of an explorer."""
+    if card.spends:
+        choices = {name: text for name, text in state.link().items() if name not in _EXPLORING}
+        st.page_link(
+            "pages/release.py",
+            label="Release once with these settings …",
+            icon=":material/verified_user:",
+            query_params=choices,
+        )
+
+
 def card_text(card: Card) -> str:
     """Card of a method: source, promises with their reasons, deviations from the paper."""
     promises = [

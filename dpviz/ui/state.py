@@ -125,13 +125,17 @@ class UrlState:
 
     def write(self) -> None:
         """Put all values into the URL; for settled values only, browsers limit the rate."""
-        link = {name: format_value(self.get(name)) for name in self._controls}
-        link = {name: text for name, text in link.items() if text}
+        link = self.link()
         if link != self._store["written"] or not st.query_params.to_dict():
             if self._store["written"] is not None:
                 self._store["notes"] = []
             st.query_params.from_dict(link)
             self._store["written"] = link
+
+    def link(self) -> dict[str, str]:
+        """Values of all controls as a link has them."""
+        texts = {name: format_value(self.get(name)) for name in self._controls}
+        return {name: text for name, text in texts.items() if text}
 
     @property
     def epoch(self) -> int:

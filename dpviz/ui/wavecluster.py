@@ -43,33 +43,40 @@ _WAVELET_HELP = "Any discrete wavelet; Haar averages blocks of 2 x 2 cells."
 _LEVEL_HELP = "How often the wavelet is applied: each level halves the resolution."
 
 
+def method_controls() -> dict[str, Control]:
+    """Controls of the techniques and their parameters, as they stand in the link."""
+    first = sample(FIRST)
+    return {
+        "method": Control("privthr", choice("method", tuple(WAVECLUSTER))),
+        "variant": Control("sound", choice("variant", ("sound", "published"))),
+        "synopsis": Control(SYNOPSES[0], choice("synopsis", SYNOPSES)),
+        "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
+        "alpha": Control(DEFAULT_ALPHA["privthr"], number("alpha", *ALPHA_RANGE, check_alpha)),
+        "g": Control(first.grid, whole("g", *GRID_RANGE)),
+        "p": Control(first.density, number("p", *DENSITY_RANGE, check_density)),
+        "wavelet": Control("haar", check_wavelet),
+        "level": Control(1, whole("level", *LEVEL_RANGE)),
+    }
+
+
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
-    first = sample(FIRST)
     state = UrlState(
         "wavecluster",
         {
             **data_controls(FIRST),
-            "method": Control("privthr", choice("method", tuple(WAVECLUSTER))),
-            "variant": Control("sound", choice("variant", ("sound", "published"))),
-            "synopsis": Control(SYNOPSES[0], choice("synopsis", SYNOPSES)),
-            "epsilon": Control(1.0, number("epsilon", *EPSILON_RANGE, check_epsilon)),
-            "alpha": Control(DEFAULT_ALPHA["privthr"], number("alpha", *ALPHA_RANGE, check_alpha)),
-            "g": Control(first.grid, whole("g", *GRID_RANGE)),
-            "p": Control(first.density, number("p", *DENSITY_RANGE, check_density)),
-            "wavelet": Control("haar", check_wavelet),
-            "level": Control(1, whole("level", *LEVEL_RANGE)),
+            **method_controls(),
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("clusters", choice("view", tuple(VIEWS))),
         },
     )
     if state.fresh and "alpha" not in state.given:
-        _take_alpha(state)
+        take_defaults(state)
     return state
 
 
-def _take_alpha(state: UrlState) -> None:
-    """Give alpha the default of the chosen method."""
+def take_defaults(state: UrlState) -> None:
+    """Give the choices of a method its defaults."""
     alpha = WAVECLUSTER[state.get("method")].card.parameter("alpha")
     if alpha is not None:
         state.set("alpha", alpha.default)
@@ -111,7 +118,7 @@ def settings(state: UrlState) -> Active:
         tuple(WAVECLUSTER),
         key=state.key("method"),
         format_func=lambda name: WAVECLUSTER[name].card.title,
-        on_change=lambda: _take_alpha(state),
+        on_change=lambda: take_defaults(state),
         help="\n\n".join(
             f"**{one.card.title}**: {one.card.summary}" for one in WAVECLUSTER.values()
         ),
@@ -134,23 +141,29 @@ def settings(state: UrlState) -> Active:
     return active
 
 
+def config_of(state: UrlState, active: Active) -> Config:
+    """What the controls of :func:`method_controls` say."""
+    return Config(
+        method=state.get("method"),
+        grid=int(state.get("g")),
+        density=state.get("p"),
+        wavelet=state.get("wavelet"),
+        level=int(state.get("level")),
+        epsilon=state.get("epsilon"),
+        alpha=state.get("alpha"),
+        variant=state.get("variant"),
+        synopsis=state.get("synopsis"),
+        neighbours=active.neighbours,
+    )
+
+
 def choices_of(state: UrlState, active: Active) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = WAVECLUSTER[state.get("method")].card
     settled = _sliders(state, card, counts=active.dataset.counts is not None)
     return Choices(
         active=active,
-        config=Config(
-            method=state.get("method"),
-            grid=int(state.get("g")),
-            density=state.get("p"),
-            wavelet=state.get("wavelet"),
-            level=int(state.get("level")),
-            epsilon=state.get("epsilon"),
-            alpha=state.get("alpha"),
-            variant=state.get("variant"),
-            synopsis=state.get("synopsis"),
-        ),
+        config=config_of(state, active),
         seed=int(state.get("seed")),
         view=cast(View, state.get("view")),
         settled=settled,

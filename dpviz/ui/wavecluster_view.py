@@ -21,7 +21,7 @@ from dpviz.ui.readouts import (
     show_readouts,
     show_reason,
 )
-from dpviz.ui.settings import card_text
+from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavelet import sensitivity
@@ -65,7 +65,8 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         st.caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
-    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours.relation)
+    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
+    release_link(state, card)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
         show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)
@@ -184,6 +185,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             domain=both.grid.source.domain,
             outside=choices.active.outside,
             config=choices.config,
+            unit=choices.active.unit,
             seed=choices.seed,
         )
         left, right = st.columns(2)

@@ -1,0 +1,146 @@
+"""The release as one plain document, from which all files of the bundle are made.
+
+Only what stands here leaves the owner's computer, so everything in it is either a public choice
+or computed from the answers of the mechanisms. Not in it: true counts and scores, the number of
+records, the rank k', labels of points, points outside, seeds, hashes, names of files, times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz import __version__
+from dpviz.domain import Domain
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.space import Space
+from dpviz.pipeline import Run
+from dpviz.plain import plain
+from dpviz.privacy.odds import odds
+from dpviz.privacy.secure import SecureAccountant
+from dpviz.release.request import Request
+
+#: Kind and version of the document, as its schema has them.
+FORMAT, VERSION = "dpviz release", 1
+
+Document = dict[str, Any]
+
+
+def document(
+    request: Request,
+    domain: Domain,
+    columns: Sequence[str],
+    run: Run | KMeansRun,
+    accountant: SecureAccountant,
+) -> Document:
+    """Put together what is published of a run.
+
+    Parameters
+    ----------
+    request
+        Public choices, with the budget that was debited.
+    domain, columns
+        Declared bounds, and names of the columns.
+    run
+        Made by the accountant.
+    accountant
+        Knows what was spent, and what OpenDP certifies for it.
+    """
+    opendp = version("opendp")
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": request.title,
+        "software": {"dpviz": __version__, "opendp": opendp},
+        "method": _method(request),
+        "parameters": plain(request.parameters | _sides(run)),
+        "privacy": _privacy(request, accountant, opendp),
+        "domain": {
+            "columns": list(columns),
+            "bounds": plain(domain.bounds),
+            "outside": request.outside,
+        },
+        "result": plain(_cells(run) if isinstance(run, Run) else _centers(run, domain)),
+    }
+
+
+def _method(request: Request) -> Document:
+    """Which method it was, and why it is private."""
+    card = request.card
+    return {
+        "name": card.name,
+        "title": card.title,
+        "family": card.family,
+        "paper": card.paper,
+        "algorithm": card.algorithm,
+        "summary": card.summary,
+        "variant": request.config.variant,
+        "proof": card.variant(request.config.variant).reason,
+    }
+
+
+def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
+    """What is promised to whom, what it cost, and who vouches for it."""
+    neighbours = request.config.neighbours
+    return {
+        "epsilon": request.config.epsilon,
+        "neighbours": neighbours.relation,
+        "unit": "person" if request.persons else "record",
+        "cap": neighbours.cap,
+        "odds": odds(request.config.epsilon, neighbours),
+        "certified": accountant.certified,
+        "map": (
+            f"OpenDP {opendp} drew the noise of every step; its privacy map certifies the epsilon "
+            "of the step at the sensitivity that is listed. That one "
+            f"{'person' if request.persons else 'record'} changes the values by no more than that "
+            "is the method's own proof, not OpenDP's."
+        ),
+        "ledger": [asdict(spend) for spend in accountant.ledger],
+    }
+
+
+def _sides(run: Run | KMeansRun) -> Document:
+    """Cells per axis, one number each."""
+    return {"grid": run.stages.counts.shape} if isinstance(run, Run) else {}
+
+
+def _cells(run: Run) -> Document:
+    """Noisy counts, and the cluster of every cell of the average subband."""
+    stages = run.stages
+    return {
+        "kind": "cells",
+        "counts": _whole(stages.counts),
+        "labels": stages.labels,
+        "block": 2**stages.level,
+        # No threshold at all where no cell can be significant: infinite, null in JSON.
+        "threshold": float(stages.threshold.value),
+        "significant": int(stages.significant.sum()),
+        "clusters": stages.n_clusters,
+    }
+
+
+def _centers(run: KMeansRun, domain: Domain) -> Document:
+    """Centres in the units of the data, with noisy numbers of records where there are any."""
+    counts: NDArray[Any] | None = None
+    if run.iterations:
+        counts = run.iterations[-1].counts
+    elif run.grid is not None:
+        owner = nearest(run.grid.centers, Space(domain).scale(run.centers))
+        counts = np.bincount(owner, weights=run.grid.weights, minlength=len(run.centers))
+    return {
+        "kind": "centers",
+        "centers": run.centers,
+        "counts": None if counts is None else _whole(counts),
+    }
+
+
+def _whole(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as such."""
+    rounded = np.rint(values)
+    return rounded.astype(np.int64) if (rounded == values).all() else values

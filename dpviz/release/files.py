@@ -1,0 +1,122 @@
+"""The files of a release bundle, all of them functions of one plain document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files as resources
+from typing import Any
+
+from dpviz.release import geojson, pictures, report
+from dpviz.release.tables import Document, cells_csv, centers_csv, run_line
+from dpviz.release.words import encoded
+
+#: Files that tell of the others.
+_READ = ("report.html", "README.txt")
+
+#: What each file is, in the order in which they are listed.
+ABOUT = {
+    "report.html": "start here: the whole release on one page, for any reader",
+    "README.txt": "this list",
+    "release.json": "the whole release for programs; all other files are made from it",
+    "release.schema.json": "what every field of release.json means (JSON Schema)",
+    "cells.csv": "noisy number of records and cluster of every cell of the grid",
+    "centers.csv": "centre of every cluster, with its noisy number of records if there is one",
+    "clusters.geojson": (
+        "outlines of the clusters; coordinates are the two columns in their order, so programs "
+        "for maps place them only where these are longitude and latitude"
+    ),
+    "counts.svg": "picture: noisy number of records in every cell",
+    "clusters.svg": "picture: the clusters with their numbers",
+}
+
+
+def files(document: Mapping[str, Any]) -> dict[str, bytes]:
+    """Make all files of a release.
+
+    The same document gives the same bytes, also after a trip through ``release.json``.
+
+    Parameters
+    ----------
+    document
+        Valid by ``release.schema.json`` and fit to print as JSON: no array, no NaN, no infinity.
+
+    Returns
+    -------
+    dict
+        Name -> content: ``report.html``, ``README.txt``, ``release.json``,
+        ``release.schema.json``; ``cells.csv`` or ``centers.csv``; with two columns also
+        ``clusters.geojson``, ``clusters.svg`` and, of cells, ``counts.svg``.
+
+    Raises
+    ------
+    ValueError
+        Where a number is NaN or infinite.
+    """
+    text = written(document)
+    document = json.loads(text)
+    made = {"release.json": encoded(text), "release.schema.json": schema()}
+    of_cells = document["result"]["kind"] == "cells"
+    if of_cells:
+        made["cells.csv"] = encoded(cells_csv(document))
+    else:
+        made["centers.csv"] = encoded(centers_csv(document))
+    if len(document["domain"]["columns"]) == 2:
+        made |= _maps(document, of_cells)
+    names = {name: about for name, about in ABOUT.items() if name in {*made, *_READ}}
+    made["report.html"] = report.page(document, made, names)
+    made["README.txt"] = _readme(document, names)
+    return {name: made[name] for name in names}
+
+
+def schema() -> bytes:
+    """JSON Schema (draft 2020-12) of the document."""
+    return resources("dpviz.release").joinpath("release.schema.json").read_bytes()
+
+
+def written(value: Any) -> str:
+    """JSON with one key a line, and lists of numbers on one line each."""
+    return _written(value, "\n") + "\n"
+
+
+def _written(value: Any, line: str) -> str:
+    """JSON of a part that stands at some depth; ``line`` begins a line there."""
+    inner = line + " "
+    if isinstance(value, Mapping) and value:
+        parts = (f"{_plain(str(key))}: {_written(item, inner)}" for key, item in value.items())
+        return "{" + inner + ("," + inner).join(parts) + line + "}"
+    if isinstance(value, list | tuple) and any(
+        isinstance(x, Mapping | list | tuple) for x in value
+    ):
+        parts = (_written(item, inner) for item in value)
+        return "[" + inner + ("," + inner).join(parts) + line + "]"
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    """JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _maps(document: Document, of_cells: bool) -> dict[str, bytes]:
+    """Files that only a domain of two columns has."""
+    collection = geojson.clusters(document)
+    made = {
+        "clusters.geojson": encoded(written(collection)),
+        "clusters.svg": pictures.clusters_svg(document, collection),
+    }
+    if of_cells:
+        made["counts.svg"] = pictures.counts_svg(document)
+    return made
+
+
+def _readme(document: Document, names: Mapping[str, str]) -> bytes:
+    """Few lines for who opens the folder."""
+    width = max(map(len, names))
+    listed = "\n".join(f"  {name:<{width}}  {about}" for name, about in names.items())
+    title = document["title"] or "A differentially private clustering"
+    return encoded(
+        f"{title}\n\n{run_line(document)}; made by dpviz {document['software']['dpviz']}."
+        "\nEvery number in these files carries noise or is a public choice; the data itself is not "
+        f"here.\n\n{listed}\n"
+    )

@@ -1,0 +1,411 @@
+"""Maps of a release as SVG: noisy counts, and clusters; for domains of two columns.
+
+Drawn by hand rather than by a plotting library, whose files change with its version: the same
+document gives the same bytes. The ground is white, also on a dark page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
+from dpviz.release.tables import Document, run_line, tidy
+from dpviz.release.words import cut, escape, number
+
+#: Squares a side that a map shows at most; finer grids are put together in blocks.
+MOST_SQUARES = 256
+
+#: Shades on either side of zero.
+_SHADES = 24
+
+#: Longest side of the plot, and room around it; in pixels.
+_LONG, _TOP, _BOTTOM, _GAP = 560, 62, 52, 20
+
+#: Room for a heading over a narrow plot.
+_NARROWEST = 480
+
+#: Width of a character, by font size.
+_CHARACTER = 0.6
+
+_SMALL, _LABEL, _HEADING = 11, 12, 15
+
+_GROUND, _INK = BACKGROUND["light"], INK["light"]
+_LINE = blend(_INK, _GROUND, 0.45)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """A plot with its axes and title.
+
+    Parameters
+    ----------
+    columns, bounds
+        Of the two axes: the first runs to the right, the second upwards.
+    left, width, height
+        Place and size of the plot; its top is fixed.
+    right
+        Room to the right of it.
+    ticks
+        Values and texts on each axis.
+    """
+
+    columns: tuple[str, str]
+    bounds: tuple[tuple[float, float], tuple[float, float]]
+    left: float
+    width: float
+    height: float
+    right: float
+    ticks: tuple[list[tuple[float, str]], list[tuple[float, str]]]
+
+    @classmethod
+    def build(cls, document: Document, right: float) -> Frame:
+        """Lay out the plot of a document."""
+        columns = tuple(document["domain"]["columns"])
+        bounds = tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"])
+        spans = [hi - lo for lo, hi in bounds]
+        # Columns of like extent are probably in one unit, as on a geographic map.
+        ratio = spans[1] / spans[0] if 0.39 < spans[1] / spans[0] < 2.56 else 1.0
+        width, height = (_LONG, _LONG * ratio) if ratio <= 1 else (_LONG / ratio, _LONG)
+        up = ticks(*bounds[1], 7)
+        # As many numbers as stand beside each other without touching.
+        for wanted in (8, 6, 5, 4, 3, 2):
+            across = ticks(*bounds[0], wanted)
+            if sum(len(text) + 3 for _, text in across) * _SMALL * _CHARACTER < width:
+                break
+        longest = max((len(text) for _, text in up), default=0)
+        left = 36 + longest * _SMALL * _CHARACTER
+        return cls(
+            columns=columns,
+            bounds=bounds,  # type: ignore[arg-type]
+            left=round(left),
+            width=round(width),
+            height=round(height),
+            right=right,
+            ticks=(across, up),
+        )
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the whole picture."""
+        wide = max(self.left + self.width + self.right, _NARROWEST)
+        return wide, _TOP + self.height + _BOTTOM
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Pixel of a point in the units of the data."""
+        (west, east), (south, north) = self.bounds
+        return (
+            self.left + (x - west) / (east - west) * self.width,
+            _TOP + (north - y) / (north - south) * self.height,
+        )
+
+    def picture(self, name: str, heading: str, line: str, described: str, content: str) -> bytes:
+        """Put a whole file together.
+
+        Parameters
+        ----------
+        name
+            Distinguishes the pictures of one page.
+        heading, line
+            Title and the line under it.
+        described
+            What is to be seen, for those who can't.
+        content
+            What stands in the plot and beside it.
+        """
+        wide, high = (pixels(side) for side in self.size)
+        room = int((self.size[0] - 16) / (_LABEL * 0.52))
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
+            f'viewBox="0 0 {wide} {high}" role="img" aria-labelledby="{name}-title {name}-desc" '
+            f'font-family="system-ui, sans-serif" font-size="{_SMALL}" fill="{_INK}">\n'
+            f'<title id="{name}-title">{escape(f"{heading}. {line}")}</title>\n'
+            f'<desc id="{name}-desc">{escape(described)}</desc>\n'
+            f'<rect width="{wide}" height="{high}" fill="{_GROUND}"/>\n'
+            f'<text x="12" y="24" font-size="{_HEADING}" font-weight="bold">'
+            f"{escape(heading)}</text>\n"
+            f'<text x="12" y="44" font-size="{_LABEL}">{escape(cut(line, room))}</text>\n'
+            f"{content}\n{self._axes()}\n</svg>\n"
+        ).encode()
+
+    def _axes(self) -> str:
+        """Border, ticks, numbers and names of both axes."""
+        bottom, middle = _TOP + self.height, _TOP + self.height / 2
+        parts = [
+            f'<rect x="{self.left}" y="{_TOP}" width="{self.width}" height="{self.height}" '
+            f'fill="none" stroke="{_LINE}"/>'
+        ]
+        for value, text in self.ticks[0]:
+            x = pixels(self.place(value, self.bounds[1][0])[0])
+            parts.append(f'<path d="M{x} {bottom}v4" stroke="{_LINE}"/>')
+            parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{text}</text>')
+        for value, text in self.ticks[1]:
+            y = pixels(self.place(self.bounds[0][0], value)[1])
+            parts.append(f'<path d="M{self.left} {y}h-4" stroke="{_LINE}"/>')
+            parts.append(
+                f'<text x="{self.left - 7}" y="{y}" dy="0.35em" text-anchor="end">{text}</text>'
+            )
+        names = [
+            escape(cut(name, int(side / (_LABEL * _CHARACTER))))
+            for name, side in zip(self.columns, (self.width, self.height), strict=True)
+        ]
+        parts.append(
+            f'<text x="{pixels(self.left + self.width / 2)}" y="{bottom + 38}" '
+            f'font-size="{_LABEL}" text-anchor="middle">{names[0]}</text>'
+        )
+        parts.append(
+            f'<text transform="translate(18 {pixels(middle)}) rotate(-90)" '
+            f'font-size="{_LABEL}" text-anchor="middle">{names[1]}</text>'
+        )
+        return "\n".join(parts)
+
+
+def counts_svg(document: Document) -> bytes:
+    """Map of the noisy counts, white at zero: blue above, brown below."""
+    counts = np.array(document["result"]["counts"], dtype=float)
+    steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
+    squares = _summed(counts, steps)
+    size = np.abs(squares[squares != 0])
+    largest = float(size.max(initial=0.0))
+    # A few peaks must not hide all the rest.
+    usual = float(np.quantile(size, 0.98)) if size.size else 0.0
+    top = (largest if largest <= 2 * usual else float(f"{usual:.2g}")) or 1.0
+    shades = np.rint(np.clip(squares / top, -1, 1) * _SHADES).astype(int)
+    frame = Frame.build(document, right=92)
+    what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
+    x, y = document["domain"]["columns"]
+    described = (
+        f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
+        f"(upwards). Each {what} is coloured by its noisy number of records, from "
+        f"{number(float(squares.min()), 4)} to {number(float(squares.max()), 4)}: white is zero, "
+        "the darker the blue the more records, and brown is below zero, which only noise can bring "
+        "about."
+    )
+    high = frame.height
+    viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]
+    content = (
+        f'<svg x="{frame.left}" y="{_TOP}" width="{frame.width}" height="{high}" '
+        f'viewBox="0 0 {viewed[0]:g} {viewed[1]:g}" preserveAspectRatio="none">'
+        f'<g transform="translate(0 {viewed[1] - 0.5:g})" shape-rendering="crispEdges" '
+        f'fill="none">\n{_rows(shades)}\n</g></svg>\n'
+        + _legend(frame, float(squares.min()), float(squares.max()), top, what)
+    )
+    return frame.picture(
+        "counts", f"Noisy number of records in each {what}", run_line(document), described, content
+    )
+
+
+def clusters_svg(document: Document, collection: Mapping[str, Any]) -> bytes:
+    """Map of the clusters, each with its number.
+
+    Parameters
+    ----------
+    document
+        The release.
+    collection
+        Its clusters as GeoJSON.
+    """
+    frame = Frame.build(document, right=44)
+    features = [one for one in collection["features"] if one["geometry"]]
+    of_cells = document["result"]["kind"] == "cells"
+    paths = "\n".join(_outline(frame, feature, of_cells) for feature in features)
+    labels, labelled = _labels(frame, features)
+    total = len(collection["features"])
+    left_out = total - labelled
+    x, y = document["domain"]["columns"]
+    found = "1 cluster" if total == 1 else f"{total:,} clusters" if total else "No clusters"
+    described = (
+        f"Map of {found} over {x} (to the right) and {y} (upwards)"
+        + (", as areas of dense cells." if of_cells else ", as the areas nearest to each centre.")
+        + (f" {left_out:,} of them have no number, for want of room." if left_out else "")
+        + " The table of clusters has them all."
+    )
+    if not total:
+        x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
+        labels = (
+            f'<text x="{pixels(x0)}" y="{pixels(y0)}" font-size="{_LABEL}" '
+            'text-anchor="middle">No cluster was found.</text>'
+        )
+    heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
+    line = run_line(document)
+    if left_out:
+        line += f"; {left_out:,} without a number, for want of room"
+    return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
+
+
+def pixels(value: float) -> str:
+    """Place on the picture, to a hundredth of a pixel."""
+    return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
+    """Round values within an interval, about so many, and how they are written.
+
+    Steps are 1, 2 or 5 times a power of 10.
+    """
+    rough = (hi - lo) / wanted
+    power = math.floor(math.log10(rough))
+    step = next(s * 10.0**power for s in (1, 2, 5, 10) if s * 10.0**power >= rough * (1 - 1e-9))
+    first, last = math.ceil(lo / step - 1e-9), math.floor(hi / step + 1e-9)
+    values = [tidy(i * step) for i in range(first, last + 1)]
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    if decimals > 6 or max(map(abs, values), default=0) >= 1e9:
+        return [(value, f"{value:.10g}") for value in values]
+    comma = "," if max(map(abs, values), default=0) >= 10_000 else ""
+    # Zero has no sign; a year has no comma.
+    return [(value, f"{value + 0.0:{comma}.{decimals}f}") for value in values]
+
+
+def _summed(counts: NDArray[np.float64], steps: Sequence[int]) -> NDArray[np.float64]:
+    """Sums over blocks; the last block of an axis may hold fewer cells."""
+    for axis, step in enumerate(steps):
+        counts = np.add.reduceat(counts, range(0, counts.shape[axis], step), axis=axis)
+    return counts
+
+
+def _colour(share: float) -> str:
+    """Colour of a value as a share of the top of the scale, from -1 to 1."""
+    scale = zero_centred(-1.0, 1.0, "light")
+    place = (share + 1) / 2
+    upper = next(i for i, (at, _) in enumerate(scale) if at >= place)
+    if upper == 0:
+        return str(scale[0][1])
+    (start, low), (end, high) = scale[upper - 1], scale[upper]
+    return blend(high, low, (place - start) / (end - start))
+
+
+def _rows(shades: NDArray[np.int_]) -> str:
+    """Squares as strokes of width 1, one path per shade; shade 0 is the ground."""
+    rows = shades.T
+    edge = np.ones(rows.shape, dtype=bool)
+    edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    y, x = np.nonzero(edge)
+    # A run reaches to the next one in its row, or to the end of the row.
+    ends = np.append(x[1:], 0)
+    lengths = np.where(ends > 0, ends, rows.shape[1]) - x
+    paths: dict[int, list[str]] = {}
+    runs = zip(x.tolist(), y.tolist(), lengths.tolist(), rows[edge].tolist(), strict=True)
+    for start, row, length, shade in runs:
+        if shade:
+            paths.setdefault(shade, []).append(f"M{start} {-row}h{length}")
+    return "\n".join(
+        f'<path stroke="{_colour(shade / _SHADES)}" d="{"".join(paths[shade])}"/>'
+        for shade in sorted(paths)
+    )
+
+
+def _legend(frame: Frame, lowest: float, highest: float, top: float, what: str) -> str:
+    """Colour scale with numbers, at the right of the plot."""
+    low, high = max(min(lowest, 0.0), -top), min(max(highest, 0.0), top)
+    if low == high:
+        high = top
+    x, height = frame.left + frame.width + _GAP, min(frame.height, 300.0)
+    first, last = round(low / top * _SHADES), round(high / top * _SHADES)
+    step = height / (last - first + 1)
+    parts = [
+        f'<rect x="{x}" y="{pixels(_TOP + (last - shade) * step)}" width="12" '
+        f'height="{pixels(step)}" fill="{_colour(shade / _SHADES)}" shape-rendering="crispEdges"/>'
+        for shade in range(last, first - 1, -1)
+    ]
+    parts.append(
+        f'<rect x="{x}" y="{_TOP}" width="12" height="{pixels(height)}" fill="none" '
+        f'stroke="{_LINE}"/>'
+    )
+
+    def mark(value: float, text: str) -> str:
+        y = _TOP + (last + 0.5 - value / top * _SHADES) * step
+        return f'<text x="{x + 17}" y="{pixels(y)}" dy="0.35em">{escape(text)}</text>'
+
+    marks = ticks(low, high, 6)
+    if highest > top:
+        marks = [tick for tick in marks if tick[0] <= high - 0.06 * (high - low)]
+        parts.append(mark(high, f"≥ {number(high, 3)}"))
+    if lowest < -top:
+        marks = [tick for tick in marks if tick[0] >= low + 0.06 * (high - low)]
+        parts.append(mark(low, f"≤ {number(low, 3)}"))
+    parts += [mark(value, text) for value, text in marks]
+    return "\n".join(parts)
+
+
+def _fill(feature: Mapping[str, Any]) -> str:
+    """Colour of a cluster; there are more clusters than colours, hence the numbers."""
+    colours = CLUSTERS["light"]
+    return colours[(int(feature["properties"]["cluster"]) - 1) % len(colours)]
+
+
+def _polygons(feature: Mapping[str, Any]) -> list[Any]:
+    """Polygons of a feature, one or several."""
+    geometry = feature["geometry"]
+    coordinates = geometry["coordinates"]
+    return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
+
+
+def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
+    """One cluster as a filled path: cells in full colour, regions in a pale one."""
+    rings = [ring for polygon in _polygons(feature) for ring in polygon]
+    drawn = "".join(
+        "M" + "L".join(" ".join(map(pixels, frame.place(*point))) for point in ring[:-1]) + "z"
+        for ring in rings
+    )
+    fill = _fill(feature)
+    look = (
+        f'fill="{fill}" shape-rendering="crispEdges"'
+        if of_cells
+        else f'fill="{blend(fill, _GROUND, 0.35)}" stroke="{_GROUND}"'
+    )
+    return (
+        f'<path {look} fill-rule="evenodd" d="{drawn}">'
+        f"<title>cluster {feature['properties']['cluster']}</title></path>"
+    )
+
+
+def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
+    """Numbers of the clusters, the largest first, and how many found room."""
+    taken: list[tuple[float, float, float]] = []
+    dots, texts = [], []
+    radius = 3 if len(features) <= 100 else 1.5
+    for feature in sorted(features, key=lambda one: -one["properties"]["area_share"]):
+        text = str(feature["properties"]["cluster"])
+        half = len(text) * _LABEL * _CHARACTER / 2 + 1
+        center = feature["properties"].get("center")
+        if center:
+            x, y = frame.place(*center)
+            dots.append(
+                f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="{radius}" fill="{_fill(feature)}" '
+                f'stroke="{_INK}"/>'
+            )
+            y -= 11 if y > _TOP + 20 else -11
+        else:
+            x, y = _number_place(frame, feature, half)
+        x = min(max(x, frame.left + half + 2), frame.left + frame.width - half - 2)
+        y = min(max(y, _TOP + 8), _TOP + frame.height - 8)
+        if any(abs(x - a) < half + b and abs(y - c) < _LABEL for a, b, c in taken):
+            continue
+        taken.append((x, half, y))
+        texts.append(
+            f'<text x="{pixels(x)}" y="{pixels(y)}" dy="0.35em" font-size="{_LABEL}" '
+            f'font-weight="bold" text-anchor="middle" stroke="{_GROUND}" stroke-width="3" '
+            f'stroke-linejoin="round" paint-order="stroke">{text}</text>'
+        )
+    return "\n".join(dots + texts), len(texts)
+
+
+def _number_place(frame: Frame, feature: Mapping[str, Any], half: float) -> tuple[float, float]:
+    """Pixel for the number of a cluster of cells: on its largest part, or beside a small one."""
+    import shapely
+
+    parts = [shapely.Polygon(rings[0], rings[1:]) for rings in _polygons(feature)]
+    largest = max(parts, key=lambda part: part.area)
+    point = largest.point_on_surface()
+    west, south, east, north = largest.bounds
+    (left, bottom), (right, top) = frame.place(west, south), frame.place(east, north)
+    x, y = frame.place(point.x, point.y)
+    if right - left >= 2 * half and bottom - top >= _LABEL:
+        return x, y
+    beside = right + half + 2
+    return (beside if beside + half < frame.left + frame.width else left - half - 2), y

@@ -1,0 +1,116 @@
+"""What is to be released: public choices alone, checked before anything is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpviz.config import Config
+from dpviz.domain import Domain, Outside, check_outside
+from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.kmeans.config import DEFAULTS, KMeansConfig
+from dpviz.methods import CARDS
+from dpviz.methods.card import Card
+
+#: A longer title would not fit on the report.
+_LONGEST_TITLE = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Everything about a release that is known without the data.
+
+    Parameters
+    ----------
+    config
+        Method, budget, neighbours and parameters, of either family.
+    domain
+        Bounds of the columns; None where nobody declared any.
+    outside
+        What becomes of points outside the domain.
+    persons
+        Whether the privacy unit is a person (the data then has a column that tells them
+        apart) or a record.
+    title
+        What the owner calls it in the bundle; may be empty.
+
+    Raises
+    ------
+    InputError
+        Where the title is too long for a line, or a cap has nobody to apply to.
+    """
+
+    config: Config | KMeansConfig
+    domain: Domain | None
+    outside: Outside = "clip"
+    persons: bool = False
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what the other classes don't."""
+        check_outside(self.outside)
+        if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
+            raise InputError(
+                f'title = "{self.title[:40]}..." must be one line of up to {_LONGEST_TITLE} '
+                "characters that can be printed."
+            )
+        if self.config.neighbours.cap > 1 and not self.persons:
+            raise InputError(
+                f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
+                "tells persons apart."
+            )
+
+    @property
+    def card(self) -> Card:
+        """Card of the method."""
+        return CARDS[self.config.method]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Public parameters that the method has, beside budget and neighbours."""
+        config = self.config
+        if isinstance(config, KMeansConfig):
+            names = ("clusters", *DEFAULTS[config.method])
+        else:
+            special = tuple(name for name in ("alpha", "synopsis") if self.card.parameter(name))
+            names = ("grid", "density", "wavelet", "level", *special)
+        return {name: getattr(config, name) for name in names}
+
+    @property
+    def what(self) -> dict[str, Any]:
+        """What the entry in the lifetime budget says."""
+        neighbours = self.config.neighbours
+        return {
+            "method": self.config.method,
+            **self.parameters,
+            "domain": str(self.domain),
+            "neighbours": neighbours.relation,
+            "unit": "person" if self.persons else "record",
+            "cap": neighbours.cap,
+        }
+
+    def granted(self, epsilon: float) -> Request:
+        """Return the same with the budget that was debited."""
+        return replace(self, config=replace(self.config, epsilon=epsilon))
+
+    def check(self) -> None:
+        """Raise PrivacyRefusal, with the reason, where this must not be released."""
+        said = refusal(self.card, self.config.variant, self.domain)
+        if said:
+            raise PrivacyRefusal(said)
+
+
+def refusal(card: Card, variant: str, domain: Domain | None) -> str:
+    """Why a method or domain can't be released soundly, in one sentence; empty where it can."""
+    if not card.spends:
+        return f"{card.title} has no noise: what it finds is the true result, which stays here."
+    if variant != "sound":
+        kept = card.variant(variant)
+        why = "" if kept.private else f" {kept.reason}"
+        return f"{card.title} as published is not released: use the sound variant.{why}"
+    if domain is None or not domain.declared:
+        return (
+            "The domain is not declared: bounds read off the data give its smallest and largest "
+            "values away, so declare bounds that are known without the data."
+        )
+    return ""

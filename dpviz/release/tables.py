@@ -1,0 +1,199 @@
+"""Tables of a release: cells or centres as CSV, and what is known of every cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import axis_edges
+from dpviz.release.words import exact, number
+
+Document = Mapping[str, Any]
+
+#: A noisy count lies within scale * MARGIN of the true one in 95% of cases: Laplace noise is
+#: larger than t scales with probability e^-t.
+MARGIN = math.log(20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterFacts:
+    """What the tables tell of one cluster.
+
+    Parameters
+    ----------
+    number
+        Number of the cluster, from 1.
+    cells
+        Blocks of count cells that make it up; 0 where it has a centre instead.
+    counted
+        Noisy counts that ``count`` is the sum of.
+    count
+        Noisy number of records; None where the method has none.
+    extents
+        Lowest and highest value in every column; None where it has a centre instead.
+    center
+        Its centre; None where it is made up of cells.
+    """
+
+    number: int
+    cells: int = 0
+    counted: int = 1
+    count: float | None
+    extents: tuple[tuple[float, float], ...] | None = None
+    center: tuple[float, ...] | None = None
+
+
+def run_line(document: Document) -> str:
+    """Method and budget in one line."""
+    return f"{document['method']['title']}, ε = {number(document['privacy']['epsilon'])}"
+
+
+def edges(document: Document, axis: int, side: int) -> list[float]:
+    """Borders of the cells of one axis, ``side`` + 1 numbers.
+
+    Digits that are rounding of the division are left out; the bounds themselves are as declared.
+    """
+    lo, hi = document["domain"]["bounds"][axis]
+    inner = axis_edges(lo, hi, side)[1:-1]
+    return [float(lo), *(tidy(value) for value in inner.tolist()), float(hi)]
+
+
+def tidy(value: float) -> float:
+    """Value without digits that are rounding: 0.3 instead of 0.30000000000000004."""
+    short = float(f"{value:.15g}")
+    return short if abs(short - value) <= 4 * math.ulp(value) else value
+
+
+def cell_labels(document: Document) -> NDArray[np.int64]:
+    """Cluster of every count cell (0 = none), in the shape of the counts."""
+    result = document["result"]
+    labels = np.array(result["labels"], dtype=np.int64)
+    for axis, side in enumerate(np.shape(result["counts"])):
+        labels = np.repeat(labels, result["block"], axis=axis).take(range(side), axis=axis)
+    return labels
+
+
+def cells_csv(document: Document) -> str:
+    """One row per count cell, row-major: its borders, its noisy count, its cluster."""
+    counts = np.array(document["result"]["counts"])
+    names = [
+        f"{column}_{end}" for column in document["domain"]["columns"] for end in ("low", "high")
+    ]
+    borders = [
+        [f"{exact(low)},{exact(high)}" for low, high in pairwise(ends)]
+        for ends in (edges(document, axis, side) for axis, side in enumerate(counts.shape))
+    ]
+    rows = zip(
+        product(*borders),
+        map(exact, counts.ravel().tolist()),
+        cell_labels(document).ravel().tolist(),
+        strict=True,
+    )
+    lines = [f"{','.join(where)},{count},{label}\n" for where, count, label in rows]
+    return _header([*names, "count", "cluster"]) + "".join(lines)
+
+
+def centers_csv(document: Document) -> str:
+    """One row per centre: its number, its place, its noisy number of records."""
+    # A column of the data may have the name of one of ours.
+    names = [
+        f"{column}_center" if column in ("cluster", "count") else column
+        for column in document["domain"]["columns"]
+    ]
+    lines = [
+        f"{row.number},{','.join(map(exact, row.center or ()))},"
+        f"{'' if row.count is None else exact(row.count)}\n"
+        for row in cluster_facts(document)
+    ]
+    return _header(["cluster", *names, "count"]) + "".join(lines)
+
+
+def cluster_facts(document: Document) -> list[ClusterFacts]:
+    """Facts about every cluster, in the order of their numbers."""
+    if document["result"]["kind"] == "cells":
+        return _facts_of_cells(document)
+    return _facts_of_centers(document)
+
+
+def _facts_of_cells(document: Document) -> list[ClusterFacts]:
+    """Sums over the cells of each cluster, and their extents."""
+    from scipy.ndimage import find_objects
+
+    result = document["result"]
+    clusters = result["clusters"]
+    counts, fine = np.array(result["counts"]), cell_labels(document)
+    blocks = np.bincount(np.ravel(result["labels"]), minlength=clusters + 1).tolist()
+    counted = np.bincount(fine.ravel(), minlength=clusters + 1).tolist()
+    sums = np.bincount(fine.ravel(), weights=counts.ravel(), minlength=clusters + 1).tolist()
+    borders = [edges(document, axis, side) for axis, side in enumerate(counts.shape)]
+    boxes = find_objects(fine, max_label=clusters)
+    return [
+        ClusterFacts(
+            number=number,
+            cells=blocks[number],
+            counted=counted[number],
+            count=sums[number],
+            extents=tuple(
+                (ends[span.start], ends[span.stop])
+                for ends, span in zip(borders, boxes[number - 1], strict=True)
+            ),
+        )
+        for number in range(1, clusters + 1)
+    ]
+
+
+def _facts_of_centers(document: Document) -> list[ClusterFacts]:
+    """Centres as they are, with their counts where there are any."""
+    result = document["result"]
+    counts = result["counts"] or [None] * len(result["centers"])
+    return [
+        ClusterFacts(number=number, count=count, center=tuple(center))
+        for number, (center, count) in enumerate(
+            zip(result["centers"], counts, strict=True), start=1
+        )
+    ]
+
+
+def counting_step(document: Document) -> Mapping[str, Any] | None:
+    """Spend whose noise the counts of the result carry, or None where no single one does.
+
+    Methods that go through a summary (Baseline, EUGkM) compute their counts from several noisy
+    numbers, for which no one scale holds.
+    """
+    ledger = document["privacy"]["ledger"]
+    if document["result"]["kind"] == "cells":
+        spends = [spend for spend in ledger if spend["step"] == "counts"]
+    elif document["result"]["counts"] is not None:
+        spends = [spend for spend in ledger if spend["step"].startswith("iteration ")]
+        spends = [spend for spend in spends if spend["step"] == spends[-1]["step"]]
+    else:
+        spends = []
+    # Parts of one step may have different scales: the largest holds for all.
+    return max(spends, key=lambda spend: float(spend["scale"]), default=None)
+
+
+def margin(scale: float, counted: int = 1) -> int:
+    """Bound, rounded up, on the error of a sum of noisy counts in 95% of cases.
+
+    One count: scale * ln 20; rounding up makes it hold for discrete Laplace noise too. Sums: the
+    normal bound 1.96 standard deviations, each count having sqrt(2) scales, with the first
+    Cornish-Fisher term for the Laplace's heavier tails (excess kurtosis 3 / counted).
+    """
+    if counted == 1:
+        return math.ceil(scale * MARGIN)
+    return math.ceil(scale * math.sqrt(2 * counted) * (1.96 + 0.21 / counted))
+
+
+def _header(names: Sequence[str]) -> str:
+    """First line of a CSV file; names may hold commas and quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,50 @@
+"""Numbers and names as the files of a release write them."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+
+#: Characters that no XML file may hold, not even escaped.
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escape(text: object) -> str:
+    """Text as it may stand in HTML, SVG and their attributes."""
+    return html.escape(_FORBIDDEN.sub("\ufffd", str(text)))
+
+
+def cut(text: str, length: int) -> str:
+    """Text of at most so many characters, an ellipsis where some are missing."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def number(value: float, digits: int = 6) -> str:
+    """Number for a person: whole ones in full, others with so many significant digits."""
+    if abs(value) >= 1e15 or 0 < abs(value) < 1e-4:
+        return f"{value:.{digits}g}"
+    if value == round(value):
+        return f"{round(value):,}"
+    decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fixed(value: float, spacing: float) -> str:
+    """Number for a person, with the decimals that tell values of this spacing apart."""
+    decimals = max(1 - math.floor(math.log10(spacing)), 0)
+    if decimals > 8 or abs(value) >= 1e15:
+        return f"{value:.10g}"
+    # Zero has no sign.
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def exact(value: float) -> str:
+    """Number for a program, read back to the bit; whole ones without a fraction."""
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8; what is no character at all is spelled out instead of failing."""
+    return text.encode("utf-8", "backslashreplace")

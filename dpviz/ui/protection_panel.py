@@ -1,0 +1,96 @@
+"""Who is protected: a record or a person, and against which neighbouring data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.ui.state import UrlState
+
+_RELATIONS = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+
+#: Nobody needs more; a person with more records has them left out.
+_MOST_RECORDS = 1000
+
+
+@dataclass
+class Unit:
+    """Privacy unit of own data, kept while other pages are open.
+
+    Parameters
+    ----------
+    column
+        Column that tells persons apart; None where the unit is a record.
+    cap
+        Most records of a person.
+    """
+
+    column: str | None = None
+    cap: int = 1
+
+    @property
+    def records(self) -> int:
+        """Most records of one privacy unit."""
+        return 1 if self.column is None else self.cap
+
+
+def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str]) -> Neighbours:
+    """Show the panel; returns relation and cap in force.
+
+    Parameters
+    ----------
+    state
+        Has the control "neighbours".
+    unit
+        Of own data, changed by the panel; None for data without a column of persons.
+    columns
+        From which to choose that column.
+    """
+    with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
+        st.radio(
+            "Neighbouring data sets have",
+            RELATIONS,
+            key=state.key("neighbours"),
+            format_func=_RELATIONS.__getitem__,
+            help="What nobody may notice. Exchanging needs about twice the noise of joining or "
+            "leaving, and takes the number of records for public.",
+        )
+        if unit is None:
+            st.caption("The privacy unit is a record: this data has no column of persons.")
+        else:
+            _unit(unit, columns)
+    return Neighbours(relation=state.get("neighbours"), cap=unit.records if unit else 1)
+
+
+def _unit(unit: Unit, columns: Sequence[str]) -> None:
+    """Choice of the column that tells persons apart, and of the cap."""
+    options = (None, *columns)
+    if unit.column not in options:
+        unit.column = None
+    # Streamlit forgets a widget's value when its page is left.
+    st.session_state["own:unit"], st.session_state["own:cap"] = unit.column, unit.cap
+
+    def changed() -> None:
+        unit.column, unit.cap = st.session_state["own:unit"], st.session_state["own:cap"]
+
+    st.selectbox(
+        "Privacy unit",
+        options,
+        key="own:unit",
+        format_func=lambda name: "a record" if name is None else f"a person: column {name}",
+        on_change=changed,
+        help="Where a person may have several records, name the column that tells persons apart: "
+        "then the promise holds for whole persons.",
+    )
+    st.number_input(
+        "Most records of a person",
+        1,
+        _MOST_RECORDS,
+        key="own:cap",
+        on_change=changed,
+        disabled=unit.column is None,
+        help="More are left out. Noise grows with this number.",
+    )

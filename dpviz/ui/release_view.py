@@ -1,0 +1,343 @@
+"""What the release page shows: budget, review, the one draw, and the bundle."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import zipfile
+
+import streamlit as st
+
+from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.methods import CARDS
+from dpviz.privacy.budget import Account, Budget
+from dpviz.privacy.odds import odds
+from dpviz.release import Released, refusal, release
+from dpviz.ui.release import Wish, budget_file, home, new_folder
+from dpviz.ui.state import UrlState
+
+#: Session entries of the page.
+_REVIEWED, _DONE, _SOURCE, _TOTAL = (
+    f"release:{name}" for name in ("reviewed", "done", "source", "total")
+)
+
+_TUNING = (
+    "No true result is shown on this page. Parameters that were chosen by looking at true results "
+    "of the same data lie outside of the proof: a choice tells something too. Choose them on a "
+    "sample set that looks like your data, or on an earlier release of it."
+)
+
+_FIRST_TOTAL = 3.0
+
+
+def introduction() -> None:
+    """Say what the page is for, and where to tune."""
+    st.subheader("Release once, safely")
+    st.caption(_TUNING)
+    left, right, _ = st.columns([1, 1, 2])
+    left.page_link(
+        "pages/wavecluster.py", label="Tune WaveCluster on a sample", icon=":material/grid_on:"
+    )
+    right.page_link("pages/kmeans.py", label="Tune k-means on a sample", icon=":material/hub:")
+
+
+def stop_by(state: UrlState, wish: Wish) -> str:
+    """Show why this can't be released, with the way out; returns the reason, or nothing."""
+    config = wish.request.config
+    said = refusal(CARDS[config.method], config.variant, wish.request.domain)
+    if said:
+        st.error(f"Refused: {said}", icon=":material/block:")
+        if config.variant != "sound":
+            st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
+    else:
+        left, right = st.columns([1, 9], vertical_alignment="center")
+        left.badge("private", icon=":material/check:", color="green")
+        right.caption(odds(config.epsilon, config.neighbours))
+    return said
+
+
+# -- who pays ----------------------------------------------------------------------------
+
+
+def payer(wish: Wish) -> tuple[str, float | None]:
+    """Ask whose lifetime budget pays; returns the name and the total of a new source.
+
+    The name is the owner's: a new version of the data goes on with the same budget.
+    """
+    _follow_data(wish)
+    left, right = st.columns(2)
+    source = left.text_input(
+        "Name of the data source",
+        key=_SOURCE,
+        placeholder="household survey",
+        help="One name for all versions of the data. It stays in the budget file, and is in no "
+        "bundle.",
+    ).strip()
+    account = _account(source)
+    if account is None:
+        total = right.number_input(
+            "Lifetime budget of this source",
+            0.01,
+            1000.0,
+            st.session_state.get(_TOTAL, _FIRST_TOTAL),
+            format="%g",
+            key=f"{_TOTAL}:box",
+            help="All releases of this source together may spend so much. Set once, it stays.",
+        )
+        st.session_state[_TOTAL] = total
+        return source, float(total)
+    right.text_input(
+        "Lifetime budget of this source", f"{account.total:g}", disabled=True, key=f"{_TOTAL}:known"
+    )
+    return source, None
+
+
+def _follow_data(wish: Wish) -> None:
+    """Propose a name for a sample set; that of own data is typed."""
+    sample = wish.active.sample
+    of = "own" if sample is None else sample.name
+    key = f"{_SOURCE}:of"
+    kept = st.session_state.setdefault(f"{_SOURCE}:names", {})
+    if st.session_state.get(key) != of:
+        st.session_state[key] = of
+        st.session_state[_SOURCE] = kept.get(of, "" if sample is None else sample.name)
+    elif _SOURCE not in st.session_state:
+        # Streamlit forgets a widget's value when its page is left.
+        st.session_state[_SOURCE] = kept.get(of, "")
+    kept[of] = st.session_state[_SOURCE]
+
+
+def _account(source: str) -> Account | None:
+    """Return the account of a source, or None where it has none yet."""
+    if not source or not budget_file().exists():
+        return None
+    known = {account.id: account for account in Budget(budget_file()).datasets()}
+    return known.get(source)
+
+
+@st.fragment(run_every=3)
+def budget_bar(source: str, total: float | None, epsilon: float) -> None:
+    """Show spent, this release, and what is left; follows other windows."""
+    try:
+        account = _account(source)
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    spent = account.spent if account else 0.0
+    whole = account.total if account else total or _FIRST_TOTAL
+    over = spent + epsilon > whole * (1 + 1e-12)
+    asked = max(min(epsilon, whole - spent), 0.0)
+    parts = [
+        ("spent", spent, "#6b7680"),
+        ("this release", asked, "#a33a00" if over else "#0b6aa2"),
+        ("left", max(whole - spent - asked, 0.0), "transparent"),
+    ]
+    bar = "".join(
+        f'<div style="width:{100 * size / whole:.3f}%;background:{colour}" title="{name}">'
+        f"{name if size / whole > 0.1 and colour != 'transparent' else ''}</div>"
+        for name, size, colour in parts
+        if size > 0
+    )
+    said = (
+        f"Lifetime budget {whole:g}: {spent:g} spent, this release {epsilon:g}, "
+        f"{max(whole - spent - epsilon, 0):g} left afterwards."
+    )
+    if over:
+        said = (
+            f"Over budget: {whole - spent:g} of the lifetime budget {whole:g} is left, and this "
+            f"release asks for {epsilon:g}. Lower ε, or leave it."
+        )
+    st.html(
+        f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(said)}">'
+        f'{bar}</div><div class="dpv-said" role="status">{html.escape(said)}</div></div>'
+    )
+    if account and account.entries:
+        _entries(account)
+
+
+def _entries(account: Account) -> None:
+    """What was released before, in one table."""
+    many = len(account.entries)
+    with st.expander(f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"):
+        st.dataframe(
+            [
+                {
+                    "entry": one.id,
+                    "time (UTC)": one.time.replace("T", " ").removesuffix("+00:00"),
+                    "ε": one.epsilon,
+                    "method": one.what.get("method", ""),
+                    "state": one.state,
+                }
+                for one in account.entries
+            ],
+            hide_index=True,
+            width="stretch",
+        )
+
+
+# -- two steps ---------------------------------------------------------------------------
+
+
+def confirm(wish: Wish, source: str, total: float | None) -> None:
+    """Two steps: review what will be debited and published, then do it."""
+    fingerprint = (*wish.fingerprint, source, total)
+    reviewed = st.session_state.get(_REVIEWED)
+    if reviewed is not None and reviewed != fingerprint:
+        st.session_state.pop(_REVIEWED)
+        st.info("Something was changed after the review: review it again.", icon=":material/info:")
+        reviewed = None
+    if reviewed is None:
+        st.button(
+            "Review the release",
+            icon=":material/checklist:",
+            disabled=not source,
+            on_click=lambda: st.session_state.update({_REVIEWED: fingerprint}),
+            help=None if source else "Name the data source first.",
+        )
+        if not source:
+            st.caption("Name the data source to go on.")
+        return
+    _review(wish, source)
+    left, right, _ = st.columns([2, 1, 2])
+    epsilon = wish.request.config.epsilon
+    go = left.button(
+        f"Debit ε {epsilon:g} and release",
+        type="primary",
+        icon=":material/lock_open:",
+        width="stretch",
+    )
+    right.button(
+        "Back",
+        width="stretch",
+        on_click=lambda: st.session_state.pop(_REVIEWED, None),
+    )
+    if go:
+        _go(wish, source, total)
+
+
+def _review(wish: Wish, source: str) -> None:
+    """Say what will happen, before it does."""
+    request = wish.request
+    config, card = request.config, request.card
+    parameters = ", ".join(f"{name} {value}" for name, value in request.parameters.items())
+    neighbours = config.neighbours
+    unit = (
+        f"a person (column {wish.active.unit}, up to {neighbours.cap} records)"
+        if request.persons
+        else "a record"
+    )
+    relation = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+    st.markdown(
+        "\n".join(
+            [
+                "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes "
+                "of it.",
+                "",
+                f"* Data: {wish.active.title}; {_bounds(wish)}; points outside are "
+                f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
+                f"* Method: {card.title}, sound; {parameters}.",
+                f"* Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
+                f"* Debits ε {config.epsilon:g} from the lifetime budget of “{source}”, then draws "
+                "once, with noise that nobody can repeat.",
+                "* The bundle: private cells or centres, private counts, parameters, domain and "
+                "ledger; as JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true "
+                "count, no score, no number of records, no seed and no file name.",
+                f"* Why it is private: {card.variant('sound').reason}",
+            ]
+        )
+    )
+
+
+def _bounds(wish: Wish) -> str:
+    """Columns with their declared bounds."""
+    columns = wish.active.dataset.columns
+    assert wish.request.domain is not None  # noqa: S101 - refused before
+    return ", ".join(
+        f"{name} from {lo:,.10g} to {hi:,.10g}"
+        for name, (lo, hi) in zip(columns, wish.request.domain.bounds, strict=True)
+    )
+
+
+def _go(wish: Wish, source: str, total: float | None) -> None:
+    """Release; the confirmation is used up first, so that a second click finds none."""
+    st.session_state.pop(_REVIEWED, None)
+    try:
+        with st.spinner("Debiting and drawing …"):
+            home().mkdir(parents=True, exist_ok=True)
+            st.session_state[_DONE] = release(
+                wish.active.complete,
+                wish.request,
+                budget=Budget(budget_file()),
+                source=source,
+                total=total,
+                folder=new_folder(wish.request.config.method),
+            )
+    except PrivacyRefusal as error:
+        st.error(f"Refused: {error}", icon=":material/block:")
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+    except OSError as error:
+        st.error(f"{home()} can't be written ({error.strerror}): check its rights.")
+    else:
+        st.rerun()
+
+
+# -- the bundle --------------------------------------------------------------------------
+
+
+def bundle() -> bool:
+    """Show the last release of this session and offer its files; returns whether there is one."""
+    done: Released | None = st.session_state.get(_DONE)
+    if done is None:
+        return False
+    privacy = done.document["privacy"]
+    st.success(
+        f"Released as entry {done.entry.id} of “{done.entry.source}”: ε {done.entry.epsilon:g} "
+        f"debited, {done.remaining:g} left. OpenDP's privacy map certifies "
+        f"ε {privacy['certified']:.12g}.",
+        icon=":material/verified:",
+    )
+    name = f"dpviz-release-{done.document['method']['name']}"
+    one, two, three = st.columns(3)
+    one.download_button(
+        "Bundle (ZIP)",
+        _zipped(done.files),
+        f"{name}.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        type="primary",
+        width="stretch",
+        on_click="ignore",
+    )
+    two.download_button(
+        "Report (HTML)",
+        done.files["report.html"],
+        f"{name}.html",
+        "text/html",
+        icon=":material/article:",
+        width="stretch",
+        on_click="ignore",
+    )
+    three.button(
+        "Prepare another release",
+        icon=":material/add:",
+        width="stretch",
+        on_click=lambda: st.session_state.pop(_DONE, None),
+    )
+    st.caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
+    shown = [name for name in ("clusters.svg", "counts.svg") if name in done.files]
+    for column, name in zip(st.columns(len(shown) or 1), shown, strict=False):
+        data = base64.b64encode(done.files[name]).decode()
+        alt = "Private clusters" if name == "clusters.svg" else "Private counts"
+        column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
+    return True
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    """All files in one; no time of day in it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()

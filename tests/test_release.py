@@ -1,0 +1,545 @@
+"""One release: refused, debited, drawn and written as promised, and nothing else in the bundle."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpviz.command_line import main
+from dpviz.config import SYNOPSES, Config
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample
+from dpviz.domain import Domain
+from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
+from dpviz.noise import SeededNoise
+from dpviz.privacy.budget import Budget
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.secure import LATTICE, SecureAccountant
+from dpviz.release import Request, draw, release
+from dpviz.release.draw import Prepared
+from dpviz.release.files import files
+
+#: Release noise has no seed, so every statistical test fails once in so many runs by chance.
+FALSE_ALARM = 1e-6
+
+SQUARE = Domain(((0.0, 8.0), (-1.0, 1.0)))
+
+SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
+
+CASES: list[dict[str, Any]] = [
+    *({"method": "baseline", "synopsis": synopsis} for synopsis in SYNOPSES),
+    *({"method": name} for name in SPENDING if name != "baseline"),
+    {"method": "privthr", "wavelet": "bior2.2", "level": 2},
+    {"method": "privthrem", "wavelet": "db2"},
+    {"method": "dplloyd", "start": "kmeans++", "geometry": "l1"},
+    {"method": "contour", "start": "partition", "schedule": "uniform"},
+]
+
+
+def name_of(case: dict[str, Any]) -> str:
+    return "-".join(map(str, case.values()))
+
+
+def request_of(case: dict[str, Any], persons: bool = False, **more: Any) -> Request:
+    wave = case["method"] in WAVECLUSTER
+    shape: dict[str, Any] = {"grid": (9, 12)} if wave else {"clusters": 3}
+    given = {"epsilon": 0.7, **shape, **case, **more}
+    kind = Config if wave else KMeansConfig
+    return Request(config=kind(**given), domain=SQUARE, persons=persons)
+
+
+def dataset(seed: int, n: int) -> Dataset:
+    """Records in the left or in the right half: two of them share nothing."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2)) * [3.5, 2.0] + [0.2 + 4 * (seed % 2), -1.0]
+    points[0] = [-5.0, 40.0]  # one outside
+    return Dataset(name=f"owners-secret-{seed}.csv", points=points, columns=("x <y>", "z"))
+
+
+# -- the same answers, the same bytes ------------------------------------------------------
+
+
+class Streams:
+    """Choices that start alike in every run, and do not tell of the data."""
+
+    def __init__(self) -> None:
+        self.seeded = SeededNoise(5)
+
+    def generator(self, step: str) -> np.random.Generator:
+        return self.seeded.generator(step)
+
+
+class Recorder(SecureAccountant):
+    """Keeps the answers of all mechanisms, or gives those of another run."""
+
+    def __init__(self, answers: list[Any], replay: bool, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.noise = Streams()  # type: ignore[assignment]
+        self.answers, self.replay = answers, replay
+
+    def _answer(self, draw: Callable[[], Any]) -> Any:
+        if self.replay:
+            return self.answers.pop(0)
+        self.answers.append(draw())
+        return self.answers[-1]
+
+    def _noisy(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self._answer(lambda: super(Recorder, self)._noisy(measurement, whole))
+
+    def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
+        chosen = super().choose(step, scores, **given)
+        return self._answer(lambda: chosen)
+
+    def interval(self, step: str, edges: Any, scores: Any, **given: Any) -> tuple[int, float]:
+        if not self.replay:
+            index, value = super().interval(step, edges, scores, **given)
+            self.answers[-1] = value
+            return index, value
+        # Which interval it was is private: the replay may say another one.
+        super().choose(
+            step, np.zeros(2), sensitivity=given["sensitivity"], epsilon=given["epsilon"]
+        )
+        return 0, self.answers.pop(0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_bundles_of_unrelated_data_are_equal_where_the_mechanisms_answer_alike(
+    case: dict[str, Any], relation: Any
+) -> None:
+    request = request_of(case, neighbours=Neighbours(relation=relation))
+    answers: list[Any] = []
+    bundles = []
+    for seed, n, replay in ((0, 900, False), (1, 700, True)):
+        prepared = Prepared.build(dataset(seed, n), request)
+        accounting = partial(Recorder, answers, replay)
+        bundles.append(files(prepared.draw(0.7, accounting)))
+    assert not answers
+    assert bundles[0] == bundles[1]
+
+
+def test_the_replay_finds_what_depends_on_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = request_of({"method": "privqt"})
+    honest = draw.document
+    # A number of true records that slips in.
+    monkeypatch.setattr(
+        draw,
+        "document",
+        lambda request, domain, columns, run, accountant: {
+            **honest(request, domain, columns, run, accountant),
+            "title": str(records.pop(0)),
+        },
+    )
+    records = [900, 700]
+    answers: list[Any] = []
+    bundles = [
+        files(Prepared.build(dataset(s, n), request).draw(0.7, partial(Recorder, answers, replay)))
+        for s, n, replay in ((0, 900, False), (1, 700, True))
+    ]
+    assert bundles[0] != bundles[1]
+
+
+# -- what is in it -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def budget(tmp_path: Path) -> Budget:
+    return Budget(tmp_path / "our-budget.db")
+
+
+def released(budget: Budget, request: Request, data: Dataset, folder: str = "out", **more: Any):
+    given = {"source": "household survey", "total": 100.0, **more}
+    return release(data, request, budget=budget, folder=budget.path.parent / folder, **given)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
+    budget: Budget, case: dict[str, Any]
+) -> None:
+    persons = replace(
+        dataset(0, 600), units=np.array([f"secret-person-{i % 300}" for i in range(600)])
+    )
+    request = replace(
+        request_of(case, persons=True, neighbours=Neighbours(cap=2)), title="Where we shop"
+    )
+    done = released(budget, request, persons)
+    written = {path.name: path.read_bytes() for path in done.folder.iterdir()}
+    assert written == done.files
+    document = json.loads(written["release.json"])
+    jsonschema.validate(document, json.loads(written["release.schema.json"]))
+    assert document["privacy"]["unit"] == "person"
+    assert document["privacy"]["cap"] == 2
+    for content in written.values():
+        for secret in ("secret", "survey", str(budget.path.parent), "budget.db"):
+            assert secret not in content.decode().lower()
+    everything = set(_keys(document))
+    assert not everything & {
+        "seed",
+        "n",
+        "k",
+        "rank",
+        "trace",
+        "digest",
+        "entry",
+        "time",
+        "metrics",
+    }
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, one in value.items():
+            yield name
+            yield from _keys(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _keys(one)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
+def test_the_privacy_map_says_epsilon(case: dict[str, Any], epsilon: float) -> None:
+    request = request_of(case, epsilon=epsilon)
+    privacy = Prepared.build(dataset(0, 300), request).draw(epsilon)["privacy"]
+    assert privacy["epsilon"] == epsilon
+    assert epsilon * (1 - 1e-9) <= privacy["certified"] <= epsilon
+    assert all(one["certified"] <= one["epsilon"] for one in privacy["ledger"])
+
+
+def test_released_counts_follow_the_discrete_laplace_law() -> None:
+    counts = np.random.default_rng(0).poisson(4, (100, 100))
+    data = Dataset(name="", counts=counts, domain=SQUARE)
+    request = Request(config=Config(method="privqt", epsilon=0.8), domain=SQUARE)
+    found = Prepared.build(data, request).draw(0.8)["result"]["counts"]
+    noise = (np.array(found) - counts).ravel()
+    assert np.issubdtype(noise.dtype, np.integer)
+    law = stats.dlaplace(0.8)
+    edges = np.arange(-6, 7)
+    chances = np.concatenate(([law.cdf(-6)], law.pmf(edges[1:-1]), [law.sf(5)]))
+    seen = np.bincount(np.clip(noise, -6, 6) + 6, minlength=13)
+    assert stats.chisquare(seen, chances * noise.size).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_no_seed_draws_a_release_again(case: dict[str, Any]) -> None:
+    request = request_of(case)
+    prepared = Prepared.build(dataset(0, 900), request)
+    drawn = []
+    for _ in range(2):
+        np.random.seed(0)  # noqa: NPY002 - no global seed may matter
+        random.seed(0)
+        drawn.append(prepared.draw(0.7)["result"])
+    assert drawn[0] != drawn[1]
+
+
+def test_privthr_prunes_as_it_does_when_explored() -> None:
+    # Noise in whole numbers, often 0, would prune nearly all cells away: 12 instead of 128.
+    data = load_sample("spirals")
+    config = Config(method="privthr", grid=40, density=0.1, epsilon=3.0)
+    request = Request(config=config, domain=data.domain)
+    truth = released_cells(WAVECLUSTER["wavecluster"].run, data, config)
+    found = [Prepared.build(data, request).draw(3.0)["result"]["significant"] for _ in range(5)]
+    assert all(0.7 * truth < cells < 1.3 * truth for cells in found)
+
+
+def released_cells(run: Any, data: Dataset, config: Config) -> int:
+    from dpviz.pipeline import Source
+    from dpviz.privacy.mechanisms import Accountant
+
+    source = Source.build(data, config.grid)
+    true = replace(config, method="wavecluster")
+    return int(run(source, true, Accountant(SeededNoise(0), 1.0)).stages.significant.sum())
+
+
+def test_counts_of_centers_are_those_of_their_clusters() -> None:
+    data = load_sample("gaussians")
+    for method in ("dplloyd", "eugkm"):
+        config = KMeansConfig(method=method, clusters=15, epsilon=50.0)
+        request = Request(config=config, domain=data.domain)
+        result = Prepared.build(data, request).draw(50.0)["result"]
+        centers, counts = np.array(result["centers"]), np.array(result["counts"])
+        assert data.points is not None
+        distances = ((data.points[:, None] - centers[None]) ** 2).sum(axis=2)
+        expected = np.bincount(distances.argmin(axis=1), minlength=15)
+        assert np.abs(counts - expected).max() < 0.1 * expected.max()
+    for method in ("gupt", "privgene"):
+        config = KMeansConfig(method=method, clusters=4, epsilon=1.0)
+        request = Request(config=config, domain=SQUARE)
+        assert Prepared.build(dataset(0, 400), request).draw(1.0)["result"]["counts"] is None
+
+
+# -- refusals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_published_variants_and_open_domains_are_refused_before_anything_is_spent(
+    budget: Budget, name: str
+) -> None:
+    request = request_of({"method": name})
+    data = dataset(0, 50)
+    assert data.points is not None
+    refused = [
+        replace(request, config=replace(request.config, variant="published")),
+        replace(request, domain=None),
+        replace(request, domain=Domain.from_data(data.points)),
+    ]
+    if not CARDS[name].spends:
+        refused = [request]
+    for one in refused:
+        with pytest.raises(PrivacyRefusal):
+            released(budget, one, data)
+    assert not budget.path.exists()
+    assert not (budget.path.parent / "out").exists()
+
+
+def test_over_budget_is_refused_and_leaves_nothing(budget: Budget) -> None:
+    request, data = request_of({"method": "privqt"}), dataset(0, 50)
+    released(budget, request, data, total=1.0)
+    with pytest.raises(PrivacyRefusal, match=r"0\.3 of the lifetime budget 1"):
+        released(budget, request, data, folder="more", total=1.0)
+    # A new version of the data is the same source.
+    with pytest.raises(PrivacyRefusal, match=r"0\.3 of the lifetime budget 1"):
+        released(budget, request, dataset(0, 51), folder="more", total=1.0)
+    assert [one.name for one in budget.path.parent.iterdir() if one.is_dir()] == ["out"]
+    (account,) = budget.datasets()
+    assert account.spent == 0.7
+
+
+def test_what_can_not_be_drawn_costs_nothing(budget: Budget) -> None:
+    too_deep = request_of({"method": "privqt", "level": 6})
+    with pytest.raises(InputError, match="level"):
+        released(budget, too_deep, dataset(0, 50))
+    columns = Dataset(name="", points=np.random.default_rng(0).random((40, 30)))
+    wide = replace(
+        request_of({"method": "eugkm"}), domain=Domain(tuple((0.0, 1.0) for _ in range(30)))
+    )
+    with pytest.raises(InputError, match="30 columns"):
+        released(budget, wide, columns)
+    assert not budget.path.exists()
+
+
+def test_no_release_is_overwritten(budget: Budget) -> None:
+    request, data = request_of({"method": "privqt"}), dataset(0, 50)
+    released(budget, request, data)
+    for name in ("out", "our-budget.db"):
+        with pytest.raises(InputError, match="is there already"):
+            released(budget, request, data, folder=name)
+    (budget.path.parent / "empty").mkdir()
+    released(budget, request, data, folder="empty")
+    assert budget.open("household survey").spent == 1.4
+
+
+def test_a_failure_after_the_debit_loses_budget_and_publishes_nothing(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, data = request_of({"method": "privqt"}), dataset(0, 50)
+    seen = []
+
+    def failing(bundle: Any, part: Path, folder: Path) -> None:
+        # The debit is on the disk before anything is written.
+        seen.append(budget.open("household survey").spent)
+        raise InputError("the disk is full.")
+
+    monkeypatch.setattr("dpviz.release.draw._publish", failing)
+    with pytest.raises(InputError, match="the disk is full"):
+        released(budget, request, data)
+    assert seen == [0.7]
+    (account,) = budget.datasets()
+    assert (account.spent, account.entries[0].state) == (0.7, "debited")
+    assert [one for one in budget.path.parent.iterdir() if one.is_dir()] == []
+
+
+def test_a_person_counts_no_more_than_the_cap() -> None:
+    rng = np.random.default_rng(0)
+    data = Dataset(name="", points=rng.random((500, 2)) * [8, 2] - [0, 1], units=np.zeros(500))
+    case = {"method": "privqt", "epsilon": 1e4}
+    request = request_of(case, persons=True, neighbours=Neighbours(cap=3))
+    kept = set()
+    for _ in range(20):
+        counts = np.array(Prepared.build(data, request).draw(1e4)["result"]["counts"])
+        assert counts.sum() == 3
+        kept.add(tuple(np.flatnonzero(counts)))
+    # Which records those are is chosen anew each time, by a key that nobody keeps.
+    assert len(kept) > 1
+    assert Prepared.build(data, request).draw(1e4)["privacy"]["ledger"][0]["sensitivity"] == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "begins"),
+    [
+        ({"title": "x" * 201}, 'title = "xxx'),
+        ({"title": "two\nlines"}, 'title = "two'),
+        ({"outside": "keep"}, 'outside = "keep"'),
+        ({"config": Config(neighbours=Neighbours(cap=2))}, "cap = 2 needs a unit column"),
+    ],
+)
+def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str) -> None:
+    with pytest.raises(InputError) as error:
+        replace(request_of({"method": "privqt"}), **given)
+    assert str(error.value).startswith(begins)
+
+
+# -- crashes -------------------------------------------------------------------------------
+
+
+def test_killed_at_any_point_no_bundle_is_without_its_debit(tmp_path: Path) -> None:
+    """200 releases, each in a process of its own that is killed at a random moment."""
+    budget = Budget(tmp_path / "budget.db")
+    request, data = request_of({"method": "privqt"}), dataset(0, 200)
+    took = []
+    for number in range(4):
+        start = time.perf_counter()
+        released(budget, request, data, folder=f"first-{number}", source="s", total=1000.0)
+        took.append(time.perf_counter() - start)
+    usual = sorted(took)[1]  # the first one loads OpenDP
+    rng = random.Random(0)
+    killed = 0
+    for number in range(200):
+        child = os.fork()
+        if child == 0:  # pragma: no cover - another process
+            try:
+                released(budget, request, data, folder=f"out-{number}", source="s", total=None)
+            finally:
+                os._exit(0)
+        time.sleep(rng.uniform(0, 1.5) * usual)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        killed += os.WIFSIGNALED(status)
+    (account,) = budget.datasets()
+    folders = [one for one in tmp_path.iterdir() if one.is_dir()]
+    whole = [one for one in folders if ".part-" not in one.name]
+    # Every bundle, and every one that was being written, has its debit.
+    assert len(whole) <= len(folders) <= 204
+    drawn = sum(1 for one in folders if any(one.iterdir()))
+    assert drawn <= len(account.entries)
+    assert account.spent == pytest.approx(0.7 * len(account.entries))
+    marked = sum(one.state == "released" for one in account.entries)
+    assert marked <= len(whole) <= len(account.entries)
+    names = {path.name for path in (tmp_path / "first-0").iterdir()}
+    for one in whole:
+        assert {path.name for path in one.iterdir()} == names
+        json.loads((one / "release.json").read_text())
+    # The moments were spread: some died before the debit, some between, some finished.
+    assert killed > 20
+    assert 4 + 5 < len(whole) < 200
+    assert len(account.entries) < 204
+    released(budget, request, data, folder="last", source="s", total=None)
+
+
+# -- the commands --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "households.csv"
+    rng = np.random.default_rng(0)
+    rows = (f"{x:.3f},{y:.3f},p{i % 40}\n" for i, (x, y) in enumerate(rng.random((120, 2))))
+    path.write_text("x,y,person\n" + "".join(rows))
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, Any, str]:
+    status = main([*map(str, arguments), "--json"])
+    captured = capsys.readouterr()
+    return status, json.loads(captured.out) if status == 0 else None, captured.err
+
+
+@pytest.mark.parametrize("method", ["privthrem", "mcmc"])
+def test_release_and_budget_commands(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: Path, method: str
+) -> None:
+    ledger = tmp_path / "budget.db"
+    common = ["release", table, "--columns", "x,y", "--method", method, "--epsilon", 0.4]
+    common += ["--domain", "0,1;0,1", "--budget-file", ledger]
+    common += ["--grid", 8] if method in WAVECLUSTER else ["--clusters", 3]
+    status, found, _ = run(capsys, *common, "--total", 1, "--out", tmp_path / "one")
+    assert status == 0
+    assert (found["released"], found["remaining"]) == (True, 0.6)
+    assert sorted(found["files"]) == sorted(map(str, (tmp_path / "one").iterdir()))
+    status, again, _ = run(capsys, *common, "--out", tmp_path / "two", "--seed", 0)
+    assert (status, again["remaining"]) == (0, pytest.approx(0.2))
+    one, two = ((tmp_path / name / "release.json").read_bytes() for name in ("one", "two"))
+    assert one != two
+    status, _, said = run(capsys, *common, "--out", tmp_path / "three")
+    assert status == 3
+    assert said.startswith("dpviz: refused: epsilon = 0.4 is refused: 0.2 of the lifetime budget 1")
+    assert not (tmp_path / "three").exists()
+    status, listed, _ = run(capsys, "budget", ledger)
+    (account,) = listed["datasets"]
+    assert account["id"] == "households.csv"
+    assert (account["total"], account["spent"], account["remaining"]) == (1, 0.8, 0.2)
+    assert account["entries"] == [found["entry"], again["entry"]]
+    assert found["entry"]["what"]["method"] == method
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (["--domain", "data"], 3, "refused: The domain is not declared"),
+        ([], 3, "refused: The domain is not declared"),
+        (["--domain", "0,1;0,1", "--variant", "published"], 3, "as published is not released"),
+        (["--domain", "0,1;0,1", "--method", "wavecluster"], 3, "has no noise"),
+        (["--domain", "0,1"], 2, "domain"),
+        (["--domain", "0,1;0,1", "--unit", "person"], 2, "needs --cap"),
+        (["--domain", "0,1;0,1", "--epsilon", "-1"], 2, "epsilon = -1"),
+        (["--domain", "0,1;0,1", "--total", "0"], 2, "total = 0"),
+        (["--domain", "0,1;0,1", "--epsilon", "9"], 3, "9 is refused: 1 of"),
+    ],
+)
+def test_the_release_command_refuses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: Path, options: list[str],
+    status: int, said: str,
+) -> None:  # fmt: skip
+    given = ["release", table, "--columns", "x,y", "--budget-file", tmp_path / "b.db"]
+    given += ["--epsilon", 0.5, "--method", "privqt", "--grid", 8, "--out", tmp_path / "out"]
+    given += ["--total", 1]
+    found, _, error = run(capsys, *given, *options)
+    assert (found, error.count("\n")) == (status, 1)
+    assert said in error
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob("*.part-*"))
+
+
+def test_persons_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: Path
+) -> None:
+    given = ["release", table, "--columns", "x,y", "--budget-file", tmp_path / "b.db"]
+    given += ["--epsilon", 0.5, "--method", "privqt", "--grid", 8, "--out", tmp_path / "out"]
+    given += ["--total", 1, "--domain", "0,1;0,1", "--unit", "person", "--cap", 2]
+    status, found, _ = run(capsys, *given, "--source", "homes", "--title", "Homes")
+    assert (status, found["entry"]["source"]) == (0, "homes")
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert (document["title"], document["privacy"]["unit"]) == ("Homes", "person")
+    assert document["privacy"]["ledger"][0]["sensitivity"] == 2
+    assert "person" not in json.dumps(document["domain"])
+
+
+def test_a_pipe_has_no_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given = ["release", "-", "--method", "privqt", "--epsilon", 1, "--total", 1]
+    status, _, said = run(
+        capsys, *given, "--budget-file", tmp_path / "b.db", "--out", tmp_path / "out"
+    )
+    assert (status, said.split(":")[1].strip()) == (2, "--source is missing")
+
+
+def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
+    for name in SPENDING:
+        ledger = Prepared.build(dataset(0, 300), request_of({"method": name})).draw(0.7)["privacy"]
+        units = {one["unit"] for one in ledger["ledger"]}
+        assert units == ({LATTICE} if name in KMEANS or name == "privthr" else {1.0})
