@@ -181,7 +181,7 @@ def _entries(account: Account) -> None:
 
 def confirm(wish: Wish, source: str, total: float | None) -> None:
     """Two steps: review what will be debited and published, then do it."""
-    fingerprint = (*wish.fingerprint, source, total)
+    fingerprint = (*wish.fingerprint, source)
     reviewed = st.session_state.get(_REVIEWED)
     if reviewed is not None and reviewed != fingerprint:
         st.session_state.pop(_REVIEWED)

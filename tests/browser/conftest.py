@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -28,7 +29,7 @@ FLAGS = [
     "--disable-sync",
 ]
 # A browser that opens a page by its link asks beside that page before it asks at the root.
-PROBES = {"/kmeans/_stcore/health", "/kmeans/_stcore/host-config"}
+PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 WRAPPER = "import runpy\nrunpy.run_path({script!r}, run_name='__main__')\n"
 
 
@@ -56,7 +57,7 @@ class Watched:
 
     def _hear(self, message: ConsoleMessage) -> None:
         about = urlsplit(str(message.location.get("url", ""))).path
-        if message.type == "error" and not ("404" in message.text and about in PROBES):
+        if message.type == "error" and not ("404" in message.text and PROBES.fullmatch(about)):
             self.errors.append(message.text)
 
     def _note(self, url: str) -> None:
@@ -100,7 +101,8 @@ def _serve(script: str, folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "streamlit", "run", str(main)]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
     command += ["--server.headless", "true"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    # Budgets and bundles of the tests stay in their own folder.
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPVIZ_HOME": str(folder / "home")}
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT

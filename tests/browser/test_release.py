@@ -1,0 +1,182 @@
+"""A data owner's way through the app in a real browser: load, declare, tune, release, download."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Watched
+
+
+@pytest.fixture
+def owner(app_url, open_page):
+    """Open the app; in the end nothing was complained of and no outside host asked."""
+    opened = []
+
+    def open_(path: str) -> Watched:
+        watched = open_page(f"{app_url('app.py')}{path}")
+        opened.append(watched)
+        return watched
+
+    yield open_
+    for watched in opened:
+        assert watched.errors == []
+        assert watched.hosts <= {"127.0.0.1"}
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """Visits of 400 persons to three places, up to four each."""
+    rng = np.random.default_rng(0)
+    places = np.array([[20, 30], [70, 25], [50, 80]])[rng.integers(3, size=1600)]
+    points = np.clip(places + rng.normal(0, 4, (1600, 2)), 0, 100)
+    path = tmp_path / "secret-visits.csv"
+    rows = (f"{x:.2f},{y:.2f},p{i % 400}\n" for i, (x, y) in enumerate(points))
+    path.write_text("east,north,person\n" + "".join(rows))
+    return path
+
+
+def settled(watched: Watched) -> None:
+    watched.page.wait_for_timeout(300)
+    watched.wait_idle()
+
+
+def declare(watched: Watched) -> None:
+    """Type bounds that are known without the data."""
+    page = watched.page
+    page.get_by_role("button", name="Domain").click()
+    page.get_by_text("declared: known without the data").click()
+    settled(watched)
+    for name in ("east", "north"):
+        box = page.get_by_role("textbox", name=f"{name}: from, to")
+        box.fill("0, 100")
+        box.press("Enter")
+        settled(watched)
+    page.keyboard.press("Escape")
+
+
+def protect_persons(watched: Watched) -> None:
+    page = watched.page
+    page.get_by_role("button", name="Protects").click()
+    page.get_by_role("combobox", name="Privacy unit").click()
+    page.get_by_role("option", name="a person: column person").click()
+    settled(watched)
+    cap = page.get_by_role("spinbutton", name="Most records of a person")
+    cap.fill("2")
+    cap.press("Enter")
+    settled(watched)
+    page.keyboard.press("Escape")
+
+
+def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
+    owner, visits: Path, tmp_path: Path
+) -> None:
+    watched = owner("/?data=own&method=privthrem&g=16&p=0.3")
+    page = watched.page
+    page.set_input_files("input[type=file]", visits)
+    title = page.locator(".gtitle")
+    expect(title).to_contain_text("secret-visits.csv", timeout=30_000)
+    badge = page.locator(".dpv-card", has_text="Mechanism")
+    expect(badge).to_contain_text("not private")
+    declare(watched)
+    expect(badge.locator(".dpv-value")).to_have_text("private")
+    protect_persons(watched)
+    expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
+    # Two records of each person are left, and the noise is twice as wide.
+    expect(page.get_by_text("800 records left out")).to_be_visible()
+    expect(page.locator(".dpv-ledger li").first).to_contain_text("sensitivity 2")
+    # Tune: a tenth less of everything for the threshold.
+    slider = page.get_by_role("slider", name="Privacy budget")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    settled(watched)
+    page.get_by_role("link", name="Release once with these settings").click()
+    page.wait_for_url("**/release?**")
+    expect(page.get_by_role("heading", name="Release once, safely")).to_be_visible()
+    settled(watched)
+    # Everything came along: data, bounds, persons, method.
+    method = page.get_by_role("combobox", name="Method")
+    expect(method).to_have_value("WaveCluster: PrivTHREM")
+    expect(page.get_by_text("declared domain")).to_be_visible()
+    expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
+    review = page.get_by_role("button", name="Review the release")
+    expect(review).to_be_disabled()
+    name = page.get_by_role("textbox", name="Name of the data source")
+    name.fill("visits of the town")
+    name.press("Enter")
+    settled(watched)
+    total = page.get_by_role("spinbutton", name="Lifetime budget of this source")
+    total.fill("1.5")
+    total.press("Enter")
+    settled(watched)
+    review.click()
+    expect(page.get_by_text("This can't be taken back.")).to_be_visible()
+    page.get_by_role("button", name="Debit").dblclick()
+    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("img", name="Private clusters")).to_be_visible()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Bundle (ZIP)").click()
+    packed = tmp_path / "bundle.zip"
+    waiting.value.save_as(packed)
+    with zipfile.ZipFile(packed) as archive:
+        files = {one: archive.read(one) for one in archive.namelist()}
+    document = json.loads(files["release.json"])
+    assert (document["privacy"]["unit"], document["privacy"]["cap"]) == ("person", 2)
+    assert document["domain"]["bounds"] == [[0, 100], [0, 100]]
+    assert document["result"]["clusters"] >= 1
+    assert not [one for one in files.values() if b"secret" in one or b"town" in one]
+    # A second release of the same source asks for more than is left.
+    page.get_by_role("button", name="Prepare another release").click()
+    settled(watched)
+    expect(page.locator(".dpv-said")).to_contain_text("Over budget")
+    page.get_by_role("button", name="Review the release").click()
+    page.get_by_role("button", name="Debit").click()
+    refused = page.get_by_role("alert").filter(has_text="Refused")
+    expect(refused).to_contain_text("of the lifetime budget 1.5 of source")
+    # The report stands alone: opened from the disk it asks for nothing.
+    report = tmp_path / "report.html"
+    report.write_bytes(files["report.html"])
+    alone = page.context.new_page()
+    asked: list[str] = []
+    alone.on("request", lambda request: asked.append(request.url))
+    alone.goto(report.as_uri())
+    expect(alone.locator("h1").first).to_be_visible()
+    assert alone.locator("svg").count() >= 1
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_a_second_window_sees_the_spend_at_once(owner) -> None:
+    link = "/release?data=noise&method=privqt&g=16&epsilon=2"
+    first, second = owner(link), owner(link)
+    for one in (first, second):
+        expect(one.page.locator(".dpv-said")).to_contain_text("0 spent, this release 2")
+    first.page.get_by_role("button", name="Review the release").click()
+    first.page.get_by_role("button", name="Debit").click()
+    expect(first.page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    # Nobody touches the second window.
+    expect(second.page.locator(".dpv-said")).to_contain_text("Over budget: 1", timeout=10_000)
+    second.page.get_by_role("button", name="Review the release").click()
+    second.page.get_by_role("button", name="Debit").click()
+    refused = second.page.get_by_role("alert").filter(has_text="Refused")
+    expect(refused).to_contain_text("1 of the lifetime budget 3")
+
+
+def test_a_release_by_keyboard_alone(owner) -> None:
+    watched = owner("/release?data=incomes&method=eugkm&k=3&epsilon=0.5")
+    page = watched.page
+    review = page.get_by_role("button", name="Review the release")
+    review.focus()
+    page.keyboard.press("Enter")
+    debit = page.get_by_role("button", name="Debit")
+    debit.wait_for()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if "Debit" in page.evaluate("document.activeElement.textContent"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)

@@ -1,0 +1,201 @@
+"""The release page without a browser: refusals, two steps, one debit, and the kept bundle."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.methods import CARDS, KMEANS
+from dpviz.privacy.budget import Budget
+from dpviz.ui.release import METHODS
+from tests.test_app import checked
+
+TABLE = b"x,y,who\n" + b"".join(
+    b"%d,%d,p%d\n" % (i * 7 % 100, i * 13 % 100, i % 60) for i in range(300)
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def page(home: Path):
+    """Open the page with a link; no error of the app's own may come out."""
+
+    def open_page(**link: object) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page("pages/release.py")
+        return checked(test.run())
+
+    return open_page
+
+
+def button(test: AppTest, label: str):
+    return next(one for one in test.button if one.label.startswith(label))
+
+
+def has_button(test: AppTest, label: str) -> bool:
+    return any(one.label.startswith(label) for one in test.button)
+
+
+def press(test: AppTest, label: str) -> AppTest:
+    return checked(button(test, label).click().run())
+
+
+def said(test: AppTest) -> str:
+    """What the budget bar says."""
+    body = next(one.proto.body for one in test.get("html") if "dpv-said" in one.proto.body)
+    return body.split('role="status">')[1].split("<")[0]
+
+
+def release_now(test: AppTest) -> AppTest:
+    return press(press(test, "Review the release"), "Debit")
+
+
+def accounts(home: Path):
+    return Budget(home / "budget.db").datasets()
+
+
+def test_opens_with_a_sample_ready_and_nothing_spent(page, home: Path) -> None:
+    test = page()
+    assert not test.error
+    assert said(test) == ("Lifetime budget 3: 0 spent, this release 1, 2 left afterwards.")
+    assert not home.exists()
+    assert has_button(test, "Review the release")
+    assert not has_button(test, "Debit")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_with_a_budget_can_be_released(page, home: Path, method: str) -> None:
+    data = {"data": "incomes", "g": 16, "k": 3}
+    test = release_now(page(method=method, epsilon=0.5, **data))
+    assert not test.error
+    assert "Released as entry 1" in test.success[0].value
+    (account,) = accounts(home)
+    assert (account.id, account.spent, account.entries[0].state) == ("incomes", 0.5, "released")
+    (folder,) = (home / "releases").iterdir()
+    document = json.loads((folder / "release.json").read_text())
+    assert document["method"]["name"] == method
+    assert document["parameters"]["clusters" if method in KMEANS else "density"]
+
+
+def test_reference_methods_are_not_on_offer(page) -> None:
+    assert set(METHODS) == {name for name, card in CARDS.items() if card.spends}
+    test = page(method="wavecluster")
+    assert 'method = "wavecluster" is unknown' in test.warning[0].value
+
+
+def test_released_once_whatever_is_pressed_again(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    go = button(test, "Debit")
+    checked(go.click().run())
+    # The click of an impatient person comes with a button that is gone.
+    assert not has_button(test, "Debit")
+    checked(test.run())
+    assert len(accounts(home)[0].entries) == 1
+    press(test, "Prepare another release")
+    assert has_button(test, "Review the release")
+    assert not test.success
+    assert len(accounts(home)[0].entries) == 1
+
+
+def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    assert has_button(test, "Debit")
+    checked(test.number_input(key="release:epsilon").set_value(0.25).run())
+    assert not has_button(test, "Debit")
+    assert "review it again" in test.info[0].value
+    test = press(press(test, "Review the release"), "Back")
+    assert not has_button(test, "Debit")
+    assert not home.exists()
+
+
+def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
+    test = release_now(page(data="incomes", g=16, epsilon=2))
+    press(test, "Prepare another release")
+    assert said(test).startswith("Over budget: 1 of the lifetime budget 3 is left")
+    release_now(test)
+    assert "epsilon = 2 is refused: 1 of the lifetime budget 3" in test.error[0].value
+    (account,) = accounts(home)
+    assert (account.spent, len(account.entries)) == (2, 1)
+    checked(test.number_input(key="release:epsilon").set_value(1.0).run())
+    release_now(test)
+    assert accounts(home)[0].remaining == 0
+
+
+def test_published_variants_are_refused_with_a_way_out(page, home: Path) -> None:
+    test = page(variant="published", method="dpkmeanspp")
+    assert "as published is not released" in test.error[0].value
+    assert not has_button(test, "Review the release")
+    press(test, "Use the sound variant")
+    assert not test.error
+    assert has_button(test, "Review the release")
+
+
+def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
+    test = page(data="own", method="privqt", g=8)
+    test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
+    checked(test.run())
+    assert "The domain is not declared" in test.error[0].value
+    assert not has_button(test, "Review the release")
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    assert "The domain is not declared" in test.error[0].value
+    boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
+    assert len(boxes) == 2
+    for box in boxes:
+        box.set_value("0, 100")
+    checked(test.run())
+    assert not test.error
+    assert button(test, "Review the release").disabled
+    checked(test.text_input(key="release:source").set_value("visits").run())
+    checked(test.selectbox(key="own:unit").set_value("who").run())
+    checked(test.number_input(key="own:cap").set_value(2).run())
+    release_now(test)
+    assert "Released as entry 1" in test.success[0].value
+    (folder,) = (home / "releases").iterdir()
+    privacy = json.loads((folder / "release.json").read_text())["privacy"]
+    assert (privacy["unit"], privacy["cap"]) == ("person", 2)
+    assert privacy["ledger"][0]["sensitivity"] == 2
+    assert accounts(home)[0].id == "visits"
+
+
+def test_the_bundle_stays_while_other_pages_are_open(page, home: Path) -> None:
+    test = release_now(page(data="incomes", g=16))
+    test.query_params.clear()
+    test.switch_page("pages/wavecluster.py")
+    checked(test.run())
+    test.query_params.clear()
+    test.switch_page("pages/release.py")
+    checked(test.run())
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_damaged_budget_file_is_said_in_a_sentence(page, home: Path) -> None:
+    home.mkdir()
+    (home / "budget.db").write_bytes(b"no database at all, but long enough to be looked at" * 9)
+    test = page()
+    assert all("is no budget file" in one.value for one in test.error)
+    assert test.error
+
+
+def test_the_zip_holds_the_bundle_without_times() -> None:
+    from dpviz.ui.release_view import _zipped
+
+    packed = _zipped({"a.txt": b"one", "b.txt": b"two"})
+    assert packed == _zipped({"a.txt": b"one", "b.txt": b"two"})
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            "a.txt": b"one",
+            "b.txt": b"two",
+        }
