@@ -405,6 +405,12 @@ def test_holes_and_corners():
     assert pair.equals(shapely.MultiPolygon(squares))
 
 
+def test_whole_counts_are_written_as_such():
+    text = files(of_cells(np.ones((4, 4)), np.eye(2, dtype=bool)))["clusters.geojson"].decode()
+    assert '"count": 8\n' in text
+    assert '"count": 2.5\n' in files(of_centers([[0, 0]], [2.5]))["clusters.geojson"].decode()
+
+
 coordinates = st.floats(0, 1)
 
 

@@ -62,7 +62,8 @@ def _feature(facts: ClusterFacts, polygons: list[Polygon], share: float) -> dict
         properties["center"] = list(facts.center)
     properties["area_share"] = share
     if facts.count is not None:
-        properties["count"] = facts.count
+        whole = round(facts.count)
+        properties["count"] = whole if whole == facts.count else facts.count
     return {"type": "Feature", "properties": properties, "geometry": _geometry(polygons)}
 
 

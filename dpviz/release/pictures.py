@@ -328,7 +328,7 @@ def _legend(frame: Frame, lowest: float, highest: float, top: float, what: str) 
     if lowest < -top:
         marks = [tick for tick in marks if tick[0] >= low + 0.06 * (high - low)]
         parts.append(mark(low, f"≤ {number(low, 3)}"))
-    parts += [mark(value, text) for value, text in marks]
+    parts += [mark(value, number(value)) for value, _ in marks]
     return "\n".join(parts)
 
 

@@ -122,10 +122,10 @@ def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, 
         *_maps(document, pictures),
         _clusters(document, facts),
         _promise(document),
-        _accuracy(document, facts),
+        _accuracy(document),
         _making(document),
         _ledger(document),
-        _missing(document),
+        _missing(),
         _bundle(document, names),
     ]
     return (
@@ -144,14 +144,14 @@ def _shown(document: Document, facts: Sequence[ClusterFacts]) -> str:
     columns = _listed([f"<b>{escape(name)}</b>" for name in document["domain"]["columns"]])
     many = _count(len(facts), "cluster")
     if result["kind"] == "cells":
-        shape = " × ".join(str(side) for side in document["parameters"]["grid"])
+        shape = _value(document["parameters"]["grid"])
         counted = (
             "The records in each cell were counted, and random noise was added to every count."
             if counting_step(document)
             else "Numbers of records got random noise, and the count of each cell was computed "
             "from these noisy numbers."
         )
-        block = " × ".join([str(result["block"])] * len(document["domain"]["columns"]))
+        block = _value([result["block"]] * len(document["domain"]["columns"]))
         found = (
             f"Blocks of {block} cells that are dense enough were then joined with dense "
             f"neighbours, corners included: {many} came out, from "
@@ -248,7 +248,7 @@ def _clusters(document: Document, facts: Sequence[ClusterFacts]) -> str:
         )
     return _section(
         "The clusters",
-        _table(heads, rows, kind="long" if len(rows) > 30 else "")
+        _table(heads, rows, name="clusters", kind="long" if len(rows) > 30 else "")
         + (f'<p class="note">{" ".join(notes)}</p>' if notes else ""),
     )
 
@@ -279,9 +279,9 @@ def _promise(document: Document) -> str:
         "What is promised",
         f'<p class="promise">{escape(privacy["odds"])}</p>'
         "<p>“Any result” means all that is published here, and all that anybody could conclude "
-        "from it, with whatever else they know. This is called differential privacy, and ε (epsilon) "
-        f"is its measure: the smaller it is, the less can be told from the result about any one "
-        f"{who}.</p>"
+        "from it, with whatever else they know. This is called differential privacy, and ε "
+        "(epsilon) is its measure: the smaller it is, the less can be told from the result about "
+        f"any one {who}.</p>"
         f"<ul><li>The promise compares {pair}.{public}</li><li>{unit}</li>"
         "<li>It covers this release. Another release from the same data comes on top: the ε of "
         "both add up.</li>"
@@ -290,7 +290,7 @@ def _promise(document: Document) -> str:
     )
 
 
-def _accuracy(document: Document, facts: Sequence[ClusterFacts]) -> str:
+def _accuracy(document: Document) -> str:
     """What the noise means for the numbers."""
     step = counting_step(document)
     of_cells = document["result"]["kind"] == "cells"
@@ -349,10 +349,7 @@ def _leaves(values: Any) -> Iterable[float]:
 def _making(document: Document) -> str:
     """Method, parameters and domain."""
     method, domain, result = document["method"], document["domain"], document["result"]
-    chosen = [
-        (_PARAMETERS.get(name, name), _value(value))
-        for name, value in document["parameters"].items()
-    ]
+    chosen = [(_PARAMETERS[name], _value(value)) for name, value in document["parameters"].items()]
     if result["kind"] == "cells":
         limit = result["threshold"]
         chosen.append(
@@ -408,7 +405,7 @@ def _ledger(document: Document) -> str:
         f"<p>ε = {number(privacy['epsilon'])} was the whole budget. Each step that looked at the "
         "data took a share of it; everything else was computed from the noisy answers, which "
         "costs nothing.</p>"
-        + _table(heads, rows, numbers_from=3, kind="ledger")
+        + _table(heads, rows, numbers_from=3, name="ledger", kind="ledger")
         + f'<p class="note">Largest change: how much one {unit} can change the exact values, all '
         "changes added up. Scale: size of the noise, which is the largest change divided by ε "
         f"(twice that for a choice whose scores may move either way). {scaled}Discrete Laplace is "
@@ -428,7 +425,7 @@ def _grouped(ledger: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]
     return list(steps.values())
 
 
-def _missing(document: Document) -> str:
+def _missing() -> str:
     """What a reader may look for in vain."""
     return _section(
         "What is not in here",
@@ -461,20 +458,22 @@ def _table(
     rows: Sequence[Sequence[str]],
     *,
     numbers_from: int = 0,
+    name: str,
     kind: str = "",
 ) -> str:
     """Table whose cells are HTML already and whose heads are not."""
 
     def line(tag: str, cells: Sequence[str]) -> str:
-        kinds = (' class="n"' if i >= numbers_from else "" for i in range(len(cells)))
+        looks = (' class="n"' if i >= numbers_from else "" for i in range(len(cells)))
         return "".join(
-            f"<{tag}{kind}>{cell}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
+            f"<{tag}{look}>{cell}</{tag}>" for look, cell in zip(looks, cells, strict=True)
         )
 
     body = "\n".join(f"<tr>{line('td', row)}</tr>" for row in rows)
     # What scrolls must be reachable by keyboard.
     return (
-        f'<div class="wide {kind}" tabindex="0"><table>'
+        f'<div class="wide {kind}" tabindex="0" role="region" aria-label="{name}">'
+        "<table>"
         f"<thead><tr>{line('th', [escape(head) for head in heads])}</tr></thead>\n"
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
@@ -488,7 +487,7 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
 def _value(value: Any) -> str:
     """Parameter as a person writes it."""
     if isinstance(value, list):
-        return " × ".join(str(item) for item in value)
+        return "&#160;×&#160;".join(str(item) for item in value)
     return escape(value.replace("_", " ") if isinstance(value, str) else number(value))
 
 

@@ -13,6 +13,7 @@ from dpviz.noise import SeededNoise
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
+from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.settings import card_text, release_link
@@ -247,6 +248,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         st.markdown(card_text(KMEANS[choices.config.method].card))
+        cost_panel(choices.config.method)
 
 
 def _all_scores(choices: Choices, both: Both) -> pd.DataFrame:

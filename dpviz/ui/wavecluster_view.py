@@ -14,6 +14,7 @@ from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.methods import WAVECLUSTER
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import (
     Readout,
@@ -203,6 +204,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         st.code(python_lines(again), language="python")
         st.code(command(again), language="shell", wrap_lines=True)
         st.markdown(card_text(WAVECLUSTER[choices.config.method].card))
+        cost_panel(choices.config.method)
 
 
 def _key_figures(both: Both) -> pd.DataFrame:
