@@ -12,8 +12,8 @@ from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
-from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.settings import card_text, release_link
