@@ -264,7 +264,7 @@ def _go(wish: Wish, source: str, total: float | None) -> None:
     st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            home().mkdir(parents=True, exist_ok=True)
+            home().mkdir(mode=0o700, parents=True, exist_ok=True)
             st.session_state[_DONE] = release(
                 wish.active.complete,
                 wish.request,
