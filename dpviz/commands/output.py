@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
 import pandas as pd
 
 from dpviz.errors import InputError
+from dpviz.metrics.bands import band
 
 T = TypeVar("T")
 Report = dict[str, Any]
@@ -30,18 +31,8 @@ def write_table(frame: pd.DataFrame, path: str) -> None:
 
 
 def spread(values: Sequence[float]) -> Report:
-    """Mean, median and 5% to 95% band of one score."""
-    # Between an infinite ratio and another nothing can be interpolated.
-    rule: Literal["linear", "inverted_cdf"]
-    rule = "linear" if np.isfinite(values).all() else "inverted_cdf"
-    low, median, high = np.quantile(values, [0.05, 0.5, 0.95], method=rule)
-    return {
-        "mean": float(np.mean(values)),
-        "median": median,
-        "low": low,
-        "high": high,
-        "values": list(values),
-    }
+    """Mean, median and 5% to 95% band of one score, and its values."""
+    return {**asdict(band(values)), "values": list(values)}
 
 
 def metric_lines(metrics: dict[str, Report]) -> list[str]:

@@ -20,6 +20,7 @@ from dpviz.domain import Domain
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
+from dpviz.metrics.centers import match
 from dpviz.pipeline import Run
 from dpviz.plain import plain
 from dpviz.privacy.odds import odds
@@ -127,11 +128,14 @@ def _cells(run: Run) -> Document:
 
 def _centers(run: KMeansRun, domain: Domain) -> Document:
     """Centres in the units of the data, with noisy numbers of records where there are any."""
-    counts: NDArray[Any] | None = None
+    space, counts = Space(domain), None
     if run.iterations:
         counts = run.iterations[-1].counts
+        if run.before is not None:
+            # Post-processed centres stand in another order than the clusters they come from.
+            counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
     elif run.grid is not None:
-        owner = nearest(run.grid.centers, Space(domain).scale(run.centers))
+        owner = nearest(run.grid.centers, space.scale(run.centers))
         counts = np.bincount(owner, weights=run.grid.weights, minlength=len(run.centers))
     return {
         "kind": "centers",

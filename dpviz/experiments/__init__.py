@@ -1,0 +1,1 @@
+"""Many runs: draws of one setting, sweeps over settings, and what to choose."""
