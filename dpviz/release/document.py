@@ -128,7 +128,8 @@ def _cells(run: Run) -> Document:
 
 def _centers(run: KMeansRun, domain: Domain) -> Document:
     """Centres in the units of the data, with noisy numbers of records where there are any."""
-    space, counts = Space(domain), None
+    space = Space(domain)
+    counts: NDArray[Any] | None = None
     if run.iterations:
         counts = run.iterations[-1].counts
         if run.before is not None:
