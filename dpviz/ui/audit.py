@@ -1,0 +1,651 @@
+"""The audit page: one person's story, claimed against measured, and all audits at once."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+import streamlit as st
+
+from dpviz.audit.bounds import highest
+from dpviz.audit.runs import AuditResult, audit
+from dpviz.audit.scenarios import Scenario, find, scenarios
+from dpviz.audit.story import DRAWS, Story, one_person
+from dpviz.config import Config, VariantName
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.errors import InputError
+from dpviz.figures.audit import (
+    Joining,
+    Row,
+    bounds_bars,
+    bounds_frame,
+    floored,
+    joining_frame,
+    joining_maps,
+    score_bars,
+    score_frame,
+    story_bars,
+    story_frame,
+)
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import Mode
+from dpviz.methods import CARDS, WAVECLUSTER
+from dpviz.pipeline import Source, cluster
+from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
+from dpviz.ui.live_figure import live_figure
+from dpviz.ui.live_slider import live_slider
+from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.state import Control, UrlState, choice, number, whole
+
+#: Methods that claim something.
+METHODS = tuple(name for name, card in CARDS.items() if card.spends)
+VARIANTS = ("sound", "published")
+
+#: Techniques of the story, each with its variant.
+TECHNIQUES = tuple(
+    f"{name}-{variant}" for name in WAVECLUSTER if CARDS[name].spends for variant in VARIANTS
+)
+
+EPSILONS = (0.1, 5.0)
+CLAIMS = (0.5, 5.0)
+FEWEST_DRAWS, MOST_DRAWS = 500, 5000
+FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000
+
+#: Session entries: the jobs of the three parts, and what they found.
+_STORY, _ONE, _ALL = "audit:story job", "audit:one job", "audit:all job"
+_TOLD, _FOUND = "audit:told", "audit:found"
+
+#: About what one audit takes with a scenario's own runs.
+_SECONDS = 12
+
+#: Method, variant, scenario, claim, runs, seed.
+Key = tuple[str, str, str, float, int, int]
+Found = dict[Key, AuditResult]
+
+
+# -- the link ----------------------------------------------------------------------------
+
+
+def page_state() -> UrlState:
+    """All controls of the page, from the link or the session."""
+    names = tuple(dict.fromkeys(one.name for one in scenarios()))
+    state = UrlState(
+        "audit",
+        {
+            "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
+            "epsilon": Control(1.0, number("epsilon", *EPSILONS, _checked("epsilon", EPSILONS))),
+            "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
+            "draw": Control(0, whole("draw", 0, MAX_SEED)),
+            "method": Control("privqt", choice("method", METHODS)),
+            "variant": Control("published", choice("variant", VARIANTS)),
+            "scenario": Control("far-point", choice("scenario", names)),
+            "claim": Control(1.0, number("claim", *CLAIMS, _checked("claim", CLAIMS))),
+            "runs": Control(MOST_RUNS, whole("runs", FEWEST_RUNS, MOST_RUNS)),
+            "seed": Control(0, whole("seed", 0, MAX_SEED)),
+        },
+    )
+    if state.fresh:
+        _fit_link(state)
+    return state
+
+
+def _checked(name: str, ends: tuple[float, float]) -> Callable[[float], None]:
+    """Check of a number that may lie beyond a slider, but must be a budget."""
+
+    def check(value: float) -> None:
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(
+                f"{name} = {value:g} is no usable privacy budget: give a number from {ends[0]:g} "
+                f"to {ends[1]:g}."
+            )
+
+    return check
+
+
+def _fit_link(state: UrlState) -> None:
+    """Bring a link's scenario and runs in line with its method and variant."""
+    offered = _offered(state)
+    given = state.get("scenario")
+    if given not in offered:
+        first = next(iter(offered))
+        if "scenario" in state.given:
+            said = f"scenario = {given} is unknown for {state.get('method')} {state.get('variant')}"
+            state.correct("scenario", first, f"{said}; {first} is used.")
+        else:
+            state.set("scenario", first)
+    if "runs" not in state.given:
+        state.set("runs", _chosen(state).runs)
+
+
+def _offered(state: UrlState) -> dict[str, Scenario]:
+    """Scenarios of the chosen method and variant by name, planted ones last."""
+    return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
+
+
+def _chosen(state: UrlState) -> Scenario:
+    """The chosen scenario."""
+    return find(state.get("method"), state.get("variant"), state.get("scenario"))
+
+
+def _fit(state: UrlState) -> None:
+    """After another method or variant: a scenario that goes with it, and its runs."""
+    offered = _offered(state)
+    if state.get("scenario") not in offered:
+        state.set("scenario", next(iter(offered)))
+    _take_runs(state)
+
+
+def _take_runs(state: UrlState) -> None:
+    """After another scenario: as many runs as it needs."""
+    state.set("runs", _chosen(state).runs)
+
+
+# -- one person --------------------------------------------------------------------------
+
+
+def story(state: UrlState) -> bool:
+    """Show the first part, without noise and under a technique; whether no slider is held."""
+    st.subheader("One person", anchor="one-person")
+    joining = person_joining()
+    true = tuple(stages.n_clusters for stages in joining.stages)
+    left, right = st.columns([5, 6], gap="medium")
+    with left:
+        st.markdown(
+            f"**Without noise** one person more or less can be seen: {_clusters(true[0])} without "
+            f"that person, {_clusters(true[1])} with. (The data is made up.)"
+        )
+        _show(joining_maps(joining, _mode()), "joining", "one person without noise")
+        _download("audit:maps table", lambda: joining_frame(joining), "one-person-clusters")
+    with right:
+        return _technique(state)
+
+
+def _clusters(n: int) -> str:
+    """Write "1 cluster" or "2 clusters"."""
+    return f"{n} cluster{'' if n == 1 else 's'}"
+
+
+@st.cache_resource(show_spinner=False)
+def person_joining() -> Joining:
+    """The first sample set with a person who joins two clusters, without and with that one."""
+    facts = next(one for one in map(sample, sample_names()) if one.person is not None)
+    data = load_sample(facts.name)
+    points = data.points
+    assert points is not None and facts.person is not None  # noqa: S101, PT018 - a table of points
+    without = replace(data, points=np.delete(points, facts.person, axis=0))
+    sources = Source.build(without, facts.grid), Source.build(data, facts.grid)
+    config = Config(method="wavecluster", grid=facts.grid, density=facts.density)
+    return Joining(
+        title=facts.title,
+        columns=data.columns,
+        person=points[facts.person],
+        sources=sources,
+        stages=(cluster(sources[0].counts, config), cluster(sources[1].counts, config)),
+    )
+
+
+def _technique(state: UrlState) -> bool:
+    """Controls, draws and what they mean; whether the slider is not held."""
+    first, second, third = st.columns([5, 6, 4], vertical_alignment="bottom")
+    first.selectbox(
+        "Under a technique",
+        TECHNIQUES,
+        key=state.key("technique"),
+        format_func=_technique_title,
+        help="A technique that adds noise, as printed in its paper or with a proof that holds.",
+    )
+    with second:
+        slider = live_slider(
+            "Privacy budget ε",
+            key=state.key("epsilon"),
+            value=state.get("epsilon"),
+            low=EPSILONS[0],
+            high=EPSILONS[1],
+            scale="log",
+            low_label="more private",
+            high_label="more accurate",
+            help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+        )
+    third.number_input(
+        "Draws on each side",
+        FEWEST_DRAWS,
+        MOST_DRAWS,
+        step=500,
+        key=state.key("draws"),
+        help="So often the technique is run without and with the person.",
+    )
+    if slider.settled:
+        _draw_if_new(state)
+    job = job_of(_STORY)
+    if job and job.result is not None:
+        st.session_state[_TOLD] = job.result
+    follow(job, lambda: _story_progress(state))
+    told: Story | None = st.session_state.get(_TOLD)
+    if told is not None:
+        _show(story_bars(told, _mode()), "story", f"one person {told.method} {told.variant}")
+        said, measured = story_in_words(told)
+        st.markdown(said)
+        st.caption(measured)
+        _download("audit:story table", partial(story_frame, told), "one-person-draws")
+    return slider.settled
+
+
+def _technique_title(technique: str) -> str:
+    """Name of a technique and variant on the screen."""
+    name, variant = technique.split("-")
+    return f"{CARDS[name].title}, {variant}"
+
+
+def _draw_if_new(state: UrlState) -> None:
+    """Begin to draw where the controls ask for something else than what runs or ran last."""
+    technique, epsilon = state.get("technique"), float(state.get("epsilon"))
+    draws, seed = int(state.get("draws")), int(state.get("draw"))
+    about = (technique, epsilon, draws, seed)
+    job = job_of(_STORY)
+    if job and job.about == about:
+        return
+    method, variant = technique.split("-")
+
+    def work(progress: Progress, cancelled: Cancel) -> Story:
+        return one_person(
+            method,
+            epsilon,
+            variant=cast(VariantName, variant),
+            draws=draws,
+            seed=seed,
+            progress=progress,
+            cancelled=cancelled,
+        )
+
+    start(_STORY, work, about=about)
+
+
+def _story_progress(state: UrlState) -> None:
+    """How far the draws are, with a button beside them."""
+    job = job_of(_STORY)
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    with left:
+        show_progress(job, "draws", "Nothing drawn yet")
+    with right:
+        if job and job.running:
+            _cancel_button(job, "Stop drawing", "audit:story cancel")
+        elif st.button("Draw again", key="audit:redraw", width="stretch", icon=":material/casino:"):
+            state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1))
+            st.rerun()
+
+
+def _cancel_button(job: Job, label: str, key: str) -> None:
+    """Button that stops a job."""
+    st.button(
+        label,
+        key=key,
+        on_click=job.cancel,
+        disabled=job.cancelled,
+        width="stretch",
+        icon=":material/close:",
+    )
+
+
+def story_in_words(told: Story) -> tuple[str, str]:
+    """Say what the draws mean for that person, and in smaller print how that was measured."""
+    card = CARDS[told.method]
+    name, variant = f"{card.title}, {told.variant},", card.variant(told.variant)
+    epsilon, times = f"{told.epsilon:.3g}", f"{told.allowed:.3g}"
+    measured = "No loss can be shown from these draws"
+    if told.epsilon_lower > 0:
+        measured = f"These draws show a loss of at least {floored(told.epsilon_lower)}"
+    measured += f" (at {told.confidence:.0%} confidence)"
+    if told.violated:
+        return (
+            f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
+            "number of clusters tells more about this person than that allows.",
+            f"{measured}.",
+        )
+    if not variant.private:
+        return (
+            f"**For this person** {name} keeps no promise, even where the number of clusters "
+            f"does not show it. {_plain(variant.reason)}",
+            f"{measured}; an audit of everything that it publishes follows below.",
+        )
+    odds = 100 * told.allowed / (1 + told.allowed)
+    return (
+        f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
+        f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
+        f"Whoever guessed 50 : 50 that they are in the data can be {odds:.3g}\u00a0% sure at most "
+        "after seeing the number.",
+        f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
+        "nothing, the proof is in the method's card.",
+    )
+
+
+# -- claimed against measured ------------------------------------------------------------
+
+
+def claims(state: UrlState) -> bool:
+    """Show one audit, and all of them; whether no slider is held."""
+    st.subheader("Claimed against measured", anchor="claimed-against-measured")
+    st.markdown(
+        "An audit runs a method many times on two data sets that differ in one person. What comes "
+        "out may differ by a factor of e^ε at most. Where it differs more, the claim is refuted."
+    )
+    left, right = st.columns([4, 9], gap="medium")
+    with left:
+        settled = _audit_controls(state)
+        follow(job_of(_ONE), lambda: _one_progress(state))
+    with right:
+        _one_result(state)
+    st.subheader("All at once", anchor="all-at-once")
+    follow(job_of(_ALL), lambda: _all_at_once(state), every=1.0)
+    return settled
+
+
+def _audit_controls(state: UrlState) -> bool:
+    """Show the controls of an audit; returns whether none is held."""
+    first, second = st.columns([3, 2])
+    first.selectbox(
+        "Method",
+        METHODS,
+        key=state.key("method"),
+        format_func=lambda name: CARDS[name].title,
+        on_change=partial(_fit, state),
+    )
+    second.selectbox(
+        "Variant",
+        VARIANTS,
+        key=state.key("variant"),
+        on_change=partial(_fit, state),
+        help="As printed in the paper, or the same idea with a proof that holds.",
+    )
+    offered = _offered(state)
+    st.selectbox(
+        "Scenario",
+        tuple(offered),
+        key=state.key("scenario"),
+        format_func=lambda name: _scenario_title(offered.get(name), name),
+        on_change=partial(_take_runs, state),
+        help="Two data sets that differ in one person, chosen to bring a leak out. Planted "
+        "scenarios have a mistake built in on purpose: they show that an audit finds it.",
+    )
+    st.caption(_chosen(state).says)
+    slider = live_slider(
+        "Claimed ε",
+        key=state.key("claim"),
+        value=state.get("claim"),
+        low=CLAIMS[0],
+        high=CLAIMS[1],
+        step=0.1,
+        help="The method is run with this budget and claims to keep it.",
+    )
+    first, second = st.columns([3, 2])
+    first.number_input(
+        "Runs on each data set",
+        FEWEST_RUNS,
+        MOST_RUNS,
+        step=500,
+        key=state.key("runs"),
+        help=f"This scenario shows what there is to show with {_chosen(state).runs:,}.",
+    )
+    second.number_input(
+        "Seed", 0, MAX_SEED, key=state.key("seed"), help="The same one gives the same result."
+    )
+    return slider.settled
+
+
+def _scenario_title(scenario: Scenario | None, name: str) -> str:
+    """Name of a scenario on the screen."""
+    title = name.replace("-", " ").capitalize()
+    return f"Planted mistake: {title.lower()}" if scenario and scenario.planted else title
+
+
+def _key(state: UrlState) -> Key:
+    """What the controls ask for."""
+    return (
+        state.get("method"),
+        state.get("variant"),
+        state.get("scenario"),
+        float(state.get("claim")),
+        int(state.get("runs")),
+        int(state.get("seed")),
+    )
+
+
+def _found() -> Found:
+    """Results of this session, oldest first."""
+    found: Found = st.session_state.setdefault(_FOUND, {})
+    return found
+
+
+def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
+    """Run one audit and keep its result."""
+    method, variant, scenario, claim, runs, seed = key
+    result = audit(
+        method,
+        variant,
+        scenario=scenario,
+        claim=claim,
+        runs=runs,
+        seed=seed,
+        progress=progress,
+        cancelled=cancelled,
+    )
+    found.pop(key, None)
+    found[key] = result
+
+
+def _one_progress(state: UrlState) -> None:
+    """Button and bar of one audit."""
+    job = job_of(_ONE)
+    if job and job.running:
+        _cancel_button(job, "Cancel the audit", "audit:one cancel")
+    elif st.button(
+        "Run the audit",
+        key="audit:one run",
+        type="primary",
+        width="stretch",
+        icon=":material/play_arrow:",
+    ):
+        key = _key(state)
+        start(_ONE, partial(_run, key, found=_found()), about=key)
+        st.rerun()
+    if job and job.about != _key(state) and not job.running:
+        job = None
+    if job is None and _key(state) in _found():
+        st.progress(1.0, text="Done earlier")
+    else:
+        show_progress(job, "runs", "Not run with these settings")
+    if job and job.running and job.about != _key(state):
+        st.caption(f"Running: {_key_title(cast(Key, job.about))}.")
+
+
+def _key_title(key: Key) -> str:
+    """An audit in a few words."""
+    return f"{CARDS[key[0]].title} {key[1]}, {key[2]}, ε {key[3]:.3g}"
+
+
+def _one_result(state: UrlState) -> None:
+    """Verdict, event and histograms of the chosen audit, or what to expect of it."""
+    result = _found().get(_key(state))
+    runs = int(state.get("runs"))
+    most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
+    limits = (
+        f"{most}; of a claim below 0.5 an audit sees little. A bound above the claim disproves it "
+        "(wrong at most once in 100 audits). A bound below proves nothing."
+    )
+    if result is None:
+        st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")
+    else:
+        refuted, said = verdict(result)
+        kind = "dpv-no" if refuted else ""
+        st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(said)}</b></div>')
+        lead = "What tells the two data sets apart" if refuted else "What looked most different"
+        st.markdown(f"{lead}: {_plain(result.event)}.")
+        shown = score_bars(result, _mode())
+        _show(shown, "score", f"audit {result.method} {result.variant}")
+        st.caption(
+            f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "
+            f"the other half chose the event. {limits}"
+        )
+        _download("audit:score table", lambda: score_frame(result), "audit-score")
+    with st.expander("The method's card: source, promises and their reasons"):
+        st.markdown(card_text(CARDS[state.get("method")]))
+
+
+def verdict(result: AuditResult) -> tuple[bool, str]:
+    """Whether the claim is refuted, and the verdict as a sentence."""
+    bound = floored(result.epsilon_lower)
+    if result.violated:
+        return True, (
+            f"Claim refuted: the true ε is at least {bound} with {result.confidence:.0%} "
+            f"confidence; claimed {result.claim:.3g}."
+        )
+    scenario = find(result.method, result.variant, result.scenario)
+    measured = f"Not refuted: measured at least {bound}, claimed {result.claim:.3g}."
+    if scenario.planted:
+        why = "That proves nothing: a mistake is built in here; more runs may show it."
+    elif scenario.private:
+        why = "That proves nothing by itself; the proof is in the method's card."
+    else:
+        why = "That proves nothing: the method's card says why the claim fails all the same."
+    return False, f"{measured} {why}"
+
+
+def _plain(text: str) -> str:
+    """Text for markdown with nothing in it that markdown would read."""
+    return "".join(f"\\{sign}" if sign in "\\*_`[]<>$~" else sign for sign in text)
+
+
+# -- all at once -------------------------------------------------------------------------
+
+
+def _all_at_once(state: UrlState) -> None:
+    """Button, bar, table and chart of all audits at the chosen claim."""
+    claim = float(state.get("claim"))
+    rows = table_rows(_found(), claim)
+    missing = [scenario for scenario, result in rows if result is None]
+    wanted = missing or [scenario for scenario, _ in rows]
+    job = job_of(_ALL)
+    done = len(rows) - len(missing)
+    st.markdown(
+        f"Every method, variant and scenario at the claim ε = {claim:.3g} and the "
+        f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
+        "Each row by itself is wrong at most once in 100 audits."
+    )
+    left, right = st.columns([3, 7], vertical_alignment="center")
+    with left:
+        if job and job.running:
+            _cancel_button(job, "Cancel all", "audit:all cancel")
+        elif st.button(
+            _all_label(len(wanted), len(rows)),
+            key="audit:all run",
+            width="stretch",
+            icon=":material/playlist_play:",
+        ):
+            _start_all(state, wanted)
+            st.rerun()
+    with right:
+        if job and job.about != claim and not job.running:
+            job = None
+        show_progress(job, "runs", "Not run at this claim yet")
+        if job and job.about != claim:
+            st.caption(f"Running: all audits at ε = {job.about:.3g}.")
+    table = bounds_frame(rows, claim)
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=318,
+        key="audit:table",
+        column_config={
+            "measured ε, at least": st.column_config.NumberColumn(format="%.3f"),
+            "claimed ε": st.column_config.NumberColumn(format="%.3g", width="small"),
+            "runs": st.column_config.NumberColumn(format="localized", width="small"),
+            "variant": st.column_config.TextColumn(width="small"),
+            "verdict": st.column_config.TextColumn(width=95),
+            "telling event": st.column_config.TextColumn(width="medium"),
+        },
+        placeholder="",
+    )
+    _download(
+        "audit:bounds table",
+        lambda: table,
+        "audit-claimed-against-measured",
+        "Download this table (CSV)",
+    )
+    if done:
+        _show(bounds_bars(rows, claim, _mode()), "bounds", "audit bounds")
+
+
+def _all_label(wanted: int, rows: int) -> str:
+    """What the button does, and how long that takes."""
+    minutes = max(1, round(wanted * _SECONDS / 60))
+    what = f"all {rows}" if wanted == rows else f"the other {wanted}"
+    return f"Run {what} (about {minutes} minute{'' if minutes == 1 else 's'})"
+
+
+def table_rows(found: Found, claim: float) -> list[Row]:
+    """Every scenario with the latest result at a claim, if there is one, method by method."""
+    latest = {key[:3]: result for key, result in tuple(found.items()) if key[3] == claim}
+    ordered = sorted(
+        scenarios(),
+        key=lambda one: (one.planted, METHODS.index(one.method), one.variant == "sound"),
+    )
+    return [(one, latest.get((one.method, one.variant, one.name))) for one in ordered]
+
+
+def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
+    """Begin to run several audits one after the other."""
+    claim, seed, found = float(state.get("claim")), int(state.get("seed")), _found()
+    keys = [(one.method, one.variant, one.name, claim, one.runs, seed) for one in wanted]
+
+    def work(progress: Progress, cancelled: Cancel) -> int:
+        total, before = 2 * sum(key[4] for key in keys), 0
+        for key in keys:
+
+            def report(done: int, _: int, before: int = before) -> None:
+                progress(before + done, total)
+
+            _run(key, report, cancelled, found)
+            before += 2 * key[4]
+        return len(keys)
+
+    start(_ALL, work, about=claim)
+
+
+# -- what all parts share ----------------------------------------------------------------
+
+
+def _mode() -> Mode:
+    """Light or dark, as the page is."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def _show(panels: Panels, name: str, base_name: str) -> None:
+    """Draw a figure in its place."""
+    live_figure(
+        panels.spec(),
+        key=f"audit:{name} figure",
+        height=panels.height,
+        share=panels.share,
+        alt=panels.alt,
+        base_name=f"dpviz {base_name}",
+    )
+
+
+def _download(
+    key: str, table: Callable[[], Any], name: str, label: str = "Table behind it (CSV)"
+) -> None:
+    """Button that saves the table behind a figure."""
+    st.download_button(
+        label,
+        lambda: table().to_csv(index=False).encode(),
+        key=key,
+        file_name=f"dpviz-{name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )

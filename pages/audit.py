@@ -1,0 +1,28 @@
+"""Audit: is it really epsilon-private? One person's story, and claimed against measured."""
+
+import streamlit as st
+
+from dpviz.errors import InputError
+from dpviz.ui.audit import claims, page_state, story
+from dpviz.ui.page import through_app
+from dpviz.ui.state import UrlState
+
+
+@st.fragment
+def part(show, state: UrlState) -> None:
+    """One part of the page, drawn anew by its own controls alone."""
+    try:
+        settled = show(state)
+    except InputError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    if settled:
+        state.write()
+
+
+through_app("audit")
+state = page_state()
+if state.notes:
+    st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
+part(story, state)
+part(claims, state)
