@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import sample, sample_names
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.methods import WAVECLUSTER
+from dpviz.ui.state import Control, UrlState, finish
 from tests.conftest import reference_file
 from tests.test_reference import GRIDS, TRUE
 
@@ -398,3 +399,50 @@ def test_two_columns_are_chosen_from_more(app):
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("x").run())
     axis = figure_head(test)["figure"]["layout"]["xaxis"]
     assert axis["title"]["text"] == "y"
+
+
+class Session(dict):
+    """Session state that remembers which entries a run set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self.told.append(name)
+        super().__setitem__(name, value)
+
+
+class Link(dict):
+    """Query parameters of a page."""
+
+    def to_dict(self) -> dict[str, str]:
+        return dict(self)
+
+    def from_dict(self, texts: dict[str, str]) -> None:
+        self.clear()
+        self.update(texts)
+
+
+def test_a_run_that_was_broken_off_tells_the_browser_its_values_again(monkeypatch):
+    session = Session()
+    monkeypatch.setattr("streamlit.session_state", session)
+    monkeypatch.setattr("streamlit.query_params", Link(p="2"))
+
+    def run() -> list[str]:
+        session.told.clear()
+        state = UrlState("page", {"p": Control(1, int), "q": Control("a", str)})
+        for name in ("p", "q"):
+            state.key(name)
+        state.write()
+        return [name for name in session.told if name in ("page:p", "page:q")]
+
+    assert set(run()) == {"page:p", "page:q"}
+    # Nobody said that this run came to its end: what it set may have been lost on the way.
+    session["page:q"] = "from the browser"
+    assert run() == ["page:p", "page:q"]
+    assert session["page:q"] == "from the browser"
+    finish()
+    assert run() == []
+    finish()
+    assert run() == []

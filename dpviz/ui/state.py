@@ -56,6 +56,9 @@ class UrlState:
         self._store: dict[str, Any] = store
         self.values: dict[str, Any] = store["values"]
         self.fresh = False
+        # Of a run that was broken off, what it told the browser may never have arrived.
+        self._tell_again = store.get("unfinished", False)
+        store["unfinished"] = True
         self._read()
 
     def _read(self) -> None:
@@ -107,10 +110,15 @@ class UrlState:
         return given
 
     def key(self, name: str) -> str:
-        """Session key for the widget of a control, its value put in place."""
+        """Session key for the widget of a control, its value put in place.
+
+        Streamlit sends a value that the program set to the browser once. Where that run was
+        broken off (by the message that the browser is dark, say) the widget would show its
+        first option for ever, whatever is computed: so the value is set again.
+        """
         key = f"{self._page}:{name}"
-        if key not in st.session_state:
-            st.session_state[key] = self.values[name]
+        if self._tell_again or key not in st.session_state:
+            st.session_state[key] = st.session_state.get(key, self.values[name])
         return key
 
     def set(self, name: str, value: Any) -> None:
@@ -147,6 +155,13 @@ class UrlState:
         self._store["epoch"] += 1
         for name, control in self._controls.items():
             self.set(name, control.default)
+
+
+def finish() -> None:
+    """Note that a run came to its end; called by ``app.py`` after the page."""
+    for name, store in st.session_state.items():
+        if str(name).endswith(":state") and isinstance(store, dict):
+            store["unfinished"] = False
 
 
 def format_value(value: Any) -> str:
