@@ -1,9 +1,10 @@
-"""Audit: is it really epsilon-private? One person's story, and claimed against measured."""
+"""Audit: one person's story, claimed against measured epsilon, and what soundness costs."""
 
 import streamlit as st
 
 from dpviz.errors import InputError
 from dpviz.ui.audit import claims, page_state, story
+from dpviz.ui.cost_panel import cost_overview
 from dpviz.ui.page import through_app
 from dpviz.ui.state import UrlState
 
@@ -26,3 +27,4 @@ if state.notes:
     st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
 part(story, state)
 part(claims, state)
+cost_overview()

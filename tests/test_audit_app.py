@@ -18,6 +18,7 @@ from dpviz.audit.scenarios import find
 from dpviz.audit.story import one_person
 from dpviz.errors import InputError
 from dpviz.methods import CARDS
+from dpviz.methods.utility import costs
 from dpviz.ui.audit import METHODS, story_in_words, table_rows, verdict
 from dpviz.ui.job import Job, job_of, progress_text, start
 from tests.test_app import checked
@@ -25,7 +26,7 @@ from tests.test_kmeans_app import visit
 
 PATIENCE = 60
 STORY, ONE, ALL = "audit:story job", "audit:one job", "audit:all job"
-PARTS = ["One person", "Claimed against measured", "All at once"]
+PARTS = ["One person", "Claimed against measured", "All at once", "What soundness costs"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +37,11 @@ def no_job_left():
         if thread.name == "dpviz job":
             thread.join(PATIENCE)
             assert not thread.is_alive()
+
+
+def claims_of(test):
+    """Table of all claims and what was measured."""
+    return next(one.value for one in test.dataframe if "verdict" in one.value.columns)
 
 
 # ---- jobs
@@ -372,7 +378,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     assert expected.event in said
     assert "1 of 54 done" in said
     assert "1,000 of 1,000 runs" in bars(test)
-    table = test.dataframe[0].value
+    table = claims_of(test)
     row = table[(table["method"] == "PrivQT") & (table["variant"] == "published")].iloc[0]
     assert row["measured ε, at least"] == expected.epsilon_lower
     assert row["verdict"] == "refuted"
@@ -394,7 +400,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     test.session_state["audit:claim"] = 2.0
     checked(test.run())
     assert "bounds" not in figures(test)
-    assert test.dataframe[0].value["measured ε, at least"].count() == 0
+    assert claims_of(test)["measured ε, at least"].count() == 0
 
 
 def test_what_is_not_refuted_proves_nothing(app):
@@ -514,7 +520,7 @@ def test_all_audits_run_and_what_is_there_is_not_run_again(app, three):
     job = test.session_state[ALL]
     assert (job.result, job.done, job.total) == (2, 1600, 1600)
     assert "3 of 3 done" in " ".join(one.value for one in test.markdown)
-    table = test.dataframe[0].value
+    table = claims_of(test)
     assert list(table["said to be"]) == ["not private", "private", "planted mistake"]
     expected = [
         audit(one.method, one.variant, scenario=one.name, runs=runs)
@@ -544,7 +550,7 @@ def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
     assert "1 of 3 done" in " ".join(one.value for one in test.markdown)
     press(test, "Cancel all")
     finish(test, ALL)
-    assert list(test.dataframe[0].value["verdict"]) == ["refuted", "", ""]
+    assert list(claims_of(test)["verdict"]) == ["refuted", "", ""]
     assert any(one.startswith("Stopped after") for one in bars(test))
     assert any(one.label.startswith("Run the other 2 ") for one in test.button)
 
@@ -562,3 +568,16 @@ def test_the_table_takes_the_latest_result_of_each_row():
     order = [scenario.method for scenario, _ in rows if not scenario.planted]
     assert list(dict.fromkeys(order)) == [name for name in CARDS if name in METHODS]
     assert len(order) == sum(not one.planted for one in scenarios())
+
+
+def test_what_soundness_costs_is_a_table_of_measured_figures(app):
+    test = app()
+    (table,) = (one.value for one in test.dataframe if "Unbalance" in one.value.columns)
+    assert set(table.index) == {CARDS[row.method].title for row in costs()}
+    row = next(
+        one
+        for one in costs("dplloyd")
+        if (one.data, one.score, one.epsilon) == ("s1", "nicv_ratio", 0.5)
+    )
+    expected = f"{row.sound.median:.3g} against {row.published.median:.3g} ▲"
+    assert table.loc["DPLloyd", row.title] == expected

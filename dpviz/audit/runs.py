@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.audit.bounds import CONFIDENCE, FEWEST, Bound, Event, lower_bound
+from dpviz.audit.bounds import CONFIDENCE, FEWEST, Bound, Event, Sign, lower_bound
 from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, names, row
@@ -56,6 +56,11 @@ class AuditResult:
         Runs on each of the two data sets.
     event
         In words what told the data sets apart, and how often it happened on each.
+    sign, threshold
+        The event: the score of the histogram ``sign`` the threshold; infinite where the event is
+        that a run has no such number, or has one.
+    sides
+        What the two data sets are called after "of runs".
     without, joined
         Share of the deciding half of the runs that showed the event, without and with the person.
     violated
@@ -73,6 +78,9 @@ class AuditResult:
     confidence: float
     runs: int
     event: str
+    sign: Sign
+    threshold: float
+    sides: tuple[str, str]
     without: float
     joined: float
     violated: bool
@@ -134,6 +142,9 @@ def audit(
         confidence=CONFIDENCE,
         runs=count,
         event=in_words(labels[score], bound, chosen.sides),
+        sign=bound.event.sign,
+        threshold=bound.event.value,
+        sides=chosen.sides,
         without=bound.without,
         joined=bound.joined,
         violated=bound.epsilon > claim,

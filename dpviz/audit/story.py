@@ -114,8 +114,8 @@ def one_person(
     """
     card = wavecluster_method(method).card
     check_epsilon(epsilon)
-    described = _with_person(sample_name)
-    pair = _pair(described)
+    described = with_person(sample_name)
+    pair = pair_of(described)
     scenario = Scenario(
         name="one-person",
         method=card.name,
@@ -149,7 +149,7 @@ def one_person(
     )
 
 
-def _with_person(name: str | None) -> Sample:
+def with_person(name: str | None = None) -> Sample:
     """Return the sample set of a name, or the first one, that has a person who joins clusters."""
     fitting = [one for one in map(sample, sample_names()) if one.person is not None]
     for one in fitting:
@@ -161,7 +161,7 @@ def _with_person(name: str | None) -> Sample:
     )
 
 
-def _pair(described: Sample) -> tuple[Source, Source]:
+def pair_of(described: Sample) -> tuple[Source, Source]:
     """The sample set without and with its person."""
     data = load_sample(described.name)
     assert data.points is not None and described.person is not None  # noqa: S101, PT018

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.runs import AuditResult
-from dpviz.audit.scenarios import Scenario, find
+from dpviz.audit.scenarios import Scenario
 from dpviz.audit.story import Story
 from dpviz.figures.panels import (
     Panels,
@@ -293,7 +293,7 @@ _FEWEST_PLACES = 6
 def score_bars(result: AuditResult, mode: Mode) -> Panels:
     """Draw the telling score on both data sets, the event's side of the threshold shaded."""
     histogram = result.histogram
-    sides = find(result.method, result.variant, result.scenario).sides
+    sides = result.sides
     bins = _Bins.of(histogram)
     runs = [sum(part) + gone for part, gone in _parts(histogram)]
     data = []
@@ -311,7 +311,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
                 "hovertemplate": f"%{{customdata}}: %{{y:.2f}} % of runs {side}<extra></extra>",
             }
         )
-    sign, value = threshold_of(result)
+    sign, value = result.sign, result.threshold
     event = _shown(bins, sign, value)
     most = max(max(trace["y"]) for trace in data)
     layout = {
@@ -345,22 +345,12 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
 def score_frame(result: AuditResult) -> pd.DataFrame:
     """Table behind the telling score: runs per bin; the last row counts runs without a number."""
     histogram = result.histogram
-    sides = find(result.method, result.variant, result.scenario).sides
+    sides = result.sides
     edges = histogram.edges
     table: dict[str, Any] = {"from": [*edges[:-1], math.nan], "to": [*edges[1:], math.nan]}
     for (counts, gone), side in zip(_parts(histogram), sides, strict=True):
         table[f"runs {side}"] = [*counts, gone]
     return pd.DataFrame(table)
-
-
-def threshold_of(result: AuditResult) -> tuple[str, float]:
-    """Sign and threshold of the telling event; infinite where it asks for a missing number."""
-    condition = result.event.partition(": ")[0]
-    score = result.histogram.score
-    if not condition.startswith(score):
-        return ("==" if condition.startswith("no ") else "!="), math.inf
-    sign, number = condition.removeprefix(score).split()
-    return sign, float(number.replace(",", ""))
 
 
 def _parts(histogram: Histogram) -> list[tuple[tuple[int, ...], int]]:

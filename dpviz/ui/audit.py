@@ -5,19 +5,16 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-import numpy as np
 import streamlit as st
 
 from dpviz.audit.bounds import highest
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
-from dpviz.audit.story import DRAWS, Story, one_person
+from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
 from dpviz.config import Config, VariantName
-from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.errors import InputError
 from dpviz.figures.audit import (
     Joining,
@@ -35,7 +32,8 @@ from dpviz.figures.audit import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS, WAVECLUSTER
-from dpviz.pipeline import Source, cluster
+from dpviz.pipeline import cluster
+from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
@@ -173,17 +171,13 @@ def _clusters(n: int) -> str:
 @st.cache_resource(show_spinner=False)
 def person_joining() -> Joining:
     """The first sample set with a person who joins two clusters, without and with that one."""
-    facts = next(one for one in map(sample, sample_names()) if one.person is not None)
-    data = load_sample(facts.name)
-    points = data.points
-    assert points is not None and facts.person is not None  # noqa: S101, PT018 - a table of points
-    without = replace(data, points=np.delete(points, facts.person, axis=0))
-    sources = Source.build(without, facts.grid), Source.build(data, facts.grid)
+    facts = with_person()
+    sources = pair_of(facts)
     config = Config(method="wavecluster", grid=facts.grid, density=facts.density)
     return Joining(
         title=facts.title,
-        columns=data.columns,
-        person=points[facts.person],
+        columns=facts.columns,
+        person=sources[1].points[facts.person],
         sources=sources,
         stages=(cluster(sources[0].counts, config), cluster(sources[1].counts, config)),
     )
@@ -493,6 +487,7 @@ def _one_result(state: UrlState) -> None:
         _download("audit:score table", lambda: score_frame(result), "audit-score")
     with st.expander("The method's card: source, promises and their reasons"):
         st.markdown(card_text(CARDS[state.get("method")]))
+        cost_panel(state.get("method"))
 
 
 def verdict(result: AuditResult) -> tuple[bool, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpviz.methods.utility import SCORES, Spread, costs, sentence
+from dpviz.methods import CARDS
+from dpviz.methods.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
 
 _HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
@@ -35,6 +36,39 @@ def cost_panel(method: str) -> None:
         ]
     )
     st.dataframe(table, width="stretch", height=248, hide_index=True)
+
+
+@st.fragment
+def cost_overview() -> None:
+    """Show all methods side by side: what their sound variants cost or gain."""
+    st.subheader("What soundness costs")
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left.markdown(
+        "Error of the sound variant against that of the published one, by data set: DSG_C for "
+        "WaveCluster, NICV over that of the best k-means for the others. Lower is better; "
+        "▲ and ▼ mark where soundness clearly costs or gains.",
+        help=_HELP,
+    )
+    budgets = sorted({row.epsilon for row in costs()})
+    epsilon = right.segmented_control(
+        "ε", budgets, default=budgets[1], key="audit:cost", required=True
+    )
+    table: dict[str, dict[str, str]] = {}
+    for row in costs():
+        if row.epsilon == epsilon and row.score in LESS_IS_BETTER:
+            mark = {"worse": " ▲", "better": " ▼", "alike": ""}[row.verdict]
+            said = f"{row.sound.median:.3g} against {row.published.median:.3g}{mark}"
+            table.setdefault(CARDS[row.method].title, {})[row.title] = said
+    shown = pd.DataFrame.from_dict(table, orient="index").fillna("")
+    shown.index.name = "method"
+    st.dataframe(shown, width="stretch", height="content")
+    st.download_button(
+        "All figures (CSV)",
+        lambda: frame(costs()).to_csv(index=False).encode(),
+        file_name="dpviz-what-soundness-costs.csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def _text(spread: Spread) -> str:
