@@ -74,11 +74,13 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     digest = None if order is None else blake2b(order.tobytes()).digest()
     key = ("blocks", K, blocks, digest)
     found = records.kept(key, lambda: _block_centers(records.scaled(space), order, blocks, K))
-    # Noise goes to the sum, which lies on the lattice that a release needs; an average would not.
+    # As printed, noise goes to the average. The sum, for as much noise in the end, lies on the
+    # lattice that a release needs.
+    share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
-        "centers", found.sum(axis=0), sensitivity=2.0 * K * d, epsilon=epsilon
+        "centers", found.sum(axis=0) / share, sensitivity=2 * K * d / share, epsilon=epsilon
     )
-    centers = np.clip(noisy / blocks, -1, 1)
+    centers = np.clip(noisy * share / blocks, -1, 1)
     run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
     return restored(run, space)
 

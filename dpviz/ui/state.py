@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from dpviz.errors import InputError
+
+#: Seconds for which the browser is told of a value that the program set.
+_TELLING = 3.0
 
 
 class CorrectedError(InputError):
@@ -57,7 +63,7 @@ class UrlState:
         self.values: dict[str, Any] = store["values"]
         self.fresh = False
         # Of a run that was broken off, what it told the browser may never have arrived.
-        self._tell_again = store.get("unfinished", False)
+        self._broken_off = store.get("unfinished", False)
         store["unfinished"] = True
         self._read()
 
@@ -113,16 +119,21 @@ class UrlState:
         """Session key for the widget of a control, its value put in place.
 
         Streamlit sends a value that the program set to the browser once. Where that run was
-        broken off (by the message that the browser is dark, say) the widget would show its
-        first option for ever, whatever is computed: so the value is set again.
+        broken off, or the next one drew the same widget before the browser did, the widget would
+        show its first option for ever, whatever is computed: so the value is set again for a
+        while.
         """
         key = f"{self._page}:{name}"
-        if self._tell_again or key not in st.session_state:
-            st.session_state[key] = st.session_state.get(key, self.values[name])
+        recent = time.monotonic() - self._store.get("told", 0.0) < _TELLING
+        if recent or self._broken_off or key not in st.session_state:
+            # A widget that stands already in this run needs no telling.
+            with suppress(StreamlitAPIException):
+                st.session_state[key] = st.session_state.get(key, self.values[name])
         return key
 
     def set(self, name: str, value: Any) -> None:
         """Give a control a value from the program."""
+        self._store["told"] = time.monotonic()
         self.values[name] = value
         st.session_state[f"{self._page}:{name}"] = value
 

@@ -176,7 +176,12 @@ def test_a_release_by_keyboard_alone(owner) -> None:
     debit.wait_for()
     for _ in range(60):
         page.keyboard.press("Tab")
-        if "Debit" in page.evaluate("document.activeElement.textContent"):
+        if (
+            page.evaluate("document.activeElement.closest('button')?.textContent ?? ''").find(
+                "Debit"
+            )
+            >= 0
+        ):
             break
     page.keyboard.press("Enter")
     expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
