@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpviz.errors import InputError
 from dpviz.experiments.trial import Trial, check_scores
+from dpviz.kmeans.run import KMeansRun
 from dpviz.metrics.bands import Band, band
 
 #: Most draws that the screen offers.
@@ -41,11 +42,14 @@ class Draws:
         Share of the draws that touch each place: of the subband's shape the probability that
         a cell is significant; for k-means, shape (m,), the probability that a watched record
         changes its cluster.
+    centers
+        Centres of every draw, shape (R, K, d); None for WaveCluster.
     """
 
     seeds: tuple[int, ...]
     scores: dict[str, NDArray[np.float64]]
     chance: NDArray[np.float64]
+    centers: NDArray[np.float64] | None = None
 
     @cached_property
     def bands(self) -> dict[str, Band]:
@@ -86,6 +90,7 @@ def many_draws(
         raise InputError("seeds = (): ask for 1 or more draws.")
     values = np.empty((len(names), len(seeds)))
     touched: NDArray[np.float64] | None = None
+    centers = []
     for number, seed in enumerate(seeds):
         if cancelled and cancelled():
             raise DrawsCancelled(f"stopped after {number} of {len(seeds)} draws")
@@ -94,6 +99,8 @@ def many_draws(
         values[:, number] = [found[name] for name in names]
         mask = trial.touched(one).astype(float)
         touched = mask if touched is None else touched + mask
+        if isinstance(one, KMeansRun):
+            centers.append(one.centers)
         if progress:
             progress(number + 1, len(seeds))
     assert touched is not None  # noqa: S101 - there is a seed
@@ -101,4 +108,5 @@ def many_draws(
         seeds=tuple(seeds),
         scores=dict(zip(names, values, strict=True)),
         chance=touched / len(seeds),
+        centers=np.array(centers) if centers else None,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from dpviz.experiments.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
 from dpviz.kmeans.comparison import QUICK, ratio
@@ -13,6 +14,7 @@ from dpviz.noise import SeededNoise
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.draws import kmeans_draws
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
@@ -53,6 +55,9 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         show_ledger(both.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
     release_link(state, card)
+    if card.spends:
+        trial = KMeansTrial(both.truth, config)
+        kmeans_draws(state, trial, scene, choices.seed, settled=choices.settled and still)
     _behind(choices, both, scene, view)
     return still
 

@@ -9,12 +9,14 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
+from dpviz.experiments.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.methods import WAVECLUSTER
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.draws import wavecluster_draws
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import (
     Readout,
@@ -68,6 +70,9 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         show_ledger(both.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
     release_link(state, card)
+    if card.spends:
+        trial = WaveClusterTrial(both.truth, config)
+        wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
         show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)
