@@ -7,6 +7,7 @@ standard error. Exit status: 0 done, 2 wrong input, 3 refused for privacy, 1 any
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.command(given)
-        print(json.dumps(plain(report), allow_nan=False) if given.json else text, flush=True)
+        _print(json.dumps(plain(report), allow_nan=False) if given.json else text)
     except InputError as error:
         print(f"dpviz: {error}", file=sys.stderr)
         return 2
@@ -51,6 +52,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+def _print(text: str) -> None:
+    """Print a result, on terminals of any encoding; a full disk is no fault of the command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Python must not try again on its way out.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise InputError(
+            f"the command is done, but its result can't be printed ({error.strerror})."
+        ) from None
 
 
 # -- commands ----------------------------------------------------------------------------

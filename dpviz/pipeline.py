@@ -40,6 +40,9 @@ class Positions:
     weights: NDArray[np.int64] | None = None
 
 
+#: More records of a grid of counts would not fit into memory as points.
+MOST_RECORDS = 10**8
+
 #: Synopses read records rounded to a public lattice of about this many cells, so that no
 #: change of the budget costs a pass over the points. Rounding each record by itself
 #: leaves every proof as it is. The lattice refines the grid, whose counts stay exact.
@@ -208,6 +211,12 @@ class Source:
 
 def _cell_centres(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     """One point per record at the centre of its cell, for data that came as counts."""
+    records = int(counts.sum())
+    if records > MOST_RECORDS:
+        raise InputError(
+            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
+            "out one by one: choose a technique that needs the counts alone, such as privthr."
+        )
     return _centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
 
 

@@ -62,6 +62,7 @@ def of(values_without, values_joined, sign: str, threshold: float) -> AuditResul
         method="privqt",
         variant="sound",
         scenario="far-point",
+        planted=False,
         says="",
         claim=1.0,
         epsilon_lower=0.0,

@@ -80,7 +80,8 @@ def test_a_refusal_tells_what_remains(budget: Budget) -> None:
     with pytest.raises(PrivacyRefusal) as error:
         budget.debit("visits", 0.30000001, WHAT)
     assert sentence(error) == (
-        'epsilon = 0.30000001 is refused: 0.3 of the lifetime budget 1 of source "visits" is left.'
+        "epsilon = 0.30000001 is more than what is left: 0.3 of the lifetime budget 1 of source "
+        '"visits".'
     )
     assert len(budget.open("visits").entries) == 1
 
@@ -88,7 +89,7 @@ def test_a_refusal_tells_what_remains(budget: Budget) -> None:
 def test_the_last_part_is_granted_and_none_beyond(budget: Budget) -> None:
     budget.open("visits", 1.0)
     budget.debit("visits", 0.5, WHAT)
-    with pytest.raises(PrivacyRefusal, match=r"0\.500000000001 is refused: 0\.5 of"):
+    with pytest.raises(PrivacyRefusal, match=r"0\.500000000001 is more than what is left: 0\.5 of"):
         budget.debit("visits", 0.500000000001, WHAT)
     # Less than a part is rounded off, and said so in what is granted.
     assert budget.debit("visits", 0.5000000000001, WHAT).epsilon == 0.5
@@ -104,11 +105,11 @@ def test_the_first_use_sets_the_total_for_good(budget: Budget) -> None:
 
 
 def test_sources_do_not_share_a_budget(budget: Budget) -> None:
-    for number, name in enumerate(["visits", "Visits", "trips, 2026 (é)"], start=1):
+    for number, name in enumerate(["visits", "Visit s", "trips, 2026 (é)"], start=1):
         budget.open(name, number)
         budget.debit(name, number, WHAT)
     assert [(one.id, one.spent) for one in budget.datasets()] == [
-        ("visits", 1.0), ("Visits", 2.0), ("trips, 2026 (é)", 3.0),
+        ("visits", 1.0), ("Visit s", 2.0), ("trips, 2026 (é)", 3.0),
     ]  # fmt: skip
 
 
@@ -209,7 +210,7 @@ def test_equal_shares_use_up_a_budget_and_no_more(
     for _ in range(shares):
         granted = budget.debit("visits", total / shares, WHAT).epsilon
         assert total / shares - 1e-12 <= granted <= total / shares
-    with pytest.raises(PrivacyRefusal, match="is left"):
+    with pytest.raises(PrivacyRefusal, match="what is left"):
         budget.debit("visits", 1e-6, WHAT)
     account = budget.open("visits")
     assert spent(account.entries) <= Fraction(repr(total))
@@ -461,8 +462,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path)
 
 def test_an_empty_file_can_become_a_budget_file(budget: Budget) -> None:
     budget.path.touch()
-    with pytest.raises(InputError, match="is no budget file"):
-        budget.datasets()
+    assert budget.datasets() == []
     assert budget.open("visits", 1.0).remaining == 1.0
 
 
@@ -565,7 +565,7 @@ def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:
             except (InputError, PrivacyRefusal) as error:
                 sentences.add(str(error).partition('damaged.db" ')[2])
     assert all(text.isprintable() for text in sentences)
-    assert "is damaged: restore it from a backup." in sentences
+    assert any(one.startswith("is damaged: restore it from a backup") for one in sentences)
     assert "is no budget file: name another one, or a new one." in sentences
 
 

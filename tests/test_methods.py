@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from itertools import count, product
 from typing import Any
@@ -17,6 +18,7 @@ from dpviz.comparison import Truth, run
 from dpviz.config import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
+from dpviz.data.read import read_table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -763,6 +765,45 @@ def test_ids_that_turn_to_floats_keep_the_same_records() -> None:
         for ids in (units, units.astype(float))
     )
     np.testing.assert_array_equal(one.points, other.points)
+
+
+ODD = ["7", "007", "7.0", " 7", "7e0", "A1", "", "nan?", "1.5", "True", "-0", "1e3", "١"]
+
+
+@quick
+@given(
+    ids=st.lists(st.sampled_from(ODD), min_size=2, max_size=12),
+    joins=st.sampled_from(ODD),
+    cap=st.integers(1, 2),
+)
+def test_an_odd_identifier_changes_nobody_elses_records(
+    ids: list[str], joins: str, cap: int
+) -> None:
+    """Read from a table, where one cell decides what type the whole column gets."""
+
+    def kept(names: list[str]) -> set[float]:
+        rows = "".join(f"{i},{i * i % 7},{name}\n" for i, name in enumerate(names))
+        table = read_table(io.BytesIO(b"x,y,id\n" + rows.encode()), name="t", header=True)
+        found = cap_records(table.select(("x", "y"), unit="id"), cap)
+        assert found.points is not None
+        return set(found.points[:, 0])
+
+    names = [*ids, "3"]  # somebody is always there
+    without, with_one = kept(names), kept([*names, joins])
+    own = {i for i, name in enumerate(names) if same(name, joins)}
+    assert without - own == with_one - own - {len(names)}
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two identifiers mean one person: equal numbers, or equal texts."""
+
+    def number(text: str) -> float | str:
+        try:
+            return float(text) if text.isascii() else text
+        except ValueError:
+            return text.strip()
+
+    return number(one) == number(other)
 
 
 def test_key_chooses_the_records_without_favour() -> None:

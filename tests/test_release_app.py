@@ -120,12 +120,31 @@ def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> Non
     assert not home.exists()
 
 
+def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    assert any("Opens a lifetime budget of 3" in one.value for one in test.markdown)
+    box = next(one for one in test.number_input if one.label.startswith("Lifetime budget"))
+    checked(box.set_value(999.0).run())
+    assert not has_button(test, "Debit")
+    assert "review it again" in test.info[0].value
+    assert not home.exists()
+
+
+def test_the_app_needs_a_folder_of_its_own(page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPVIZ_HOME", "here/and/there")
+    assert "give the whole path" in page().error[0].value
+    monkeypatch.setenv("DPVIZ_HOME", "~nobody-of-that-name/x")
+    assert "that home folder does not exist" in page().error[0].value
+
+
 def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     test = release_now(page(data="incomes", g=16, epsilon=2))
     press(test, "Prepare another release")
     assert said(test).startswith("Over budget: 1 of the lifetime budget 3 is left")
     release_now(test)
-    assert "epsilon = 2 is refused: 1 of the lifetime budget 3" in test.error[0].value
+    assert (
+        "epsilon = 2 is more than what is left: 1 of the lifetime budget 3" in test.error[0].value
+    )
     (account,) = accounts(home)
     assert (account.spent, len(account.entries)) == (2, 1)
     checked(test.number_input(key="release:epsilon").set_value(1.0).run())

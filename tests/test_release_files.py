@@ -702,7 +702,7 @@ def test_the_promise_in_words(changes, said):
 def test_what_became_of_records_outside(outside, said):
     document = a_grid()
     document["domain"]["outside"] = outside
-    assert f"Records outside were {said}." in report(document)[2]
+    assert f"Records outside were {said}; how many" in report(document)[2]
 
 
 # Numbers

@@ -28,6 +28,9 @@ Cancel = Callable[[], bool]
 #: Claims that the data sets of the scenarios are made for.
 LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
 
+#: More would take days, and show little more.
+MOST_RUNS = 10_000_000
+
 #: Runs on each data set between two looks at whether to stop.
 BATCH = 25
 
@@ -44,6 +47,8 @@ class AuditResult:
     ----------
     method, variant, scenario
         What was audited, and how.
+    planted
+        Whether the scenario plants a mistake that an audit has to find.
     says
         The scenario in a sentence for people.
     claim
@@ -72,6 +77,7 @@ class AuditResult:
     method: str
     variant: str
     scenario: str
+    planted: bool
     says: str
     claim: float
     epsilon_lower: float
@@ -136,6 +142,7 @@ def audit(
         method=method,
         variant=variant,
         scenario=chosen.name,
+        planted=chosen.planted,
         says=chosen.says,
         claim=claim,
         epsilon_lower=bound.epsilon,
@@ -262,9 +269,9 @@ def _check_claim(claim: float) -> None:
 
 def checked_runs(runs: int) -> int:
     """Return the number of runs, or raise InputError."""
-    if isinstance(runs, bool) or int(runs) != runs or runs < FEWEST:
+    if isinstance(runs, bool) or int(runs) != runs or not FEWEST <= runs <= MOST_RUNS:
         raise InputError(
-            f"runs = {runs}: give a whole number from {FEWEST}, for example 20,000; what can be "
-            "shown grows with its logarithm."
+            f"runs = {runs}: give a whole number from {FEWEST} to {MOST_RUNS:,}, for example "
+            "20,000; what can be shown grows with its logarithm."
         )
     return int(runs)

@@ -41,8 +41,9 @@ def _listed(method: str, variant: str) -> tuple[Report, str]:
 def _as_text(result: AuditResult) -> str:
     """Result for people."""
     bound = f"{result.epsilon_lower:.3g} or more with {result.confidence:.0%} confidence"
+    refuted = "the planted mistake is found" if result.planted else "REFUTED"
     verdict = (
-        f"REFUTED: claimed epsilon {result.claim:g}, measured {bound}"
+        f"{refuted}: claimed epsilon {result.claim:g}, measured {bound}"
         if result.violated
         else f"not refuted: claimed epsilon {result.claim:g}, measured {bound}; that proves nothing"
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import Report, spend_lines
-from dpviz.commands.source import domain_of, load
+from dpviz.commands.source import domain_of, known_sample, load
 from dpviz.errors import InputError
 from dpviz.privacy.budget import Account, Budget
 from dpviz.release import Request, release
@@ -21,23 +22,29 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Release one clustering; returns the report and its text for people."""
     check_options(given)
     source = _source(given)
-    data, _ = load(given)
+    if given.seed:
+        print(f"note: --seed {given.seed} is ignored: nobody can repeat a release", file=sys.stderr)
+    data, _ = load(given, named=True)
     request = Request(
         config=config_of(given),
-        # Bounds that nobody declared are refused.
-        domain=domain_of(given.domain, data) or data.domain,
+        # Bounds that nobody declared are refused; those of a grid of counts only number its cells.
+        domain=domain_of(given.domain, data) or (None if given.counts else data.domain),
         outside=given.outside,
         persons=given.unit is not None,
         title=given.title,
     )
+    budget = Budget(given.budget_file)
+    is_new = budget.find(source) is None
     done = release(
         data,
         request,
-        budget=Budget(given.budget_file),
+        budget=budget,
         source=source,
         total=given.total,
         folder=Path(given.out),
     )
+    if is_new:
+        print(f'note: "{source}" has a lifetime budget of {given.total:g} now', file=sys.stderr)
     privacy = done.document["privacy"]
     report: Report = {
         "released": True,
@@ -85,7 +92,8 @@ def _account_lines(account: Account) -> list[str]:
 def _source(given: argparse.Namespace) -> str:
     """Name of the data source in the budget file: as told, or the name of the sample or file.
 
-    Without its folders: the same file under another path must not get another budget.
+    Without its folders, links and packing: the same file under another path must not get another
+    budget.
     """
     if given.source is not None:
         return str(given.source)
@@ -94,4 +102,6 @@ def _source(given: argparse.Namespace) -> str:
             "--source is missing: name the data source whose budget pays, since standard input "
             "has no name."
         )
-    return Path(given.data).name
+    if known_sample(given) is not None:
+        return str(given.data)
+    return Path(given.data).resolve().name.removesuffix(".gz")

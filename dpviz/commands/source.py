@@ -29,8 +29,12 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     return None
 
 
-def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
-    """Read the data set, and the class of each point where they are known."""
+def load(given: argparse.Namespace, *, named: bool = False) -> tuple[Dataset, Classes]:
+    """Read the data set, and the class of each point where they are known.
+
+    With ``named`` the columns of a wider table have to be named: which of them hold numbers
+    throughout is read off the data, and one record may change it.
+    """
     known = known_sample(given)
     if known is not None:
         return _sample(known.name, given), None
@@ -39,6 +43,12 @@ def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
         _check_counts(given)
         return read_counts(source), None
     table = read_table(source, header=False if given.no_header else None)
+    others = [column for column in table.columns if column != given.unit]
+    if named and given.columns is None and len(others) > 2:
+        raise InputError(
+            f"--columns is missing: name the columns to release, for example --columns "
+            f"{others[0]},{others[1]}; which ones hold numbers must not be read off the data."
+        )
     if given.classes is not None:
         # Read like the column of a unit: rows without are left out, the others stay in step.
         data = table.select(given.columns, unit=given.classes)

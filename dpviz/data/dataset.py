@@ -39,6 +39,9 @@ class Dataset:
         Records left out on reading because a value was missing or infinite.
     notes
         Sentences about what was done on reading, for the screen.
+    doubtful
+        Columns whose name may be the value of a first record that was taken for names: such a
+        name must not be published.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Dataset:
     units: NDArray[np.generic] | None = None
     dropped: int = 0
     notes: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes; fill in column names."""

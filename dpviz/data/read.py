@@ -290,6 +290,7 @@ class _Layout:
     body: int  # offset of the first data row in the bytes
     first_row: int  # its number in the file, from 1
     notes: tuple[str, ...]
+    doubtful: tuple[int, ...]  # columns whose name may be a value: nobody said there are names
 
 
 def _from_text(file: _File, header: bool | None) -> Table:
@@ -312,6 +313,7 @@ def _from_text(file: _File, header: bool | None) -> Table:
         first_row=layout.first_row + start,
         decimal_comma=layout.delimiter != ",",
         notes=(*spaced, *layout.notes),
+        doubtful=layout.doubtful,
     )
 
 
@@ -386,6 +388,21 @@ def _layout(file: _File, header: bool | None) -> _Layout:
         body=start + len("".join(lines[:skipped]).encode()),
         first_row=blank + 1 + has_names,
         notes=tuple(notes),
+        doubtful=tuple(
+            axis
+            for axis, field in enumerate(first)
+            if header is None and has_names and _may_be_a_value(field)
+        ),
+    )
+
+
+def _may_be_a_value(field: str) -> bool:
+    """Tell whether a name may as well be the value of a first record: a number, a date, nothing."""
+    field = field.strip()
+    return (
+        field in MISSING
+        or field.lower() in ("inf", "infinity")
+        or not re.search(r"^[^\W\d_]", field)  # no letter in front
     )
 
 
@@ -688,6 +705,7 @@ def _table(
     named: bool = True,
     decimal_comma: bool = False,
     notes: tuple[str, ...] = (),
+    doubtful: tuple[int, ...] = (),
 ) -> Table:
     """Give columns unique names and turn text into numbers where every cell is one."""
     if not frame.shape[1] or not len(frame):
@@ -708,7 +726,13 @@ def _table(
     if commas:
         notes = (*notes, f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}.")
     frame = _frame(columns, names)
-    return Table(name=name, frame=frame, first_row=first_row, notes=notes)
+    return Table(
+        name=name,
+        frame=frame,
+        first_row=first_row,
+        notes=notes,
+        doubtful=tuple(names[axis] for axis in doubtful),
+    )
 
 
 def _check_width(columns: int, name: str) -> None:

@@ -137,12 +137,15 @@ class Table:
         Number, from 1, that the row with index 0 has in the source.
     notes
         Sentences about what was done on reading; every Dataset inherits them.
+    doubtful
+        Columns whose name may be the value of a first record that was taken for names.
     """
 
     name: str
     frame: pd.DataFrame
     first_row: int = 1
     notes: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -219,6 +222,7 @@ class Table:
             units=None if owner is None else _units(self.frame.iloc[:, owner][keep]),
             dropped=dropped,
             notes=(*self.notes, *_notes(points, dropped, names, unit)),
+            doubtful=tuple(column for column in names if column in self.doubtful),
         )
 
     def row(self, position: int) -> int:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.table import NUMBER
 from dpviz.errors import InputError
+
+#: Numbers with more digits than this are told apart as they are written.
+_MOST_DIGITS = 400
 
 
 def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
@@ -58,8 +64,9 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
 def _identifiers(units: NDArray[np.generic]) -> list[str]:
     """Text of every identifier, the same whatever type its column was read as.
 
-    One odd identifier can turn a column of whole numbers into decimals: 7 must not become
-    7.0 then, or everybody's choice of records would change with that person.
+    One odd identifier can turn a column of whole numbers into decimals, or into text: 7, 7.0 and
+    007 are one person in each case, or everybody's choice of records would change with that
+    person.
     """
     values = units.tolist()
     if any(isinstance(value, float) and abs(value) >= 2**53 for value in values):
@@ -67,7 +74,15 @@ def _identifiers(units: NDArray[np.generic]) -> list[str]:
             "the unit column holds numbers of more than 15 digits among decimals, which can't be "
             "told apart: write the identifiers as text, with a letter in front."
         )
-    return [
-        str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        for value in values
-    ]
+    return [_canonical(str(value).strip()) for value in values]
+
+
+def _canonical(text: str) -> str:
+    """One spelling of a number; any other text as it is."""
+    if not re.search(NUMBER, text, re.ASCII):
+        return text
+    number = Decimal(text)
+    if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
+        return text.lower()
+    plain = f"{number or abs(number):f}"  # no -0
+    return plain.rstrip("0").rstrip(".") if "." in plain else plain

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -35,9 +36,16 @@ _APPLICATION, _VERSION = 0x64707662, 1
 
 _LONGEST_NAME, _LONGEST_WHAT = 200, 100_000
 
+#: Characters that show nothing: two names that look alike must not be two sources.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+
 _SCHEMA = (
     """CREATE TABLE sources (
         id TEXT PRIMARY KEY NOT NULL CHECK (typeof(id) = 'text'),
+        name TEXT NOT NULL CHECK (typeof(name) = 'text'),
         total INTEGER NOT NULL CHECK (typeof(total) = 'integer' AND total > 0),
         created TEXT NOT NULL CHECK (typeof(created) = 'text'))""",
     """CREATE TABLE entries (
@@ -58,7 +66,9 @@ _REASONS = {
     sqlite3.SQLITE_CANTOPEN: (
         "can't be opened: its folder has to exist, and both have to be writable"
     ),
-    sqlite3.SQLITE_CORRUPT: "is damaged: restore it from a backup",
+    sqlite3.SQLITE_CORRUPT: (
+        "is damaged: restore it from a backup, and count all that was released since as spent"
+    ),
     sqlite3.SQLITE_FULL: "can't be written: the disk is full",
     sqlite3.SQLITE_IOERR: "can't be read or written: check the disk and its free space",
     sqlite3.SQLITE_NOTADB: "is no budget file: name another one, or a new one",
@@ -144,33 +154,45 @@ class Budget:
         PrivacyRefusal
             Where the source has another total.
         """
-        name, asked = _name(source), None if total is None else _parts("total", total)
+        asked = None if total is None else _parts("total", total)
         with self._transaction(create=asked is not None) as connection:
-            known = _total(connection, name)
-            if known is None and asked is None:
-                raise InputError(
-                    f'source "{name}" has no lifetime budget in {self}: give its total.'
-                )
-            if known is None:
-                connection.execute("INSERT INTO sources VALUES (?, ?, ?)", (name, asked, _now()))
-            elif asked not in (None, known):
-                raise PrivacyRefusal(
-                    f'source "{name}" has a lifetime budget of {_shown(known)}, which stays: a '
-                    f"total of {total:g} is refused."
-                )
-            return _account(connection, name)
+            return _account(connection, self._opened(connection, source, asked))
 
-    def debit(self, source: str, epsilon: float, what: Mapping[str, Any]) -> Entry:
+    def find(self, source: str) -> Account | None:
+        """Return the account of a source; None where it has none, or there is no file yet."""
+        key = _key(source)
+        if not self.exists():
+            return None
+        with self._transaction() as connection:
+            return None if _total(connection, key) is None else _account(connection, key)
+
+    def exists(self) -> bool:
+        """Whether the file is there; raises InputError where that can't be told."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise InputError(f"{self} can't be opened ({error.strerror}).") from None
+
+    def debit(
+        self,
+        source: str,
+        epsilon: float,
+        what: Mapping[str, Any],
+        *,
+        total: float | None = None,
+    ) -> Entry:
         """Take epsilon off a source's budget, durably, before anything is drawn.
 
         Parameters
         ----------
         source
-            A source that was opened before.
+            Whose budget.
         epsilon
             From 0.000001 to 1,000,000.
         what
             Method and public parameters, plain values; nothing read off the data.
+        total
+            As for :meth:`open`: a new source is opened with its first debit, or not at all.
 
         Returns
         -------
@@ -182,25 +204,40 @@ class Budget:
         PrivacyRefusal
             Where less remains; it tells how much.
         """
-        name, asked, text = _name(source), _parts("epsilon", epsilon), _json(what)
-        with self._transaction() as connection:
-            total = _total(connection, name)
-            if total is None:
-                raise InputError(
-                    f'source "{name}" has no lifetime budget in {self}: open it with its total.'
-                )
-            left = total - _spent(connection, name)
+        asked, text = _parts("epsilon", epsilon), _json(what)
+        opening = None if total is None else _parts("total", total)
+        with self._transaction(create=opening is not None) as connection:
+            key = self._opened(connection, source, opening)
+            whole = _total(connection, key) or 0
+            left = whole - _spent(connection, key)
             if asked > left:
                 raise PrivacyRefusal(
-                    f"epsilon = {_shown(asked)} is refused: {_shown(left)} of the lifetime budget "
-                    f'{_shown(total)} of source "{name}" is left.'
+                    f"epsilon = {_shown(asked)} is more than what is left: {_shown(left)} of the "
+                    f'lifetime budget {_shown(whole)} of source "{_display(connection, key)}".'
                 )
             row = connection.execute(
                 "INSERT INTO entries (source, epsilon, what, state, time) "
                 "VALUES (?, ?, ?, 'debited', ?) RETURNING *",
-                (name, asked, text, _now()),
+                (key, asked, text, _now()),
             ).fetchone()
-            return _entry(row)
+            return _entry(row, _display(connection, key))
+
+    def _opened(self, connection: sqlite3.Connection, source: str, asked: int | None) -> str:
+        """Key of a source that has a total, given now or before."""
+        key, name = _key(source), _name(source)
+        known = _total(connection, key)
+        if known is None and asked is None:
+            raise InputError(f'source "{name}" has no lifetime budget in {self}: give its total.')
+        if known is None:
+            connection.execute(
+                "INSERT INTO sources VALUES (?, ?, ?, ?)", (key, name, asked, _now())
+            )
+        elif asked not in (None, known):
+            raise PrivacyRefusal(
+                f'source "{_display(connection, key)}" has a lifetime budget of {_shown(known)}, '
+                f"which stays: a total of {_shown(asked or 0)} is refused."
+            )
+        return key
 
     def mark(self, entry: Entry, state: State = "released") -> Entry:
         """Note that the release of an entry was published; the budget stays spent either way."""
@@ -209,7 +246,7 @@ class Budget:
         with self._transaction() as connection:
             found = connection.execute(
                 "UPDATE entries SET state = ? WHERE id = ? AND source = ?",
-                (state, entry.id, entry.source),
+                (state, entry.id, _key(entry.source)),
             )
             if not found.rowcount:
                 raise InputError(f'{self} has no entry {entry.id} of source "{entry.source}".')
@@ -237,7 +274,7 @@ class Budget:
             with suppress(sqlite3.OperationalError):
                 connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
-            self._check(connection, create)
+            self._check(connection)
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -263,12 +300,12 @@ class Budget:
         except sqlite3.Error as error:
             raise InputError(self._sentence(error)) from None
 
-    def _check(self, connection: sqlite3.Connection, create: bool) -> None:
+    def _check(self, connection: sqlite3.Connection) -> None:
         """Make the tables in an empty file; refuse files that are not ours or damaged."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != _APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if application or tables or not create:
+            if application or tables:
                 raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_NOTADB]}.")
             for statement in _SCHEMA:
                 connection.execute(statement)
@@ -290,51 +327,68 @@ class _DamagedError(Exception):
     """What the file holds is nothing that this module wrote."""
 
 
-def _account(connection: sqlite3.Connection, name: str) -> Account:
+def _account(connection: sqlite3.Connection, key: str) -> Account:
     """Account of a known source."""
-    total, spent = _total(connection, name), _spent(connection, name)
-    rows = connection.execute("SELECT * FROM entries WHERE source = ? ORDER BY id", (name,))
+    total, spent = _total(connection, key), _spent(connection, key)
+    rows = connection.execute("SELECT * FROM entries WHERE source = ? ORDER BY id", (key,))
     if total is None or spent > total:
         raise _DamagedError
+    name = _display(connection, key)
     return Account(
         id=name,
         total=total / PARTS,
         spent=spent / PARTS,
         remaining=(total - spent) / PARTS,
-        entries=tuple(_entry(row) for row in rows),
+        entries=tuple(_entry(row, name) for row in rows),
     )
 
 
-def _total(connection: sqlite3.Connection, name: str) -> int | None:
+def _total(connection: sqlite3.Connection, key: str) -> int | None:
     """Parts of epsilon that a source has for its life, None where it is unknown."""
-    row = connection.execute("SELECT total FROM sources WHERE id = ?", (name,)).fetchone()
+    row = connection.execute("SELECT total FROM sources WHERE id = ?", (key,)).fetchone()
     return None if row is None else int(row[0])
 
 
-def _spent(connection: sqlite3.Connection, name: str) -> int:
+def _display(connection: sqlite3.Connection, key: str) -> str:
+    """Name of a known source as it was first typed."""
+    row = connection.execute("SELECT name FROM sources WHERE id = ?", (key,)).fetchone()
+    return str(row[0])
+
+
+def _spent(connection: sqlite3.Connection, key: str) -> int:
     """Parts of epsilon debited from a source, released or not."""
     found = connection.execute(
-        "SELECT coalesce(sum(epsilon), 0) FROM entries WHERE source = ?", (name,)
+        "SELECT coalesce(sum(epsilon), 0) FROM entries WHERE source = ?", (key,)
     ).fetchone()
     return int(found[0])
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
+def _entry(row: tuple[Any, ...], name: str) -> Entry:
     """Entry of a row of the table."""
-    number, source, parts, text, state, time = row
+    number, _, parts, text, state, time = row
     try:
         what = json.loads(text)
     except ValueError:
         raise _DamagedError from None
-    return Entry(id=number, source=source, epsilon=parts / PARTS, what=what, state=state, time=time)
+    if not isinstance(what, dict):
+        raise _DamagedError
+    return Entry(id=number, source=name, epsilon=parts / PARTS, what=what, state=state, time=time)
+
+
+def _key(source: object) -> str:
+    """What two spellings of one name have in common: a slip must not open another budget."""
+    return " ".join(unicodedata.normalize("NFKC", _name(source)).casefold().split())
 
 
 def _name(source: object) -> str:
-    """Return the name of a source in one spelling, or raise InputError."""
+    """Return the name of a source without what can't be seen, or raise InputError."""
     if not isinstance(source, str):
         raise InputError(f"source = {source!r} is no text: give the data source a name.")
-    # What looks the same must be the same source, or it would have two budgets.
     name = unicodedata.normalize("NFC", source).strip()
+    if _UNSEEN.search(name):
+        raise InputError(
+            f"source = {name[:40]!a} has characters in it that can't be seen: type it anew."
+        )
     if not name or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise InputError(
             f"source = {name[:40]!a} can't name a data source: give 1 to {_LONGEST_NAME} "

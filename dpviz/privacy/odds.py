@@ -6,6 +6,9 @@ import math
 
 from dpviz.privacy.ledger import Neighbours
 
+#: Beyond this epsilon a factor says nothing any more.
+_SPEAKING = math.log(1e6)
+
 
 def odds(epsilon: float, neighbours: Neighbours) -> str:
     """Epsilon in words: what one person's taking part can change.
@@ -17,8 +20,11 @@ def odds(epsilon: float, neighbours: Neighbours) -> str:
     neighbours
         Relation, and the records of one privacy unit.
     """
-    factor = math.exp(min(epsilon, 700))
-    times = f"{factor:.2f}" if factor < 2 else f"{factor:.1f}" if factor < 100 else f"{factor:,.0f}"
+    if epsilon > _SPEAKING:
+        return f"ε = {epsilon:.6g}: more than a million times as likely, so hardly any protection."
+    # Rounded up, since it says "at most".
+    digits = 2 if epsilon < math.log(100) else 0
+    times = f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
     with_you = (
         "with you as without you"
         if neighbours.relation == "add_remove"
@@ -26,6 +32,6 @@ def odds(epsilon: float, neighbours: Neighbours) -> str:
     )
     records = "one record" if neighbours.cap == 1 else f"up to {neighbours.cap} records"
     return (
-        f"ε = {epsilon:.3g}: any result is at most e^{epsilon:.3g} = {times} times as likely "
+        f"ε = {epsilon:.6g}: any result is at most e^{epsilon:.6g} = {times} times as likely "
         f"{with_you}, for {records} of yours."
     )

@@ -7,10 +7,9 @@ records, the rank k', labels of points, points outside, seeds, hashes, names of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +32,27 @@ FORMAT, VERSION = "dpviz release", 1
 Document = dict[str, Any]
 
 
+class Material(Protocol):
+    """What is known of the data without its records: all of it declared."""
+
+    @property
+    def domain(self) -> Domain:
+        """Declared bounds."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        ...
+
+    @property
+    def counted(self) -> bool:
+        """Whether the data came as a grid of counts."""
+        ...
+
+
 def document(
-    request: Request,
-    domain: Domain,
-    columns: Sequence[str],
-    run: Run | KMeansRun,
-    accountant: SecureAccountant,
+    request: Request, material: Material, run: Run | KMeansRun, accountant: SecureAccountant
 ) -> Document:
     """Put together what is published of a run.
 
@@ -46,8 +60,8 @@ def document(
     ----------
     request
         Public choices, with the budget that was debited.
-    domain, columns
-        Declared bounds, and names of the columns.
+    material
+        Declared bounds, names of the columns, and how the data came.
     run
         Made by the accountant.
     accountant
@@ -63,11 +77,12 @@ def document(
         "parameters": plain(request.parameters | _sides(run)),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
-            "columns": list(columns),
-            "bounds": plain(domain.bounds),
-            "outside": request.outside,
+            "columns": list(material.columns),
+            "bounds": plain(material.domain.bounds),
+            # What became of points outside was decided before where cells were counted before.
+            "outside": "counted" if material.counted else request.outside,
         },
-        "result": plain(_cells(run) if isinstance(run, Run) else _centers(run, domain)),
+        "result": plain(_cells(run) if isinstance(run, Run) else _centers(run, material.domain)),
     }
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
+from dpviz.data.table import listed, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.methods import KMEANS, WAVECLUSTER
@@ -28,6 +32,9 @@ from dpviz.release.request import Request
 #: noise in whole numbers, often 0, does not make them.
 FINE = ("privthr",)
 
+#: A larger budget hides next to nothing, and e^epsilon means nothing to anybody.
+MOST_EPSILON = 20.0
+
 #: How an accountant is made; tests replay one.
 Accounting = Callable[..., SecureAccountant]
 
@@ -41,7 +48,7 @@ class Released:
     entry
         In the lifetime budget.
     remaining
-        Epsilon that is left of it.
+        Epsilon that is left of it; NaN where that could not be read any more.
     document
         What was published, as in ``release.json``.
     folder
@@ -69,11 +76,14 @@ class Prepared:
         Names of the columns.
     material
         What the method reads.
+    counted
+        Whether the data came as a grid of counts.
     """
 
     request: Request
     columns: tuple[str, ...]
     material: Source | Records
+    counted: bool = False
 
     @classmethod
     def build(cls, dataset: Dataset, request: Request) -> Prepared:
@@ -87,6 +97,7 @@ class Prepared:
             Where it does not fit the data.
         """
         request.check()
+        _check_names(dataset)
         if request.persons:
             # The key that chooses a person's records is thrown away.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
@@ -96,12 +107,18 @@ class Prepared:
             material = Source.build(dataset, config.grid, request.domain, request.outside)
         else:
             material = Records.build(dataset, request.domain, request.outside, cut=True)
-        return cls(request, dataset.columns, material)
+        return cls(request, dataset.columns, material, counted=dataset.counts is not None)
 
     @property
     def domain(self) -> Domain:
         """Declared bounds."""
         return self.material.domain
+
+    @property
+    def what(self) -> dict[str, Any]:
+        """What the entry in the lifetime budget says."""
+        grid = {"grid": list(self.material.shape)} if isinstance(self.material, Source) else {}
+        return self.request.what | grid
 
     def draw(self, epsilon: float, accounting: Accounting = SecureAccountant) -> Document:
         """Run the method with noise that nobody can repeat; returns all that is published.
@@ -124,7 +141,7 @@ class Prepared:
         else:
             assert isinstance(self.material, Records)  # noqa: S101 - built for this family
             run = KMEANS[config.method].run(self.material, config, accountant)
-        return document(request, self.domain, self.columns, run, accountant)
+        return document(request, self, run, accountant)
 
 
 def release(
@@ -160,41 +177,75 @@ def release(
         Where request, data, budget file or folder can't be used.
     """
     prepared = Prepared.build(dataset, request)
+    _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon))
+    folder = folder.absolute()
     part = _part(folder)
     try:
-        budget.open(source, total)
-        entry = budget.debit(source, request.config.epsilon, request.what)
+        entry = budget.debit(source, request.config.epsilon, prepared.what, total=total)
         drawn = prepared.draw(entry.epsilon)
         bundle = files(drawn)
         _publish(bundle, part, folder)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    entry = budget.mark(entry)
-    return Released(
-        entry=entry,
-        remaining=budget.open(source).remaining,
-        document=drawn,
-        folder=folder,
-        files=bundle,
-    )
+    # It is out now: whatever fails from here on must not look as if it were not.
+    remaining = math.nan
+    with suppress(InputError):
+        entry = budget.mark(entry)
+        remaining = budget.open(source).remaining
+    return Released(entry=entry, remaining=remaining, document=drawn, folder=folder, files=bundle)
+
+
+def _check_names(dataset: Dataset) -> None:
+    """Refuse column names that may be values of a first record: they would be published."""
+    if dataset.doubtful:
+        names = listed(dataset.doubtful)
+        raise InputError(
+            f"column names {names} look like values of a first record: write names that begin "
+            "with a letter into the first line, or say that it is data (--no-header)."
+        )
+
+
+def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
+    """Refuse early what the debit would refuse; that one decides."""
+    if not epsilon <= MOST_EPSILON:
+        raise PrivacyRefusal(
+            f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
+        )
+    account = budget.find(source)
+    if account and epsilon > account.remaining * (1 + 1e-9):
+        raise PrivacyRefusal(
+            f"epsilon = {epsilon:g} is more than what is left: {account.remaining:g} of the "
+            f'lifetime budget {account.total:g} of source "{account.id}".'
+        )
 
 
 def _part(folder: Path) -> Path:
-    """Make the folder that the bundle is written to before it gets its name."""
+    """Make the folder that the bundle is written to before it gets its name.
+
+    Its name follows from the folder's, so that no two releases write to one.
+    """
+    part = folder.with_name(f"{folder.name}.part")
     try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        if folder.is_symlink() or (
+            folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        ):
             raise InputError(
-                f'out = "{folder}" is there already and not empty: name a new folder, so that no '
-                "release is overwritten."
+                f"out = {shown(folder, 80)} is there already and no empty folder: name a new one, "
+                "so that no release is overwritten."
             )
         folder.parent.mkdir(parents=True, exist_ok=True)
-        part = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
         part.mkdir()
-    except OSError as error:
+    except FileExistsError:
         raise InputError(
-            f'out = "{folder}" can\'t be written ({error.strerror}): name another folder.'
+            f"out = {shown(folder, 80)} is being written by another release, or one was broken "
+            f"off: name another folder, or remove {shown(part.name, 80)}."
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"out = {shown(folder, 80)} can't be written ({reason}): name another folder."
         ) from None
     return part
 
@@ -208,8 +259,19 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
         part.replace(folder)
+        _settle(folder.parent)
     except OSError as error:
         raise InputError(
-            f'out = "{folder}" can\'t be written ({error.strerror}): the budget is debited all '
-            "the same; name another folder for the next release."
+            f"out = {shown(folder, 80)} can't be written ({error.strerror}): the budget is debited "
+            "all the same; name another folder for the next release."
         ) from None
+
+
+def _settle(folder: Path) -> None:
+    """Have the disk keep the names in a folder; not every system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

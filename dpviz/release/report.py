@@ -362,20 +362,41 @@ def _making(document: Document) -> str:
         (escape(name), f"{number(lo, 12)} to {number(hi, 12)}")
         for name, (lo, hi) in zip(domain["columns"], domain["bounds"], strict=True)
     ]
-    outside = (
-        "Records outside were moved to the nearest bound."
-        if domain["outside"] == "clip"
-        else "Records outside were left out."
-    )
     return _section(
         "How it was made",
         f"<p><b>{escape(method['title'])}</b> ({escape(method['paper'])}; "
         f"{escape(method['algorithm'])}). {escape(method['summary'])}</p>"
-        f"<h3>Why the promise holds</h3><p>{escape(method['proof'])}</p>"
-        "<h3>Choices</h3>"
+        f"<h3>Why the promise holds</h3><p>{escape(method['proof'])} {_wider(document)}</p>"
+        "<h3>Choices</h3><p>These are taken for public: they were chosen without looking at this "
+        "data, as far as the promise goes. Choices that were made by looking at true results of "
+        "the same data tell something too, and no noise covers that.</p>"
         + _pairs([(escape(name), value) for name, value in chosen])
-        + "<h3>Domain</h3><p>These bounds were declared without looking at the data. "
-        f"{outside} How many there were is private.</p>" + _pairs(bounds),
+        + "<h3>Domain</h3><p>These bounds were declared by the owner of the data, who vouches that "
+        f"they are known without it. {_OUTSIDE[domain['outside']]} That there is a release at all "
+        "tells that there was a record inside.</p>" + _pairs(bounds),
+    )
+
+
+#: What became of records outside of the domain.
+_OUTSIDE = {
+    "clip": "Records outside were moved to the nearest bound; how many there were is private.",
+    "drop": "Records outside were left out; how many there were is private.",
+    "counted": (
+        "The records had been counted in the cells before; what became of those outside was "
+        "decided then."
+    ),
+}
+
+
+def _wider(document: Document) -> str:
+    """How much wider the noise is than for one record, where it is."""
+    privacy = document["privacy"]
+    records = privacy["cap"] * (2 if privacy["neighbours"] == "replace_one" else 1)
+    if records == 1:
+        return ""
+    return (
+        f"That is for one record that comes or goes; here data sets differ by up to {records}, so "
+        f"the largest change of every step, and with it the noise, is {records} times as large."
     )
 
 

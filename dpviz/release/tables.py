@@ -193,7 +193,11 @@ def margin(scale: float, counted: int = 1) -> int:
 
 
 def _header(names: Sequence[str]) -> str:
-    """First line of a CSV file; names may hold commas and quotes."""
+    """First line of a CSV file; names may hold commas and quotes.
+
+    A name that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(names)
+    safe = [f"'{name}" if name.startswith(("=", "+", "-", "@")) else name for name in names]
+    csv.writer(line, lineterminator="\n").writerow(safe)
     return line.getvalue()

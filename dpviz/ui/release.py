@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import Sample
+from dpviz.errors import InputError
 from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.methods.card import Card
 from dpviz.release.request import Request
@@ -30,8 +31,27 @@ FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
 
 
 def home() -> Path:
-    """Folder of the budget file and of the bundles."""
-    return Path(os.environ.get(FOLDER_VARIABLE) or FOLDER).expanduser()
+    """Folder of the budget file and of the bundles.
+
+    Raises
+    ------
+    InputError
+        Where there is no such folder, or another one in every working directory.
+    """
+    given = os.environ.get(FOLDER_VARIABLE) or FOLDER
+    try:
+        folder = Path(given).expanduser()
+    except RuntimeError:
+        raise InputError(
+            f"{FOLDER_VARIABLE} = {given}: that home folder does not exist; set {FOLDER_VARIABLE} "
+            "to a folder of your own."
+        ) from None
+    if not folder.is_absolute():
+        raise InputError(
+            f"{FOLDER_VARIABLE} = {given} is another folder wherever the app is started: give the "
+            "whole path."
+        )
+    return folder
 
 
 def budget_file() -> Path:
@@ -86,7 +106,8 @@ class Wish:
     @property
     def fingerprint(self) -> tuple[object, ...]:
         """Changes with anything that a person has to look at again before the debit."""
-        return (self.request, self.active.complete.digest)
+        data = self.active.complete
+        return (self.request, data.digest, data.columns, self.active.unit)
 
 
 def data_of(state: UrlState) -> Active:
@@ -113,9 +134,11 @@ def data_of(state: UrlState) -> Active:
 def wish_of(state: UrlState, active: Active, title: str) -> Wish:
     """Put together what all controls say."""
     of = kmeans.config_of if state.get("method") in KMEANS else wavecluster.config_of
+    # The box of a grid of counts is proposed by the file, not declared by a person.
+    proposed = active.dataset.counts is not None and state.get("domain") == "declared"
     request = Request(
         config=of(state, active),
-        domain=active.domain,
+        domain=None if proposed else active.domain,
         outside=active.outside,
         persons=active.unit is not None,
         title=title.strip(),

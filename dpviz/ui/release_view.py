@@ -23,9 +23,10 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
 )
 
 _TUNING = (
-    "No true result is shown on this page. Parameters that were chosen by looking at true results "
-    "of the same data lie outside of the proof: a choice tells something too. Choose them on a "
-    "sample set that looks like your data, or on an earlier release of it."
+    "No true clustering is shown on this page; what stands about the data on the left is for you "
+    "only. Parameters that were chosen by looking at true results of the same data lie outside of "
+    "the proof: a choice tells something too. Choose them on a sample set that looks like your "
+    "data, or on an earlier release of it."
 )
 
 _FIRST_TOTAL = 3.0
@@ -67,6 +68,9 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     """
     _follow_data(wish)
     left, right = st.columns(2)
+    known = Budget(budget_file()).datasets() if Budget(budget_file()).exists() else []
+    if known:
+        st.caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
         key=_SOURCE,
@@ -110,10 +114,7 @@ def _follow_data(wish: Wish) -> None:
 
 def _account(source: str) -> Account | None:
     """Return the account of a source, or None where it has none yet."""
-    if not source or not budget_file().exists():
-        return None
-    known = {account.id: account for account in Budget(budget_file()).datasets()}
-    return known.get(source)
+    return Budget(budget_file()).find(source) if source else None
 
 
 @st.fragment(run_every=3)
@@ -182,8 +183,10 @@ def _entries(account: Account) -> None:
 def confirm(wish: Wish, source: str, total: float | None) -> None:
     """Two steps: review what will be debited and published, then do it."""
     fingerprint = (*wish.fingerprint, source)
-    reviewed = st.session_state.get(_REVIEWED)
-    if reviewed is not None and reviewed != fingerprint:
+    reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
+    # Where another window has opened the source meanwhile, the reviewed total does not matter.
+    other = total is not None and total != opening
+    if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
         st.info("Something was changed after the review: review it again.", icon=":material/info:")
         reviewed = None
@@ -192,13 +195,13 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
             "Review the release",
             icon=":material/checklist:",
             disabled=not source,
-            on_click=lambda: st.session_state.update({_REVIEWED: fingerprint}),
+            on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
         if not source:
             st.caption("Name the data source to go on.")
         return
-    _review(wish, source)
+    _review(wish, source, total)
     left, right, _ = st.columns([2, 1, 2])
     epsilon = wish.request.config.epsilon
     go = left.button(
@@ -216,7 +219,7 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
         _go(wish, source, total)
 
 
-def _review(wish: Wish, source: str) -> None:
+def _review(wish: Wish, source: str, total: float | None) -> None:
     """Say what will happen, before it does."""
     request = wish.request
     config, card = request.config, request.card
@@ -238,6 +241,7 @@ def _review(wish: Wish, source: str) -> None:
                 f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
                 f"* Method: {card.title}, sound; {parameters}.",
                 f"* Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
+                *_opening(source, total),
                 f"* Debits ε {config.epsilon:g} from the lifetime budget of “{source}”, then draws "
                 "once, with noise that nobody can repeat.",
                 "* The bundle: private cells or centres, private counts, parameters, domain and "
@@ -249,8 +253,18 @@ def _review(wish: Wish, source: str) -> None:
     )
 
 
+def _opening(source: str, total: float | None) -> list[str]:
+    """Say that a source gets its budget now, for good."""
+    if total is None:
+        return []
+    return [
+        f"* Opens a lifetime budget of {total:g} for “{source}”, which can't be changed later. Is "
+        "it a new version of data that has a budget already? Then go back and give that name."
+    ]
+
+
 def _bounds(wish: Wish) -> str:
-    """Columns with their declared bounds."""
+    """Columns, under the names that will be published, with their declared bounds."""
     columns = wish.active.dataset.columns
     assert wish.request.domain is not None  # noqa: S101 - refused before
     return ", ".join(
