@@ -15,6 +15,7 @@ from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import kmeans_draws
+from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
@@ -58,6 +59,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
     if card.spends:
         trial = KMeansTrial(both.truth, config)
         kmeans_draws(state, trial, scene, choices.seed, settled=choices.settled and still)
+    goal_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     return still
 

@@ -52,7 +52,8 @@ def live_figure(
     share: float = 0.0,
     pairs: Sequence[tuple[int, int]] = (),
     base_name: str = "figure",
-) -> None:
+    clickable: bool = False,
+) -> Any:
     """Draw a figure, or redraw it in place.
 
     Colours, fonts and grid lines come from the page's theme, whatever template the figure
@@ -77,6 +78,13 @@ def live_figure(
         value and the error (private minus true), for ``hovertemplate``.
     base_name : str
         File name, without ending, of downloaded images.
+    clickable : bool
+        Whether a click on a point makes the program run again.
+
+    Returns
+    -------
+    Any
+        ``customdata`` of the point that was clicked just before this run, else None.
     """
     head = {
         "alt": alt,
@@ -85,8 +93,13 @@ def live_figure(
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
         "script": plotly_url(),
+        "clickable": clickable,
     }
-    _mount(key=key, data=encode(figure, head))
+    if not clickable:
+        _mount(key=key, data=encode(figure, head))
+        return None
+    # A callback, if only an empty one, is what makes a trigger of it: heard once.
+    return _mount(key=key, data=encode(figure, head), on_clicked_change=lambda: None).clicked
 
 
 def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> bytes:

@@ -17,6 +17,7 @@ from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import wavecluster_draws
+from dpviz.ui.goal import goal_panel
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import (
     Readout,
@@ -73,6 +74,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     if card.spends:
         trial = WaveClusterTrial(both.truth, config)
         wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
+    goal_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
         show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)

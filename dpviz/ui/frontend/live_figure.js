@@ -140,8 +140,9 @@ class LiveFigure {
     this.observer.observe(this.frame);
   }
 
-  update({ data }) {
+  update({ data, setTriggerValue }) {
     this.waiting = data;
+    this.send = setTriggerValue;
     if (!this.drawing) this.drawing = this.drain();
   }
 
@@ -185,6 +186,10 @@ class LiveFigure {
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
     }
+    if (head.clickable && !this.listening) {
+      this.listening = true;
+      this.plot.on("plotly_click", ({ points }) => this.clicked(points[0]));
+    }
     this.drawn = signature;
     this.problem.hidden = true;
     this.ready = true;
@@ -209,6 +214,11 @@ class LiveFigure {
       responsive: false, // a ResizeObserver sees more than changes of the window
       modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"]],
     };
+  }
+
+  // What a point carries as customdata is what the program learns of a click on it.
+  clicked(point) {
+    if (point?.customdata !== undefined) this.send("clicked", point.customdata);
   }
 
   resize() {

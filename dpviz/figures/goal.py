@@ -1,0 +1,560 @@
+"""Figures of goal seek: what a budget reaches, a score over two parameters, the null set.
+
+Like the other figures these are plain dictionaries, each with a table behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.experiments.goal import BETTER, TITLES, Goal, NullSet, ParameterMap
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
+from dpviz.methods import CARDS
+
+Floats = NDArray[np.float64]
+
+#: How parameters are called on an axis.
+PARAMETERS = {
+    "epsilon": "privacy budget ε",
+    "alpha": "counts' share α",
+    "grid": "grid g",
+    "density": "density threshold p",
+    "iterations": "iterations T",
+}
+
+#: So many times the target, larger values of a score run out of the picture.
+_HEADROOM = 6
+
+
+# -- smallest epsilon --------------------------------------------------------------------
+
+
+def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
+    """Draw the share of draws that meet the target, and the score's band, over the budget.
+
+    Parameters
+    ----------
+    goal
+        What was found.
+    title
+        Method and data, for the figure's title.
+    mode
+        ``"light"`` or ``"dark"``.
+    """
+    data = [*_shares(goal, mode), *_band(goal, mode)]
+    score = TITLES.get(goal.target.score, goal.target.score)
+    layout: dict[str, Any] = {
+        "title": _title(f"{title} · {goal.target} · {len(goal.seeds)} draws at each ε"),
+        "margin": {"l": 58, "r": 14, "t": 62, "b": 44},
+        "hovermode": "closest",
+        "xaxis": {**_budgets(goal.epsilons), "domain": [0, 0.47], "anchor": "y"},
+        "yaxis": {**_axis("share of draws that meet the target, %"), "range": [-3, 104]},
+        "xaxis2": {
+            **_budgets(goal.epsilons),
+            "domain": [0.55, 1],
+            "anchor": "y2",
+            "matches": "x",
+        },
+        "yaxis2": {**_axis(score), "anchor": "x2", **_reach(goal)},
+        "shapes": [
+            _line("paper", (0, 0.47), "y", (100 * goal.share,) * 2, mode),
+            _line("paper", (0.55, 1), "y2", (goal.target.value,) * 2, mode),
+        ],
+        "annotations": [
+            _note(0.47, 100 * goal.share, "y", f"{goal.share:.0%} of draws"),
+            _note(1, goal.target.value, "y2", f"target {goal.target.value:.4g}"),
+        ],
+        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "showlegend": True,
+        "uirevision": str(goal.target),
+    }
+    if goal.epsilon is not None:
+        for axis in ("x", "x2"):
+            layout["shapes"].append(_found(axis, goal.epsilon, mode))
+        layout["annotations"].append(_found_note(goal.epsilon))
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=(
+            f"{title}: share of draws that meet {goal.target}, from "
+            f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
+            f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it with its 5% to "
+            f"95% band. {goal.says}"
+        ),
+        height=330,
+        share=0.0,
+    )
+
+
+def _shares(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
+    """Share of draws at each budget that was tried."""
+    tried = goal.tried
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": "share of draws",
+            "showlegend": False,
+            "x": np.array(goal.epsilons)[tried],
+            "y": 100 * goal.shares[tried],
+            "line": {"color": CLUSTERS[mode][0], "width": 2},
+            "marker": {"size": 6},
+            "hovertemplate": "ε %{x:.3~g}: %{y:.0f} % of draws<extra></extra>",
+        }
+    ]
+
+
+def _band(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
+    """Median and 5% to 95% band of the score."""
+    colour = CLUSTERS[mode][0]
+    budgets = list(goal.bands)
+    ends = _finite([(one.low, one.median, one.high) for one in goal.bands.values()])
+    shared = {"type": "scatter", "x": budgets, "xaxis": "x2", "yaxis": "y2"}
+    edge = {**shared, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
+    return [
+        {**edge, "y": ends[:, 0], "showlegend": False},
+        {
+            **edge,
+            "y": ends[:, 2],
+            "name": "5% to 95% of draws",
+            "fill": "tonexty",
+            "fillcolor": blend(colour, BACKGROUND[mode], 0.3),
+        },
+        {
+            **shared,
+            "mode": "lines+markers",
+            "name": "median",
+            "y": ends[:, 1],
+            "line": {"color": colour, "width": 2},
+            "marker": {"size": 6},
+            "customdata": ends[:, [0, 2]],
+            "hovertemplate": "ε %{x:.3~g}: median %{y:.3~g}, %{customdata[0]:.3~g} to "
+            "%{customdata[1]:.3~g}<extra></extra>",
+        },
+    ]
+
+
+def _reach(goal: Goal) -> dict[str, Any]:
+    """Range of the score's axis: a huge error of tiny budgets must not hide the target."""
+    highs = _finite([one.high for one in goal.bands.values()])
+    most = float(np.nanmax(highs, initial=goal.target.value))
+    enough = _HEADROOM * goal.target.value
+    if goal.target.sign == "<=" and 0 < enough < most:
+        most = enough
+    return {"range": [0, 1.05 * most]} if most > 0 else {}
+
+
+def goal_frame(goal: Goal) -> pd.DataFrame:
+    """Table behind the curves: one row per budget that was tried."""
+    bands, tried = goal.bands, goal.tried
+    return pd.DataFrame(
+        {
+            "epsilon": list(bands),
+            "share of draws that meet the target": goal.shares[tried],
+            "median": [one.median for one in bands.values()],
+            "5%": [one.low for one in bands.values()],
+            "95%": [one.high for one in bands.values()],
+            "draws": len(goal.seeds),
+            "score": goal.target.score,
+            "target": f"{goal.target.sign} {goal.target.value:g}",
+            "smallest": [epsilon == goal.epsilon for epsilon in bands],
+        }
+    )
+
+
+def _budgets(epsilons: Sequence[float]) -> dict[str, Any]:
+    """Logarithmic axis of budgets."""
+    low, high = min(epsilons), max(epsilons)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**decade for decade in decades for step in (1, 3)]
+    room = 0.04 * max(math.log10(high / low), 1)
+    return {
+        **_axis(PARAMETERS["epsilon"]),
+        "type": "log",
+        "tickvals": ticks,
+        "ticktext": [f"{tick:.3g}" for tick in ticks],
+        "range": [math.log10(low) - room, math.log10(high) + room],
+    }
+
+
+def _line(
+    across: str, x: tuple[float, float], up: str, y: tuple[float, float], mode: Mode
+) -> dict[str, Any]:
+    """Dashed line of a target."""
+    return {
+        "type": "line",
+        "xref": across,
+        "yref": up,
+        "x0": x[0],
+        "x1": x[1],
+        "y0": y[0],
+        "y1": y[1],
+        "line": {"width": 1.5, "dash": "dash", "color": INK[mode]},
+    }
+
+
+def _note(x: float, y: float, up: str, text: str) -> dict[str, Any]:
+    """Name of a target, at the right end of its line."""
+    return {
+        "text": text,
+        "xref": "paper",
+        "x": x,
+        "xanchor": "right",
+        "yref": up,
+        "y": y,
+        "yanchor": "top",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _found(axis: str, epsilon: float, mode: Mode) -> dict[str, Any]:
+    """Upright line at the budget that was found."""
+    return {
+        "type": "line",
+        "xref": axis,
+        "yref": "paper",
+        "x0": epsilon,
+        "x1": epsilon,
+        "y0": 0,
+        "y1": 1,
+        "line": {"width": 2, "color": INVENTED[mode]},
+    }
+
+
+def _found_note(epsilon: float) -> dict[str, Any]:
+    """Name of the budget that was found, above its line."""
+    return {
+        "text": f"<b>smallest ε = {epsilon:.3g}</b>",
+        "xref": "x",
+        # An annotation on a logarithmic axis stands at the exponent, a shape at the value.
+        "x": math.log10(epsilon),
+        "yref": "paper",
+        "y": 1,
+        "xanchor": "center",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+# -- best parameters ---------------------------------------------------------------------
+
+
+def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
+    """Draw a score over two parameters: the first to the right, the second upwards.
+
+    Every cell has its number; marks tell the best cell and the setting of the search.
+
+    Parameters
+    ----------
+    found
+        What was found.
+    title
+        Method and data, for the figure's title.
+    mode
+        ``"light"`` or ``"dark"``.
+    """
+    values = _finite(found.kept)
+    low, high = _ends(values, found.score)
+    named = _map_name(found)
+    across, up = found.values
+    layout = {
+        "title": _title(f"{title} · {named} · {len(found.seeds)} draws in each cell"),
+        "margin": {"l": 62, "r": 14, "t": 62, "b": 46},
+        "hovermode": "closest",
+        "xaxis": _steps(found.names[0], across),
+        "yaxis": _steps(found.names[1], up),
+        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "showlegend": True,
+        "uirevision": "map",
+    }
+    heat = {
+        "type": "heatmap",
+        "z": np.ascontiguousarray(values.T),
+        "text": [[_number(value) for value in column] for column in found.kept.T],
+        "texttemplate": "%{text}",
+        "textfont": {"size": 12, "color": INK[mode]},
+        "customdata": [[[f"{x:.3g}", f"{y:.3g}"] for x in across] for y in up],
+        "hovertemplate": f"{PARAMETERS[found.names[0]]} %{{customdata[0]}}<br>"
+        f"{PARAMETERS[found.names[1]]} %{{customdata[1]}}<br>%{{text}}<extra></extra>",
+        "zmin": low,
+        "zmax": high,
+        "xgap": 1,
+        "ygap": 1,
+        # No darker than ink can be read on.
+        "colorscale": [
+            [0, blend(BOTH[mode], BACKGROUND[mode], 0.05)],
+            [1, blend(BOTH[mode], BACKGROUND[mode], 0.6)],
+        ],
+        "colorbar": {
+            "thickness": 10,
+            "outlinewidth": 0,
+            "tickfont": {"size": 11},
+            "title": {
+                "text": f"{TITLES[found.score]}<br>{_direction(found)}",
+                "side": "top",
+                "font": {"size": 11},
+            },
+        },
+    }
+    return Panels(
+        data=[heat, *_marks(found, mode)],
+        layout=layout,
+        alt=_map_alt(found, title, named),
+        height=130 + 27 * max(len(up), 7),
+        share=0.0,
+    )
+
+
+def _map_name(found: ParameterMap) -> str:
+    """What the numbers on the map are."""
+    sign = "at most" if BETTER[found.score] == "<=" else "at least"
+    return f"{TITLES[found.score]}, {sign} this in {found.share:.0%} of draws"
+
+
+def _direction(found: ParameterMap) -> str:
+    """Which way is better."""
+    return "lower is better" if BETTER[found.score] == "<=" else "higher is better"
+
+
+def _ends(values: Floats, score: str) -> tuple[float, float]:
+    """Ends of the colours: a few huge errors must not make all others look alike."""
+    if np.isnan(values).all():
+        return 0.0, 1.0
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if BETTER[score] == "<=":
+        high = min(high, max(1.0, 2 * low))
+    return low, max(high, low + 1e-9)
+
+
+def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
+    """Axis with one step for each value, however far apart they are."""
+    return {
+        **_axis(PARAMETERS[name]),
+        "tickvals": list(range(len(values))),
+        "ticktext": [f"{value:.3g}" for value in values],
+        "range": [-0.5, len(values) - 0.5],
+        "showgrid": False,
+    }
+
+
+def _marks(found: ParameterMap, mode: Mode) -> list[dict[str, Any]]:
+    """Best cell, the setting of the search, and the best at each other budget."""
+    rows = [(row, column) for row, column in enumerate(found.best_at) if row != found.best[0]]
+    marks = [
+        ("best", "star", 0.36, [found.best], 12),
+        ("setting of the search", "circle-open", -0.36, [found.current], 9),
+    ]
+    if rows:
+        marks.append((f"best {_sign(found.names[1])} at other ε", "diamond-open", 0.36, rows, 7))
+    return [
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "name": name,
+            "x": [cell[0] + aside for cell in cells],
+            "y": [cell[1] for cell in cells],
+            "marker": {
+                "symbol": symbol,
+                "size": size,
+                "color": INVENTED[mode] if symbol == "star" else INK[mode],
+                "line": {"width": 1.5, "color": INK[mode]},
+            },
+            "hoverinfo": "skip",
+        }
+        for name, symbol, aside, cells, size in marks
+    ]
+
+
+def _sign(name: str) -> str:
+    """Letter of a parameter."""
+    return PARAMETERS[name].split()[-1]
+
+
+def _map_alt(found: ParameterMap, title: str, named: str) -> str:
+    """The map in words."""
+    best, now = (
+        ", ".join(
+            f"{_sign(name)} {values[place]:.3g}"
+            for name, values, place in zip(found.names, found.values, cell, strict=True)
+        )
+        for cell in (found.best, found.current)
+    )
+    first, second = (PARAMETERS[name] for name in found.names)
+    return (
+        f"{title}: {named}, over {first} and {second}. Best at {best}: "
+        f"{_number(found.kept[found.best])}; at the setting of the search, {now}: "
+        f"{_number(found.kept[found.current])}."
+    )
+
+
+def map_frame(found: ParameterMap) -> pd.DataFrame:
+    """Table behind the map: one row per cell."""
+    cells = list(np.ndindex(*found.kept.shape))
+    first, second = found.names
+    return pd.DataFrame(
+        {
+            first: [found.values[0][row] for row, _ in cells],
+            second: [found.values[1][column] for _, column in cells],
+            f"{found.score} reached in {found.share:.0%} of draws": found.kept.ravel(),
+            "draws": len(found.seeds),
+            "best": [cell == found.best for cell in cells],
+            "setting of the search": [cell == found.current for cell in cells],
+        }
+    )
+
+
+# -- null set ----------------------------------------------------------------------------
+
+#: Room for as many bars at least.
+_FEWEST_BARS = 5
+
+
+def null_bars(null: NullSet, mode: Mode) -> Panels:
+    """Draw how many clusters each technique finds in uniform noise, with their bands."""
+    bands = null.bands
+    names = [
+        f"{CARDS[name].title} · {one.median:,.3g} ({one.low:,.3g} to {one.high:,.3g})"
+        for name, one in bands.items()
+    ]
+    data = []
+    for private, legend in ((False, "without privacy"), (True, "private")):
+        chosen = [
+            (label, bands[name])
+            for label, name in zip(names, bands, strict=True)
+            if CARDS[name].spends == private
+        ]
+        data.append(
+            {
+                "type": "bar",
+                "orientation": "h",
+                "name": legend,
+                "y": [label for label, _ in chosen],
+                "x": [one.median for _, one in chosen],
+                "error_x": {
+                    "type": "data",
+                    "symmetric": False,
+                    "array": [one.high - one.median for _, one in chosen],
+                    "arrayminus": [one.median - one.low for _, one in chosen],
+                    "thickness": 1.5,
+                    "width": 5,
+                    "color": INK[mode],
+                },
+                "marker": _filling(private, mode),
+                "hovertemplate": "%{y}<extra></extra>",
+            }
+        )
+    config = null.config
+    grid = config.grid if isinstance(config.grid, int) else " x ".join(map(str, config.grid))
+    settings = f"ε {config.epsilon:.4g} · g {grid} · p {config.density:.4g}"
+    layout = {
+        "title": _title(
+            f"Uniform noise, {null.n:,} points · {settings} · {len(null.seeds)} draws of each"
+        ),
+        "margin": {"l": 60, "r": 16, "t": 62, "b": 44},
+        "barmode": "overlay",
+        "bargap": 0.35,
+        "hovermode": "closest",
+        "xaxis": {
+            **_axis("clusters found: median, and 5% to 95% of draws"),
+            "rangemode": "tozero",
+        },
+        "yaxis": {
+            "type": "category",
+            "categoryarray": names,
+            "categoryorder": "array",
+            "range": [max(len(names), _FEWEST_BARS) - 0.5, -0.5],
+            "tickfont": {"size": 12},
+            "automargin": True,
+            "showgrid": False,
+        },
+        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "showlegend": True,
+        "uirevision": "null set",
+    }
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=(
+            f"Clusters found in uniform noise of {null.n:,} points, {settings}, median and 5% to "
+            f"95% of {len(null.seeds)} draws: {'; '.join(names)}."
+        ),
+        height=120 + 34 * max(len(names), _FEWEST_BARS),
+        share=0.0,
+    )
+
+
+def _filling(private: bool, mode: Mode) -> dict[str, Any]:
+    """Colour of a bar; hatching is the second cue of what is not private."""
+    colour = CLUSTERS[mode][0] if private else CLUSTERS[mode][1]
+    marker: dict[str, Any] = {"color": colour}
+    if not private:
+        marker["pattern"] = {
+            "shape": "/",
+            "size": 5,
+            "solidity": 0.35,
+            "fgcolor": BACKGROUND[mode],
+            "bgcolor": colour,
+        }
+    return marker
+
+
+def null_frame(null: NullSet) -> pd.DataFrame:
+    """Table behind the bars: one row per technique."""
+    bands = null.bands
+    return pd.DataFrame(
+        {
+            "method": list(bands),
+            "clusters, median": [one.median for one in bands.values()],
+            "5%": [one.low for one in bands.values()],
+            "95%": [one.high for one in bands.values()],
+            "mean": [one.mean for one in bands.values()],
+            "points": null.n,
+            "draws": len(null.seeds),
+        }
+    )
+
+
+# -- what all of them share --------------------------------------------------------------
+
+_LEGEND = {
+    "orientation": "h",
+    "y": 1.0,
+    "yanchor": "bottom",
+    "font": {"size": 12},
+}
+
+
+def _finite(values: Any) -> Floats:
+    """Return numbers that can be drawn: NaN where infinite."""
+    given = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(given), given, np.nan)
+
+
+def _number(value: float) -> str:
+    """A score in a cell."""
+    if math.isinf(value):
+        return "∞"
+    return "–" if math.isnan(value) else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def _title(text: str) -> dict[str, Any]:
+    """Title in the top left corner."""
+    return {"text": text, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
+
+
+def _axis(text: str) -> dict[str, Any]:
+    """Axis with a name."""
+    return {
+        "title": {"text": text, "font": {"size": 12}, "standoff": 4},
+        "tickfont": {"size": 11},
+        "zeroline": False,
+    }
