@@ -169,7 +169,7 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     private = card.variant(variant).private
     assert cards(test)["Mechanism"][0] == ("private" if private else "not private")
     assert ("dpv-card dpv-yes" in text(test)) == private
-    assert ("e^1 = 2.7 times as likely" in text(test)) == private
+    assert ("e^1 = 2.72 times as likely" in text(test)) == private
 
     spends = run.ledger.spends
     assert bool(spends) == card.spends

@@ -15,6 +15,7 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.odds import odds
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one
 #: by chance with this probability.
@@ -469,3 +470,24 @@ def test_accountant_keeps_one_relation_and_unit_on_the_ledger() -> None:
     neighbours = Neighbours(relation="replace_one", cap=2)
     assert Accountant(SeededNoise(0), 1.0, neighbours).ledger.neighbours == neighbours
     assert Accountant(SeededNoise(0), 1.0).ledger.neighbours == Neighbours()
+
+
+@given(epsilon=st.floats(1e-6, 13.8))
+def test_odds_in_words_are_never_too_small(epsilon: float) -> None:
+    said = odds(epsilon, Neighbours())
+    times = float(said.split(" = ")[-1].split(" times")[0].replace(",", ""))
+    assert math.exp(epsilon) <= times * (1 + 1e-12)
+    assert times <= math.exp(epsilon) * 1.01 + 0.01
+
+
+def test_odds_in_words() -> None:
+    assert odds(1, Neighbours()) == (
+        "ε = 1: any result is at most e^1 = 2.72 times as likely with you as without you, for one "
+        "record of yours."
+    )
+    assert "with you as with another in your place, for up to 3 records of yours" in odds(
+        0.5, Neighbours(relation="replace_one", cap=3)
+    )
+    assert odds(100, Neighbours()).endswith(
+        "more than a million times as likely, so hardly any protection."
+    )
