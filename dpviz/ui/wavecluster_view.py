@@ -27,6 +27,7 @@ from dpviz.ui.readouts import (
 )
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
+from dpviz.ui.stepper import stepper_panel
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavelet import sensitivity
 
@@ -74,6 +75,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     if card.spends:
         trial = WaveClusterTrial(both.truth, config)
         wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
+    stepper_panel(choices, both, scene)
     goal_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:

@@ -1,0 +1,641 @@
+"""What broke this cluster? A true cluster followed through the steps of a private run.
+
+What became of a true cluster C is read off its match P, the private cluster that holds most
+of its cells (the smaller one of two that hold as many):
+
+* P holds more than half of C's cells. Then C is *joined* where another true cluster has at
+  least half as many cells in P as C has; otherwise *kept* where P and C overlap by more than
+  half (intersection over union, in cells); else *grown*, or *shrunk* where P is the smaller.
+* No private cluster holds more than half of it. Then C is *broken* where more than half of its
+  cells are still significant, *shrunk* where some are, *lost* where none is.
+
+Not "half or more": of a cluster cut in two equal halves, or of two equal ones that were joined,
+nothing is kept.
+
+The stage of a cluster that is not kept is the first of these that applies.
+
+``grid``
+    C has one or two cells, so that one cell decides, and was not joined; or it came apart
+    (broken, shrunk, lost), and without any noise, on a grid twice as fine, it is several
+    clusters: two or more hold a quarter of its records each.
+``components``
+    The cells are right but for one, of C or touching it: the true cells with that one alone as
+    the private run has it would not keep C, since it bridges or cuts, and the private cells with
+    that one alone as it truly is would. (It comes before the next three, which say what moves
+    many cells; ``cell_stage`` tells which of them moved this one.)
+``counts``
+    With the true threshold C is not kept, where each cell of the subband has the noise of its
+    own counts alone.
+``subband``
+    Nor with the noise that the wavelet carries in from other cells' counts. Haar carries none.
+``threshold``
+    With all noise in the cells and the true threshold C is kept: it is the private threshold.
+
+Stages are so replaced by private ones from left to right. What would have kept C is answered
+by whole runs of thresholding and components on exchanged parts, see ``RUNS``. All this reads
+the true data: it is for exploring, never for a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from dpviz.comparison import Truth, run
+from dpviz.components import connected_components
+from dpviz.config import Config
+from dpviz.counts import pad
+from dpviz.errors import InputError
+from dpviz.metrics.matching import contingency
+from dpviz.noise import SeededNoise
+from dpviz.pipeline import Stages
+from dpviz.threshold import significant_cells
+from dpviz.wavelet import average_subband
+
+Fate = Literal["kept", "grown", "joined", "broken", "shrunk", "lost"]
+Stage = Literal["grid", "counts", "subband", "threshold", "components"]
+RunName = Literal["private", "true_threshold", "true_cells", "twice_budget"]
+
+#: The private run, and runs with one part exchanged.
+RUNS: dict[RunName, str] = {
+    "private": "the private run",
+    "true_threshold": "the true threshold with the same noisy cells",
+    "true_cells": "the noisy threshold with the true cells",
+    "twice_budget": "twice the budget",
+}
+
+#: Runs that tell what would have kept a cluster.
+EXCHANGED: tuple[RunName, ...] = ("true_threshold", "true_cells", "twice_budget")
+
+#: Draws behind a share.
+DRAWS = 20
+
+#: Clusters of so few cells stand or fall with one cell.
+FEW_CELLS = 2
+
+#: Clusters that a sentence names.
+MOST_NAMED = 4
+
+#: Share of a cluster's records that makes a cluster of the finer grid one of its parts.
+PART = 0.25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of one true cluster in another result.
+
+    Parameters
+    ----------
+    fate
+        See the module's text.
+    match
+        Number of the cluster that holds most of its cells; 0 where none holds any.
+    match_cells
+        Cells of the match.
+    overlap
+        Intersection over union of the two, in cells.
+    left
+        Cells of the true cluster that are still significant.
+    pieces
+        Clusters among which those cells are.
+    joined
+        Other true clusters with half as many cells in the match, or more.
+    """
+
+    fate: Fate
+    match: int
+    match_cells: int
+    overlap: float
+    left: int
+    pieces: int
+    joined: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnosis:
+    """What became of a true cluster, where it happened, and what would have kept it.
+
+    Parameters
+    ----------
+    cluster
+        Number in the true labels.
+    cells
+        Its cells.
+    outcome
+        What became of it in the private run.
+    stage
+        First stage at which true and private part; None where it is kept.
+    at_stage
+        What became of it when the stages up to that one are private and the later ones true:
+        for ``counts`` and ``subband`` that of the noisy cells under the true threshold, else
+        the outcome.
+    runs
+        What became of it in each of ``RUNS``.
+    finer_parts
+        Clusters that it is on a grid twice as fine, without noise; None where no finer grid
+        is known.
+    cell
+        Where one cell bridges or cuts: its place in the subband.
+    cell_stage
+        What moved that cell.
+    missed, invented
+        Cells of the cluster that are not significant any more at that stage; cells touching it
+        that are.
+    threshold, private_threshold
+        d and d'.
+    separation, noise
+        By how much its coefficients lie above those of the cells that touch it, on average;
+        root mean square of the noise on all of them.
+    """
+
+    cluster: int
+    cells: int
+    outcome: Outcome
+    stage: Stage | None
+    at_stage: Outcome
+    runs: dict[RunName, Outcome]
+    finer_parts: int | None
+    cell: tuple[int, ...] | None
+    cell_stage: Stage | None
+    missed: int
+    invented: int
+    threshold: float
+    private_threshold: float
+    separation: float
+    noise: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class KeptDraws:
+    """In how many draws each true cluster is kept.
+
+    Parameters
+    ----------
+    draws
+        Number of draws.
+    kept
+        Of each of ``RUNS`` the number of draws that keep a cluster, shape (n_clusters,).
+    """
+
+    draws: int
+    kept: dict[RunName, NDArray[np.int64]]
+
+    def of(self, name: RunName, cluster: int) -> int:
+        """Number of draws of a run that keep the cluster of a number."""
+        return int(self.kept[name][cluster - 1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stepper:
+    """A private run beside the true one, with runs in which one part is exchanged.
+
+    Parameters
+    ----------
+    truth
+        True run and its source.
+    private
+        Stages of the private run.
+    doubled
+        Stages of the same draw with twice the budget.
+    finer
+        True run on a grid with twice as many cells a side; None where only counts are known.
+
+    Raises
+    ------
+    InputError
+        Where the runs don't belong together.
+    """
+
+    truth: Truth
+    private: Stages
+    doubled: Stages
+    finer: Truth | None = None
+
+    def __post_init__(self) -> None:
+        """Check that cells can be compared one by one."""
+        shape = self.truth.source.shape
+        for name, stages in (("private", self.private), ("doubled", self.doubled)):
+            if stages.counts.shape != shape or stages.level != self.true.level:
+                raise InputError(
+                    f"{name} run has {stages.counts.shape} cells at level {stages.level}, the "
+                    f"true one {shape} at level {self.true.level}: give runs on one grid."
+                )
+        if self.finer and self.finer.source.shape != tuple(2 * side for side in shape):
+            raise InputError(
+                f"finer run has {self.finer.source.shape} cells: give one with twice as many a "
+                f"side as {shape}."
+            )
+
+    @property
+    def true(self) -> Stages:
+        """Stages of the true run."""
+        return self.truth.stages
+
+    @cached_property
+    def labels(self) -> dict[RunName, NDArray[np.int32]]:
+        """Labels grid of each of ``RUNS``."""
+        return _labels(self.true, self.private, self.doubled)
+
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """Whether the private run keeps each true cluster, shape (n_clusters,)."""
+        return kept(self.true.labels, self.private.labels)
+
+    def diagnose(self, cluster: int) -> Diagnosis:
+        """Say what became of a true cluster, where, and what would have kept it.
+
+        Parameters
+        ----------
+        cluster
+            Number in the true labels, from 1.
+
+        Raises
+        ------
+        InputError
+            Where there is no such cluster.
+        """
+        _check_cluster(self.true, cluster)
+        runs = {
+            name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()
+        }
+        inside = self.true.labels == cluster
+        around = _dilated(inside) & ~inside
+        near = inside | around
+        error = (self.private.average - self.true.average)[near]
+        beside = self.true.average[around]
+        parts = self._finer_parts(inside)
+        stage, cell = self._stage(cluster, runs["private"], parts, near)
+        significant = self.private.significant
+        cells = self._replaced.get(stage, significant) if stage else significant
+        return Diagnosis(
+            cluster=cluster,
+            cells=int(inside.sum()),
+            outcome=runs["private"],
+            stage=stage,
+            at_stage=self._outcome(cells, cluster),
+            runs=runs,
+            finer_parts=parts,
+            cell=cell,
+            cell_stage=self._moved_by(cell) if cell else None,
+            missed=int((inside & ~cells).sum()),
+            invented=int((around & cells).sum()),
+            threshold=self.true.threshold.value,
+            private_threshold=self.private.threshold.value,
+            separation=float(
+                self.true.average[inside].mean() - (beside.mean() if beside.size else 0.0)
+            ),
+            noise=float(np.sqrt(np.mean(error**2))),
+        )
+
+    def _stage(
+        self, cluster: int, found: Outcome, parts: int | None, near: NDArray[np.bool_]
+    ) -> tuple[Stage | None, tuple[int, ...] | None]:
+        """First stage that applies, and the one cell that bridges or cuts."""
+        if found.fate == "kept":
+            return None, None
+        came_apart = found.fate in ("broken", "shrunk", "lost")
+        few = self.true.cluster_sizes[cluster - 1] <= FEW_CELLS and found.fate != "joined"
+        if few or (came_apart and parts is not None and parts > 1):
+            return "grid", None
+        cell = self._deciding_cell(cluster, near)
+        if cell is not None:
+            return "components", cell
+        for stage, cells in self._replaced.items():
+            if self._outcome(cells, cluster).fate != "kept":
+                return stage, None
+        return "threshold", None
+
+    def _outcome(self, cells: NDArray[np.bool_], cluster: int) -> Outcome:
+        """What became of a true cluster where these cells are significant."""
+        return outcome(self.true.labels, connected_components(cells)[0], cluster)
+
+    @cached_property
+    def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
+        """Significant cells under the true threshold, stages up to each one being private."""
+        d = self.true.threshold.value
+        return {
+            "counts": significant_cells(self._own_noise, d),
+            "subband": significant_cells(self.private.average, d),
+        }
+
+    @cached_property
+    def _own_noise(self) -> NDArray[np.float64]:
+        """True subband, and on each cell the noise of its own block of counts alone."""
+        step = 2**self.true.level
+        noise = pad(self.private.counts - self.true.counts, self.true.level)
+        weights = [_own_weights(self.true.wavelet, self.true.level, side) for side in noise.shape]
+        band = self.true.average.copy()
+        for phase in product(range(step), repeat=noise.ndim):
+            weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
+            band += weight * noise[tuple(slice(at, None, step) for at in phase)]
+        # As the transform itself: equal coefficients stay equal.
+        rounded: NDArray[np.float64] = np.round(band, 9)
+        return rounded
+
+    def _moved_by(self, cell: tuple[int, ...]) -> Stage:
+        """First replaced stage that decides on a cell as the private run does."""
+        private = self.private.significant[cell]
+        for stage, cells in self._replaced.items():
+            if cells[cell] == private:
+                return stage
+        return "threshold"
+
+    def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
+        """Return the cell that bridges or cuts, the one of most effect where several do."""
+        true, private = self.true.significant, self.private.significant
+        best, cell = 0.0, None
+        for place in np.argwhere((private != true) & near):
+            at = tuple(int(axis) for axis in place)
+            if not _links(true, at) or self._outcome(_turned(true, at), cluster).fate == "kept":
+                continue
+            found = self._outcome(_turned(private, at), cluster)
+            if found.fate == "kept" and found.overlap > best:
+                best, cell = found.overlap, at
+        return cell
+
+    def _finer_parts(self, inside: NDArray[np.bool_]) -> int | None:
+        """Clusters of the finer grid that hold a good part of a cluster's records."""
+        if self.finer is None:
+            return None
+        fine = inside
+        for axis, side in enumerate(self.finer.stages.labels.shape):
+            fine = np.repeat(fine, 2, axis=axis).take(range(side), axis=axis)
+        records = self.finer.records * fine
+        held = np.bincount(self.finer.stages.labels.ravel(), weights=records.ravel())[1:]
+        return int(np.count_nonzero(held >= PART * records.sum())) if records.any() else 0
+
+
+def stepper_of(
+    truth: Truth, private: Stages, config: Config, seed: int, finer: Truth | None = None
+) -> Stepper:
+    """Bring a private run together with what it is compared to.
+
+    Parameters
+    ----------
+    truth, finer
+        As in :class:`Stepper`.
+    private, config, seed
+        Stages of the private run, and what it was drawn with.
+    """
+    doubled = run(truth.source, _twice(config), SeededNoise(seed)).stages
+    return Stepper(truth=truth, private=private, doubled=doubled, finer=finer)
+
+
+def kept_draws(truth: Truth, config: Config, seeds: Sequence[int]) -> KeptDraws:
+    """Count the draws that keep each true cluster, in the private run and in exchanged ones.
+
+    Parameters
+    ----------
+    truth
+        True run and its source.
+    config
+        Method and parameters.
+    seeds
+        One draw each.
+    """
+    true = truth.stages
+    counted = {name: np.zeros(true.n_clusters, dtype=np.int64) for name in RUNS}
+    for seed in seeds:
+        private, doubled = (
+            run(truth.source, one, SeededNoise(seed)).stages for one in (config, _twice(config))
+        )
+        for name, labels in _labels(true, private, doubled).items():
+            counted[name] += kept(true.labels, labels)
+    return KeptDraws(draws=len(seeds), kept=counted)
+
+
+def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
+    """Say what became of one true cluster in another labels grid.
+
+    Parameters
+    ----------
+    true, other
+        Labels grids of one shape, 0 = not significant.
+    cluster
+        Number in ``true``.
+    """
+    inside = true == cluster
+    cells = int(inside.sum())
+    held = np.bincount(other[inside], minlength=1)
+    held[0] = 0
+    left, match = int(held.sum()), 0
+    shared = int(held.max())
+    if not left:
+        return Outcome(
+            fate="lost", match=0, match_cells=0, overlap=0.0, left=0, pieces=0, joined=()
+        )
+    equals = np.flatnonzero(held == shared)
+    sizes = np.bincount(other.ravel())
+    match = int(equals[np.argmin(sizes[equals])])
+    size = int(sizes[match])
+    overlap = shared / (cells + size - shared)
+    rivals = np.bincount(true[other == match], minlength=cluster + 1)
+    rivals[[0, cluster]] = 0
+    joined = tuple(int(number) for number in np.flatnonzero(2 * rivals >= shared) if rivals[number])
+    fate: Fate
+    if 2 * shared > cells:
+        moved: Fate = "grown" if size >= cells else "shrunk"
+        fate = "joined" if joined else "kept" if overlap > 0.5 else moved
+    else:
+        fate = "broken" if 2 * left > cells else "shrunk"
+    return Outcome(
+        fate=fate,
+        match=match,
+        match_cells=size,
+        overlap=overlap,
+        left=left,
+        pieces=int(np.count_nonzero(held)),
+        joined=joined,
+    )
+
+
+def kept(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Whether another labels grid keeps each true cluster, shape (n_clusters,).
+
+    The same as :func:`outcome` says, for all clusters at once.
+    """
+    table = contingency(true, other)
+    rows, columns, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]
+    if not shares.size:
+        return np.zeros(rows.size, dtype=bool)
+    match, each = shares.argmax(axis=1), np.arange(rows.size)
+    shared = shares[each, match]
+    rivals = shares[:, match]
+    rivals[each, each] = 0
+    union = rows + columns[match] - shared
+    result: NDArray[np.bool_] = (2 * shared > union) & (2 * rivals.max(axis=0) < shared)
+    return result
+
+
+def in_words(diagnosis: Diagnosis, draws: KeptDraws | None = None) -> str:
+    """Tell a class what became of a cluster, where, and what would have kept it.
+
+    Parameters
+    ----------
+    diagnosis
+        Of one cluster.
+    draws
+        Adds in how many draws that is so.
+    """
+    found, number = diagnosis.outcome, diagnosis.cluster
+    if found.fate == "kept":
+        said = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
+        said += f", overlap {found.overlap:.2f}."
+        if draws:
+            said += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
+        if diagnosis.finer_parts is not None and diagnosis.finer_parts > 1:
+            said += f" But {_several(diagnosis.finer_parts)}."
+        return said
+    # Those that would have kept it come first, in both sentences.
+    named = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
+    would = [name for name in named if diagnosis.runs[name].fate == "kept"]
+    said = f"Cluster {number} {_happened(found, diagnosis.cells)}{_where(diagnosis)}. "
+    said += _saved(would, named[len(would) :])
+    if draws:
+        times = [str(draws.of(name, number)) for name in named]
+        said += f" Over {draws.draws} draws they keep it in {_listed(times)}, the method itself "
+        said += f"in {draws.of('private', number)}."
+    return said
+
+
+def _saved(would: Sequence[RunName], would_not: Sequence[RunName]) -> str:
+    """What would have kept a cluster in this draw, and what would not."""
+    if not would:
+        return f"None of these would have kept it: {_listed([RUNS[name] for name in would_not])}."
+    said = _listed([RUNS[name] for name in would])
+    said = f"{said[0].upper()}{said[1:]} would have kept it"
+    return said + (
+        f", but not {_listed([RUNS[n] for n in would_not], 'or')}." if would_not else "."
+    )
+
+
+def _listed(parts: Sequence[str], last: str = "and") -> str:
+    """Parts with commas, and a word before the last one."""
+    *first, end = parts or [""]
+    return f"{', '.join(first)} {last} {end}" if first else end
+
+
+def _happened(found: Outcome, cells: int) -> str:
+    """What became of a cluster of so many cells that is not kept."""
+    others = [str(other) for other in found.joined]
+    if len(others) > MOST_NAMED:
+        others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
+    return {
+        "joined": f"was joined with cluster{'s' * (len(others) > 1)} {_listed(others)}",
+        "grown": f"grew from {cells} to {found.match_cells} cells",
+        "broken": f"fell into {found.pieces} pieces",
+        "shrunk": f"shrank to {found.left} of {cells} cells",
+        "lost": "vanished",
+    }[found.fate]
+
+
+def _where(diagnosis: Diagnosis) -> str:
+    """Stage at which a cluster was broken, and how that shows."""
+    if diagnosis.stage == "grid":
+        if diagnosis.cells > FEW_CELLS:
+            return f" at the grid: {_several(diagnosis.finer_parts or 0)}"
+        return f" at the grid: it is so small ({_cells(diagnosis.cells)}) that one cell decides"
+    if diagnosis.stage == "components":
+        return f" by one cell: {_MOVED[diagnosis.cell_stage]}"
+    if diagnosis.stage == "threshold":
+        d, private = _number(diagnosis.threshold), _number(diagnosis.private_threshold)
+        return f" at the threshold: the private one is {private}, the true one {d}"
+    noise = "the noise in the counts"
+    if diagnosis.stage == "subband":
+        noise = "noise that the wavelet carried in from other cells"
+    said = f" through {noise}: with the true threshold"
+    if diagnosis.at_stage.fate != diagnosis.outcome.fate:
+        happened = _happened(diagnosis.at_stage, diagnosis.cells)
+        said = f"; already {noise} broke it: with the true threshold it {happened},"
+    return (
+        f"{said} {diagnosis.missed} of its {_cells(diagnosis.cells)} fell out and "
+        f"{diagnosis.invented} beside it came in (noise of {_number(diagnosis.noise)} a "
+        f"cell; it stands {_number(diagnosis.separation)} above its surroundings)"
+    )
+
+
+_MOVED: dict[Stage | None, str] = {
+    "counts": "the noise in its counts moved it across the threshold",
+    "subband": "noise that the wavelet carried in moved it across the threshold",
+    "threshold": "the private threshold judged it otherwise",
+}
+
+
+def _several(parts: int) -> str:
+    """How a cluster looks on the finer grid."""
+    return f"on a grid twice as fine, without noise, it is {parts} clusters"
+
+
+def _number(value: float) -> str:
+    """Three digits, without a power of ten."""
+    return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
+
+
+def _cells(number: int) -> str:
+    """Cells, counted."""
+    return "1 cell" if number == 1 else f"{number} cells"
+
+
+def _labels(true: Stages, private: Stages, doubled: Stages) -> dict[RunName, NDArray[np.int32]]:
+    """Labels grid of each of ``RUNS``."""
+    bands: dict[RunName, tuple[NDArray[np.float64], float]] = {
+        "private": (private.average, private.threshold.value),
+        "true_threshold": (private.average, true.threshold.value),
+        "true_cells": (true.average, private.threshold.value),
+        "twice_budget": (doubled.average, doubled.threshold.value),
+    }
+    return {
+        name: connected_components(significant_cells(average, value))[0]
+        for name, (average, value) in bands.items()
+    }
+
+
+def _twice(config: Config) -> Config:
+    """Return the same with twice the budget."""
+    return replace(config, epsilon=2 * config.epsilon)
+
+
+def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
+    """Weight of each count of its own block on a coefficient along an axis, shape (2**level,)."""
+    step = 2**level
+    middle = side // step // 2
+    # The subband is rounded: with large counts that takes nothing off the weights.
+    counts = 2.0**30 * np.eye(side)[middle * step : (middle + 1) * step]
+    return np.array([average_subband(row, wavelet, level)[middle] for row in counts]) / 2.0**30
+
+
+def _dilated(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask and all cells that touch it, corners included."""
+    grown: NDArray[np.bool_] = ndimage.binary_dilation(mask, np.ones((3,) * mask.ndim, dtype=bool))
+    return grown
+
+
+def _turned(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Mask with one cell turned over."""
+    turned = mask.copy()
+    turned[cell] = not turned[cell]
+    return turned
+
+
+def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
+    """Whether the significant cells around a cell don't hang together without it."""
+    window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
+    block = significant[window].copy()
+    block[tuple(min(at, 1) for at in cell)] = False
+    return connected_components(block)[1] > 1
+
+
+def _check_cluster(true: Stages, cluster: int) -> None:
+    """Raise InputError where there is no such true cluster."""
+    if not 1 <= cluster <= true.n_clusters:
+        raise InputError(
+            f"cluster = {cluster} does not exist: the true run has {true.n_clusters}, numbered "
+            "from 1."
+        )

@@ -1,0 +1,139 @@
+"""What broke this cluster: the WaveCluster explorer's stepper."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpviz.comparison import Truth, true_config
+from dpviz.experiments.stepper import (
+    DRAWS,
+    KeptDraws,
+    Stepper,
+    in_words,
+    kept_draws,
+    stepper_of,
+)
+from dpviz.figures.stepper import fates_frame, frame, stepper_panels
+from dpviz.figures.wavecluster import Scene
+from dpviz.methods import WAVECLUSTER
+from dpviz.ui.cache import grid_of, truth_of
+from dpviz.ui.live_figure import live_figure
+from dpviz.ui.wavecluster import Both, Choices
+
+_CLUSTER = "wavecluster:stepper cluster"
+_LAST = "wavecluster:stepper last"
+_DRAWS = "wavecluster:stepper draws"
+
+
+def stepper_panel(choices: Choices, both: Both, scene: Scene) -> None:
+    """Follow one true cluster through the stages; nothing is computed while it is closed."""
+    if not WAVECLUSTER[choices.config.method].card.spends:
+        return
+    with st.expander(
+        "What broke this cluster?", key="wavecluster:stepper", on_change="rerun"
+    ) as panel:
+        if not panel.open:
+            return
+        if not both.truth.stages.n_clusters:
+            st.caption("Without noise there is no cluster here: lower p, or take another grid.")
+            return
+        stepper = stepper_of(
+            both.truth, both.private.stages, choices.config, choices.seed, _finer(choices, both)
+        )
+        _show(choices, stepper, scene)
+
+
+def _show(choices: Choices, stepper: Stepper, scene: Scene) -> None:
+    """Select of the cluster, its story, its figure, and the tables behind."""
+    diagnosis = stepper.diagnose(_chosen(stepper))
+    draws = _draws(choices, stepper.truth)
+    st.markdown(in_words(diagnosis, draws))
+    shown = stepper_panels(scene, diagnosis)
+    name = f"dpviz-exploration-not-private-{choices.config.method}-cluster-{diagnosis.cluster}"
+    live_figure(
+        shown.spec(),
+        key="wavecluster:stepper figure",
+        height=shown.height,
+        share=shown.share,
+        alt=shown.alt,
+        pairs=shown.pairs,
+        base_name=name.replace("-", " "),
+    )
+    table = fates_frame(diagnosis, draws)
+    st.dataframe(
+        table,
+        width="stretch",
+        height="content",
+        hide_index=True,
+        column_config={"overlap": st.column_config.NumberColumn(format="%.2f")},
+    )
+    left, right = st.columns(2)
+    left.download_button(
+        "What would have kept it (CSV)",
+        lambda: table.to_csv(index=False).encode(),
+        file_name=f"{name}-runs.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+    right.download_button(
+        "Cells around it (CSV)",
+        lambda: frame(scene, diagnosis).to_csv(index=False).encode(),
+        file_name=f"{name}-cells.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def _chosen(stepper: Stepper) -> int:
+    """Show the select of the true cluster; on new data the first that is not kept."""
+    truth, last = st.session_state.get(_LAST, (None, 0))
+    if truth is not stepper.truth:
+        # argmin: the first that is not kept, or else the first.
+        last = st.session_state[_CLUSTER] = int(stepper.kept.argmin()) + 1
+    # Set anew, since Streamlit forgets the value when the panel is closed or a mark changes.
+    st.session_state[_CLUSTER] = st.session_state.get(_CLUSTER, last)
+    sizes = stepper.true.cluster_sizes
+
+    def title(cluster: int) -> str:
+        """Mark, number and size of a cluster."""
+        mark = "✓ kept" if stepper.kept[cluster - 1] else "✗ broken"
+        size = sizes[cluster - 1]
+        return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
+
+    chosen = int(
+        st.selectbox(
+            "True cluster",
+            range(1, stepper.true.n_clusters + 1),
+            key=_CLUSTER,
+            format_func=title,
+            help="Numbers as in the figure above. ✗ marks clusters that were joined, fell apart, "
+            "grew, shrank or vanished.",
+        )
+    )
+    st.session_state[_LAST] = (stepper.truth, chosen)
+    return chosen
+
+
+def _finer(choices: Choices, both: Both) -> Truth | None:
+    """Return the true run on a grid twice as fine; counts alone don't tell it."""
+    active = choices.active
+    if active.dataset.counts is not None:
+        return None
+    grid = 2 * int(choices.config.grid)  # type: ignore[arg-type]
+    fine = grid_of(active.dataset, grid, active.domain, active.outside, is_sample=active.is_sample)
+    return truth_of(fine, true_config(choices.config), is_sample=active.is_sample)
+
+
+def _draws(choices: Choices, truth: Truth) -> KeptDraws | None:
+    """Count what is kept over many draws, once per setting; not while a slider is held."""
+    known = st.session_state.get(_DRAWS)
+    if known and known[0] is truth and known[1] == choices.config:
+        draws: KeptDraws = known[2]
+        return draws
+    if not choices.settled:
+        return None
+    draws = kept_draws(truth, choices.config, range(DRAWS))
+    st.session_state[_DRAWS] = (truth, choices.config, draws)
+    return draws
