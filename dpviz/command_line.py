@@ -18,9 +18,11 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from dpviz.commands.audit import audit_command
+from dpviz.commands.figures import add_figures, figures_command
 from dpviz.commands.output import Report, write_table
 from dpviz.commands.release import budget_command, release_command
 from dpviz.commands.run import run_command
+from dpviz.commands.sweep import add_sweep, sweep_command
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.errors import InputError, PrivacyRefusal
@@ -181,6 +183,27 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--labels", metavar="FILE", help="write the points with their clusters")
     _add_methods(running)
     _add_classes(running)
+
+    sweeping = _command(
+        commands,
+        "sweep",
+        sweep_command,
+        "draws over methods and budgets, as one table",
+        "sweep spirals --methods privqt,privthr --epsilons 0.5,1 --repeats 10 --out sweep.csv",
+    )
+    _add_common(sweeping)
+    add_sweep(sweeping)
+    _add_wavecluster(sweeping.add_argument_group("WaveCluster methods"))
+    _add_kmeans(sweeping.add_argument_group("k-means methods"))
+
+    drawing = _command(
+        commands,
+        "figures",
+        figures_command,
+        "the papers' figures, as tables",
+        "figures 000-5,000-6,000-8 --jobs 2 --out figures",
+    )
+    add_figures(drawing)
 
     auditing = _command(
         commands,

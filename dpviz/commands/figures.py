@@ -1,0 +1,203 @@
+"""The ``figures`` command: the papers' figures drawn anew, as tables."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from dpviz.commands.output import Report, write_table
+from dpviz.commands.sweep import (
+    add_work,
+    check_common,
+    check_repeats,
+    names,
+    neighbours,
+    progress_line,
+    read_subject,
+    whole,
+)
+from dpviz.comparison import Truth, true_config
+from dpviz.config import Config
+from dpviz.errors import InputError
+from dpviz.experiments.presets import PRESETS, Preset, figure_table, plans, preset, rank_table
+from dpviz.experiments.sweep import RANK, Plan, Subject, rows_of, run_sweeps
+from dpviz.pipeline import Source, Stages
+from dpviz.privacy.claim import EXPLORATION
+from dpviz.privacy.ledger import RELATIONS
+
+#: What can be said of one data set, after its name, and how it is read.
+_SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}
+
+#: File of k' beside k.
+RANKS = "k_table.csv"
+
+
+def add_figures(parser: argparse.ArgumentParser) -> None:
+    """All options of the command."""
+    parser.add_argument("names", type=names, metavar="NAME[,NAME]", help=", ".join(PRESETS))
+    parser.add_argument(
+        "--data",
+        action="append",
+        metavar="DATA",
+        help="in place of the sample sets: a file or sample set, with what goes with it "
+        "(points.csv:grid=64:density=0.58:clusters=15:name=mine); give it once for each",
+    )
+    parser.add_argument("--columns", type=names, metavar="A,B", help="names or numbers")
+    parser.add_argument("--no-header", action="store_true", help="the first line is data")
+    parser.add_argument("--domain", metavar="D", help='"lo,hi;lo,hi", or data')
+    parser.add_argument("--outside", default="clip", help="clip or drop points outside")
+    parser.add_argument("--neighbours", default="add_remove", help=" or ".join(RELATIONS))
+    parser.add_argument("--variant", metavar="V", help="sound or published; published unless told")
+    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="first seed")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="folder to write")
+    add_work(parser, repeats=None)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    # A figure compares methods on points; what only single runs can take stays out.
+    parser.set_defaults(counts=False, unit=None, cap=None, grid=None)
+
+
+def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
+    """Draw the figures; returns the report and its text for people."""
+    started = time.perf_counter()
+    presets = [preset(name) for name in dict.fromkeys(given.names)]
+    if not presets:
+        raise InputError(f"NAME is missing: choose from {', '.join(PRESETS)}.")
+    check_common(given, presets[0].methods[0])
+    if given.repeats is not None:
+        check_repeats(given.repeats)
+    drawn = plans(
+        presets,
+        [_subject(given, data) for data in given.data] if given.data else None,
+        repeats=given.repeats,
+        seed=given.seed,
+        variant=given.variant,
+        neighbours=neighbours(given),
+    )
+    folder = _folder(given.out)
+    table = run_sweeps(
+        list(dict.fromkeys(drawn.values())),
+        jobs=given.jobs,
+        out=folder / "rows.csv",
+        resume=given.resume,
+        progress=progress_line(),
+    )
+    if table.empty:
+        raise InputError(table.attrs["notes"][0])
+    files = {"rows.csv": table}
+    for one in presets:
+        files[f"{one.name}.csv"] = figure_table(one, rows_of(table, drawn[one.name]))
+        if RANK in one.scores:
+            rows = rows_of(table, drawn[one.name])
+            files[RANKS] = rank_table(rows, _true_runs(drawn[one.name], set(rows["data"])))
+    for name, frame in files.items():
+        if name != "rows.csv":
+            write_table(frame, str(folder / name))
+    report = _report(given, presets, files, round(time.perf_counter() - started, 3))
+    return report, _as_text(report, files.get(RANKS))
+
+
+def _report(
+    given: argparse.Namespace,
+    presets: Sequence[Preset],
+    files: dict[str, pd.DataFrame],
+    seconds: float,
+) -> Report:
+    """What was drawn, and where it is."""
+    rows = files["rows.csv"]
+    return {
+        "note": EXPLORATION,
+        "figures": [
+            {
+                "name": one.name,
+                "title": one.title,
+                "paper": one.paper,
+                "caption": one.caption,
+                "file": f"{one.name}.csv",
+            }
+            for one in presets
+        ],
+        "rows": len(rows),
+        "out": given.out,
+        "files": list(files),
+        "seconds": seconds,
+        "notes": rows.attrs["notes"],
+    }
+
+
+def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
+    """Report for people."""
+    lines = [
+        f"{report['rows']:,} rows in {report['seconds']:.1f} seconds; in {report['out']}: "
+        + ", ".join(report["files"])
+    ]
+    for one in report["figures"]:
+        lines += [f"{one['name']}  {one['title']} ({one['paper']})", f"       {one['caption']}"]
+    if ranks is not None:
+        lines += _rank_lines(ranks)
+    lines += [f"note     {note}" for note in report["notes"]]
+    return "\n".join([*lines, report["note"]])
+
+
+def _rank_lines(ranks: pd.DataFrame) -> list[str]:
+    """Means of k' by epsilon, and those that the paper prints."""
+    wide = ranks.pivot_table("mean", ["data", "method", "k"], "epsilon", sort=False)
+    printed = ranks.dropna(subset="printed")
+    return [
+        "k' (mean) by epsilon",
+        wide.to_string(float_format="{:.1f}".format, na_rep=""),
+        *(
+            f"paper: {one.data}, {one.method}, epsilon {one.epsilon:g}: k' {one.printed:g}"
+            for one in printed.itertuples()
+        ),
+    ]
+
+
+def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
+    """Records and true run of the data sets of some names, under the parameters of the plan."""
+    return {one.name: _true_run(plan, one) for one in plan.subjects if one.name in names}
+
+
+def _true_run(plan: Plan, subject: Subject) -> tuple[int, Stages]:
+    """Records and true run of one data set."""
+    config = Config(**plan.parameters(subject, "wavecluster"))
+    source = Source.build(subject.dataset, config.grid, subject.bounds, subject.outside)
+    return source.n, Truth(source, true_config(config)).stages
+
+
+def _subject(given: argparse.Namespace, text: str) -> Subject:
+    """Data set from ``FILE:grid=64:density=0.58``, all after the file as far as it is given."""
+    path, settings = _split(text)
+    name = settings.pop("name", None)
+    return read_subject(argparse.Namespace(**{**vars(given), "data": path}), name, settings)
+
+
+def _split(text: str) -> tuple[str, dict[str, Any]]:
+    """Take the settings off the end of what names a data set."""
+    rest, settings = text, dict[str, Any]()
+    while ":" in rest and "=" in rest.rpartition(":")[2]:
+        rest, _, setting = rest.rpartition(":")
+        key, _, value = setting.partition("=")
+        if key not in _SETTINGS:
+            raise InputError(
+                f"--data {text}: {key} is unknown; choose from {', '.join(_SETTINGS)}."
+            )
+        try:
+            settings[key] = _SETTINGS[key](value)
+        except ValueError:
+            raise InputError(f'--data {text}: {key} = "{value}" is not a number.') from None
+    return rest, settings
+
+
+def _folder(out: str) -> Path:
+    """Folder to write, made where its parent exists."""
+    folder = Path(out)
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out}: no folder can be made there ({error}).") from None
+    return folder

@@ -1,0 +1,662 @@
+"""Sweeps: many draws over data sets, methods and budgets, as one tidy table.
+
+A row is one draw, and its name is a hash of all that it depends on. Finished rows go to a journal
+beside the table at once, so a sweep that was killed goes on where it stood; rows are the same to
+the last bit however many processes work on them, and wherever they stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
+from itertools import takewhile
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, cast
+
+import pandas as pd
+
+from dpviz.comparison import true_config
+from dpviz.config import Config, VariantName, check_epsilon
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample, load_sample, sample
+from dpviz.domain import Domain, Outside
+from dpviz.errors import InputError
+from dpviz.experiments.journal import Scores, Store
+from dpviz.experiments.trial import (
+    CHEAP,
+    KMEANS_SCORES,
+    WAVECLUSTER_SCORES,
+    KMeansTrial,
+    WaveClusterTrial,
+    check_scores,
+    trial_of,
+)
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.methods import CARDS, check_method
+from dpviz.methods.card import Family
+from dpviz.metrics.bands import band
+from dpviz.pipeline import Source
+from dpviz.privacy.ledger import Neighbours
+from dpviz.recent import Recent
+
+#: Score of a WaveCluster draw beside those of its trial: k', the rank of its threshold. With
+#: PrivTHREM it is read off the true data, so it is for exploring only.
+RANK = "k"
+
+#: All scores that a sweep can have, by family.
+SCORES: dict[Family, tuple[str, ...]] = {
+    "wavecluster": (*WAVECLUSTER_SCORES, RANK),
+    "kmeans": KMEANS_SCORES,
+}
+
+#: Parameters that go with a data set or a plan; each applies where a method has it.
+PARAMETERS = (
+    "grid", "density", "wavelet", "level", "alpha", "synopsis",
+    "clusters", "iterations", "start", "schedule", "geometry", "temperature",
+)  # fmt: skip
+
+#: Columns that are called otherwise than their parameter: of a draw, "clusters" is a score.
+_COLUMN = {"clusters": "n_clusters"}
+
+#: Columns before the scores, with their types.
+COLUMNS: dict[str, str] = {
+    "run": "str", "data": "str", "method": "str", "variant": "str", "epsilon": "float64",
+    "seed": "int64", "grid": "str", "density": "float64", "wavelet": "str", "level": "Int64",
+    "alpha": "float64", "synopsis": "str", "n_clusters": "Int64", "iterations": "Int64",
+    "start": "str", "schedule": "str", "geometry": "str", "temperature": "str",
+    "neighbours": "str", "cap": "int64", "outside": "str", "domain": "str",
+}  # fmt: skip
+
+#: What a summary tells draws apart by.
+GROUP = ("data", "method", "variant", "epsilon")
+
+#: Rough seconds of a draw on 30,000 records: they cut the work into parts of half a second, so
+#: that a kill loses little and an answer to "stop" comes soon.
+PART_SECONDS, MOST_SEEDS = 0.5, 200
+_USUAL = 30_000
+_SECONDS: dict[str, float] = {"baseline": 0.004, "gupt": 0.1, "privgene": 0.25}
+_FAMILY_SECONDS: dict[Family, float] = {"wavecluster": 0.0005, "kmeans": 0.025}
+_FOLDS = 10  # OCM and 2CE draw once more on each
+
+#: True runs that a process keeps: those of one data set for both families, and the next one's.
+_KEPT = 4
+
+#: Told how many of how many rows are done.
+Progress = Callable[[int, int], None]
+
+#: Asked between parts of the work whether to stop.
+Cancel = Callable[[], bool]
+
+
+class SweepCancelled(Exception):  # noqa: N818 - a wish, no fault
+    """The sweep was stopped before it was done; what is finished stays in the journal."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Subject:
+    """A data set of a sweep, with what goes with it.
+
+    Parameters
+    ----------
+    name
+        Key in the table.
+    title
+        What to call it on the screen.
+    dataset
+        Its points or counts.
+    domain, outside
+        As for :func:`dpviz.experiments.trial.trial_of`.
+    settings
+        Parameters that suit the data: grid, density, clusters.
+    """
+
+    name: str
+    title: str
+    dataset: Dataset
+    domain: Domain | None = None
+    outside: Outside = "clip"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def bounds(self) -> Domain:
+        """Domain that runs will have; InputError where it does not fit the data."""
+        if self.dataset.counts is not None:
+            return Source.build(self.dataset, 2, self.domain, self.outside).domain
+        return Records.build(self.dataset, self.domain, self.outside).domain
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """What to draw: every method at every epsilon with every seed, on every data set.
+
+    All methods have the same seeds (common random numbers).
+
+    Parameters
+    ----------
+    subjects
+        Data sets, each under a name of its own.
+    methods
+        Names of methods that spend a budget, of either family.
+    epsilons, seeds
+        Repeated ones count once; rows come in ascending order.
+    variant, neighbours
+        As in a configuration.
+    options
+        Further parameters, before those of the subjects. ``alpha`` applies to all methods that
+        have it, ``privthr.alpha`` to that method alone.
+    scores
+        Scores of ``SCORES``; None takes the cheap ones of each family.
+
+    Raises
+    ------
+    InputError
+        Where there is nothing to draw, or something does not exist.
+    """
+
+    subjects: tuple[Subject, ...]
+    methods: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    seeds: tuple[int, ...]
+    variant: VariantName = "sound"
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    scores: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before anything is drawn."""
+        for name in ("subjects", "methods", "epsilons", "seeds"):
+            if not getattr(self, name):
+                raise InputError(f"{name} = (): give 1 or more.")
+        _check_names(self.subjects)
+        for method in self.methods:
+            _check_draws(method)
+        epsilons = sorted({check_epsilon(epsilon) for epsilon in self.epsilons})
+        object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
+        object.__setattr__(self, "epsilons", tuple(epsilons))
+        object.__setattr__(self, "seeds", tuple(sorted({_seed(seed) for seed in self.seeds})))
+        for name, value in self.options.items():
+            self._check_option(name, value)
+        if self.scores is not None:
+            known = [name for family in self.families for name in SCORES[family]]
+            check_scores(self.scores, list(dict.fromkeys(known)))
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """Families of the methods."""
+        return tuple(dict.fromkeys(CARDS[method].family for method in self.methods))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Scores of the table."""
+        cheap = [name for family in self.families for name in CHEAP[family]]
+        return tuple(dict.fromkeys(cheap if self.scores is None else self.scores))
+
+    def names(self, family: Family) -> tuple[str, ...]:
+        """Scores that rows of a family have."""
+        wanted = CHEAP[family] if self.scores is None else self.columns
+        return tuple(name for name in wanted if name in SCORES[family])
+
+    def parameters(self, subject: Subject, method: str) -> dict[str, Any]:
+        """Parameters of a method on a data set, as far as it has them."""
+        own = {
+            name.removeprefix(f"{method}."): value
+            for name, value in self.options.items()
+            if name.startswith(f"{method}.")
+        }
+        counts = subject.dataset.counts
+        # A grid of counts brings its own cells.
+        cells = {} if counts is None else {"grid": counts.shape}
+        given = {**subject.settings, **self.options, **own, **cells}
+        return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
+
+    def _check_option(self, option: str, value: object) -> None:
+        """Raise InputError where no method of the plan has a parameter."""
+        method, _, name = option.rpartition(".")
+        asked = (method,) if method else self.methods
+        having = [one for one in asked if one in self.methods and CARDS[one].parameter(name)]
+        if name not in PARAMETERS or not having:
+            raise InputError(
+                f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
+                "leave it out."
+            )
+
+
+def subject_of_sample(name: str) -> Subject:
+    """Sample set with the parameters that suit it.
+
+    Raises
+    ------
+    InputError
+        Where there is no such set.
+    """
+    known = sample(name)
+    return Subject(
+        name=name,
+        title=known.title,
+        dataset=load_sample(name),
+        domain=known.domain,
+        settings=settings_of(known),
+    )
+
+
+def settings_of(known: Sample) -> dict[str, Any]:
+    """Parameters that suit a sample set."""
+    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
+    return {"grid": known.grid, "density": known.density, "clusters": max(known.clusters, 2)}
+
+
+def run_sweep(
+    plan: Plan,
+    *,
+    jobs: int = 1,
+    out: Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> pd.DataFrame:
+    """Draw all that a plan asks for.
+
+    Parameters
+    ----------
+    plan
+        What to draw.
+    jobs
+        Processes that work on it.
+    out
+        Table to write, .csv or .parquet; finished rows are kept beside it (``.journal``) until
+        it is whole. One that exists is started anew unless ``resume``.
+    resume
+        Take over the rows of ``out`` and of its journal that the plan asks for.
+    progress
+        Told after each part of the work how many of how many rows are done.
+    cancelled
+        Asked between the parts whether to stop.
+
+    Returns
+    -------
+    DataFrame
+        One row per data set and method, in the order of the plan, epsilon and seed: ``COLUMNS``,
+        then the scores, NaN where a family lacks one. ``attrs["notes"]`` are sentences on the
+        methods that do not fit a data set, of which there are no rows.
+
+    Raises
+    ------
+    InputError
+        Where a parameter is wrong whatever the data, or ``out`` can't be written.
+    SweepCancelled
+        Where it was stopped.
+    """
+    return run_sweeps(
+        (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
+    )
+
+
+def run_sweeps(
+    plans: Sequence[Plan],
+    *,
+    jobs: int = 1,
+    out: Path | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    cancelled: Cancel | None = None,
+) -> pd.DataFrame:
+    """Draw several plans into one table; rows that they share are drawn once.
+
+    All else is as for :func:`run_sweep`; :func:`rows_of` finds the rows of one plan again.
+    """
+    if isinstance(jobs, bool) or jobs < 1:
+        raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
+    planned = {
+        (one.subject.name, row): (one, seed) for plan in plans for one, row, seed in _planned(plan)
+    }
+    # Data sets that differ in what a method does not look at have rows of the same name.
+    wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
+    store = None if out is None else Store.at(out)
+    columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
+    done = _taken_over(store.rows(columns), wanted) if store and resume else {}
+    if store:
+        store.start(done, anew=not resume)
+    parts = _parts([one for row, one in wanted.items() if row not in done])
+    notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
+    table = _table(planned, done, columns)
+    # In the order of the plan, whichever part was done first.
+    table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
+    if store:
+        store.finish(table)
+    return table
+
+
+def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Rows of a table that a plan asks for, in the order of the plan."""
+    place = {
+        key: number for number, key in enumerate(zip(table["data"], table["run"], strict=True))
+    }
+    asked = ((setting.subject.name, row) for setting, row, _ in _planned(plan))
+    return table.iloc[[place[key] for key in asked if key in place]].reset_index(drop=True)
+
+
+def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
+    """Sum up the draws of one score.
+
+    Parameters
+    ----------
+    table
+        As :func:`run_sweep` returns it.
+    score
+        One of its columns.
+
+    Returns
+    -------
+    DataFrame
+        Per data set, method, variant and epsilon: draws, mean, median, low (5%) and high (95%).
+        Methods whose family lacks the score have no row.
+
+    Raises
+    ------
+    InputError
+        Where the table has no such score.
+    """
+    check_scores([score], [name for name in table.columns if name not in COLUMNS])
+    rows = [
+        {**dict(zip(GROUP, key, strict=True)), "draws": len(values), **asdict(band(values))}
+        for key, values in table.dropna(subset=[score]).groupby(list(GROUP), sort=False)[score]
+    ]
+    return pd.DataFrame(rows, columns=[*GROUP, "draws", "mean", "median", "low", "high"])
+
+
+# -- the plan, row by row ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Setting:
+    """What all rows of a data set, method and epsilon have in common."""
+
+    subject: Subject
+    config: Config | KMeansConfig
+    names: tuple[str, ...]
+
+    @cached_property
+    def _content(self) -> str:
+        """All that a row depends on but its seed."""
+        subject = self.subject
+        content = [subject.dataset.digest, str(subject.bounds), subject.bounds.declared]
+        content += [subject.outside, asdict(self.config), sorted(self.names)]
+        return json.dumps(content, sort_keys=True)
+
+    def row(self, seed: int) -> str:
+        """Name of a row: 16 hexadecimal digits."""
+        return hashlib.blake2b(f"{self._content} {seed}".encode(), digest_size=8).hexdigest()
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Columns that all its rows share."""
+        config, card = self.config, CARDS[self.config.method]
+        found = {
+            _COLUMN.get(name, name): getattr(config, name)
+            for name in PARAMETERS
+            if card.parameter(name)
+        }
+        if "grid" in found:
+            sides = found["grid"]
+            found["grid"] = "x".join(map(str, sides if isinstance(sides, tuple) else (sides,)))
+        return {
+            "data": self.subject.name,
+            "method": config.method,
+            "variant": config.variant,
+            "epsilon": config.epsilon,
+            **found,
+            "neighbours": config.neighbours.relation,
+            "cap": config.neighbours.cap,
+            "outside": self.subject.outside,
+            "domain": str(self.subject.bounds),
+        }
+
+    @property
+    def part(self) -> int:
+        """Seeds that are drawn at a time."""
+        family = CARDS[self.config.method].family
+        seconds = _SECONDS.get(self.config.method, _FAMILY_SECONDS[family])
+        if family == "kmeans":
+            seconds *= max(1.0, self.subject.dataset.n / _USUAL)
+        elif {"ocm", "two_ce"} & set(self.names):
+            seconds *= _FOLDS
+        return min(max(1, round(PART_SECONDS / seconds)), MOST_SEEDS)
+
+
+def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
+    """All rows of a plan in order: setting, name, seed."""
+    for subject in plan.subjects:
+        for method in plan.methods:
+            for epsilon in plan.epsilons:
+                setting = _setting(plan, subject, method, epsilon)
+                for seed in plan.seeds:
+                    yield setting, setting.row(seed), seed
+
+
+def _setting(plan: Plan, subject: Subject, method: str, epsilon: float) -> _Setting:
+    """Data and configuration of one data set, method and epsilon."""
+    family = CARDS[method].family
+    kind = Config if family == "wavecluster" else KMeansConfig
+    config = kind(
+        method=method,
+        epsilon=epsilon,
+        variant=plan.variant,
+        neighbours=plan.neighbours,
+        **plan.parameters(subject, method),
+    )
+    return _Setting(subject=subject, config=config, names=plan.names(family))
+
+
+def _check_names(subjects: Sequence[Subject]) -> None:
+    """Raise InputError where rows of two data sets could not be told apart."""
+    name, times = Counter(subject.name for subject in subjects).most_common(1)[0]
+    if times > 1:
+        raise InputError(f'data "{name}" is there {times} times: give each a name of its own.')
+
+
+def _check_draws(method: str) -> None:
+    """Raise InputError where a method does not exist, or has no noise to draw."""
+    check_method(method, CARDS)
+    if not CARDS[method].spends:
+        raise InputError(f"{method} adds no noise, so there is nothing to draw: leave it out.")
+
+
+def _seed(seed: object) -> int:
+    """Return a seed, or raise InputError where it is no whole number from 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise InputError(f"seed = {seed}: give a whole number from 0.")
+    return seed
+
+
+def _table(
+    planned: Mapping[tuple[str, str], tuple[_Setting, int]],
+    done: Mapping[str, Scores],
+    columns: Sequence[str],
+) -> pd.DataFrame:
+    """Finished rows in the order of the plan."""
+    rows = [
+        {"run": row, "seed": seed, **setting.facts, **done[row]}
+        for (_, row), (setting, seed) in planned.items()
+        if row in done
+    ]
+    types = COLUMNS | dict.fromkeys(columns, "float64")
+    return pd.DataFrame(rows, columns=list(types)).astype(types)
+
+
+# -- the work ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Part:
+    """Some seeds of a setting, drawn by one process at a time."""
+
+    number: int
+    setting: _Setting
+    rows: dict[str, int]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Drawn:
+    """What became of a part: scores by row, and a sentence for each draw that failed."""
+
+    part: int
+    rows: dict[str, Scores]
+    failed: list[str]
+
+
+def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
+    """Cut the rows that are still to be drawn into parts, in their order."""
+    parts: list[_Part] = []
+    for setting, row, seed in pending:
+        last = parts[-1] if parts else None
+        if last and last.setting is setting and len(last.rows) < setting.part:
+            last.rows[row] = seed
+        else:
+            parts.append(_Part(number=len(parts), setting=setting, rows={row: seed}))
+    return parts
+
+
+def _work(
+    parts: Sequence[_Part],
+    jobs: int,
+    store: Store | None,
+    done: dict[str, Scores],
+    total: int,
+    progress: Progress | None,
+    cancelled: Cancel | None,
+) -> list[tuple[int, str]]:
+    """Draw all parts into ``done``; returns sentences on what failed, with the part's number."""
+    notes: list[tuple[int, str]] = []
+    count = len(done)
+    stopped = Event()
+    if parts and cancelled and cancelled():
+        raise SweepCancelled(f"stopped after {count} of {total} draws")
+    # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
+    wanted = takewhile(lambda _: not stopped.is_set(), parts)
+    with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
+        for found in results:
+            part = parts[found.part]
+            if store:
+                store.add(found.rows)
+            done |= found.rows
+            where = f"{part.setting.subject.name}, {part.setting.config.method}"
+            notes += [(found.part, f"{where}: {sentence}") for sentence in found.failed]
+            count += len(part.rows)
+            if progress:
+                progress(count, total)
+            if count < total and cancelled and cancelled():
+                stopped.set()
+    if count < total:
+        raise SweepCancelled(f"stopped after {count} of {total} draws")
+    return notes
+
+
+def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
+    """Draw the parts, in this process or in several, in any order."""
+    if jobs < 2:
+        kept = Recent(_KEPT)
+        yield from (_draw(part, kept) for part in parts)
+        return
+    from joblib import (
+        Parallel,
+        delayed,
+        parallel_config,
+    )
+
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        # Without memory maps: what is compiled for writable arrays need not be compiled again.
+        parallel = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
+        )
+    with closing(parallel(delayed(_draw_apart)(part) for part in parts)) as results:
+        yield from results
+
+
+#: True runs of a process that draws parts and does nothing else.
+_APART = Recent(_KEPT)
+
+
+def _draw_apart(part: _Part) -> _Drawn:
+    """Draw a part in a process of its own."""
+    _watch_parent()
+    return _draw(part, _APART)
+
+
+@cache
+def _watch_parent() -> None:
+    """End this process soon after the one that it draws for: a kill leaves nothing running."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _draw(part: _Part, kept: Recent) -> _Drawn:
+    """Draw the rows of a part; what does not fit is told, not raised."""
+    rows: dict[str, Scores] = {}
+    failed: list[str] = []
+    with _one_thread():
+        try:
+            trial = _trial(part.setting, kept)
+            for row, seed in part.rows.items():
+                try:
+                    rows[row] = _scores(trial, seed, part.setting.names)
+                except InputError as error:
+                    failed.append(str(error))
+        except InputError as error:
+            failed.append(str(error))
+    return _Drawn(part=part.number, rows=rows, failed=failed)
+
+
+def _one_thread() -> Any:
+    """Context in which libraries compute with one thread: their sums hang on how many there are."""
+    # It can only hold back what is loaded.
+    import sklearn.cluster  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)
+
+
+def _trial(setting: _Setting, kept: Recent) -> WaveClusterTrial | KMeansTrial:
+    """Bring data and configuration together, with a true run that other settings share."""
+    subject, config = setting.subject, setting.config
+    same = (config.grid, true_config(config)) if isinstance(config, Config) else config.clusters
+    key = (subject.dataset.digest, str(subject.bounds), subject.outside, same)
+    trial: Any = kept.get(
+        key, lambda: trial_of(subject.dataset, config, subject.bounds, subject.outside)
+    )
+    return cast("WaveClusterTrial | KMeansTrial", replace(trial, config=config))
+
+
+def _scores(trial: WaveClusterTrial | KMeansTrial, seed: int, names: Sequence[str]) -> Scores:
+    """Draw a seed and score it; NaN where these data are too few for a score."""
+    one: Any = trial.draw(seed)
+    found = trial.scores(one, seed, [name for name in names if name in trial.names])
+    if RANK in names:
+        found[RANK] = float(one.k)
+    return {name: found.get(name, math.nan) for name in names}
+
+
+def _taken_over(
+    found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
+) -> dict[str, Scores]:
+    """Rows of an earlier sweep that the plan asks for."""
+    return {
+        row: {name: found[row][name] for name in setting.names}
+        for row, (setting, _, _) in wanted.items()
+        if row in found and set(setting.names) <= set(found[row])
+    }

@@ -1,0 +1,484 @@
+"""Figures of the compare page: scores over epsilon with bands, one panel per data set or score.
+
+Like the other figures these are plain dictionaries, each with a table behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from dpviz.figures.panels import Panels, add_heading, place
+from dpviz.figures.theme import CLUSTERS, INK, Mode
+from dpviz.methods import CARDS
+
+Floats = NDArray[np.float64]
+
+#: Methods that have curves: those with a budget. Their order gives them their looks.
+METHODS = tuple(name for name, card in CARDS.items() if card.spends)
+
+_SYMBOLS = (
+    "circle", "square", "diamond", "triangle-up", "x", "star", "triangle-down", "cross",
+    "pentagon", "hourglass", "hexagram", "bowtie", "star-square",
+)  # fmt: skip
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+
+#: Panels in a row at most, and about how many names a line of the legend holds.
+MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """What a score is called, and how to read it.
+
+    Parameters
+    ----------
+    title
+        Name on the screen.
+    best
+        What a result like the true one scores, in words; empty where that is no one number.
+    log
+        Whether its values span powers of ten.
+    """
+
+    title: str
+    best: str = ""
+    log: bool = False
+
+    @property
+    def axis(self) -> str:
+        """Name with what is best."""
+        return f"{self.title} ({self.best})" if self.best else self.title
+
+
+SCORES: dict[str, Score] = {
+    "dsg_c": Score(title="DSG_C", best="0 is equal"),
+    "nicv_ratio": Score(title="NICV / true", best="1 is equal", log=True),
+    "wcss_ratio": Score(title="WCSS / true", best="1 is equal", log=True),
+    "f_measure": Score(title="F-measure", best="1 is equal"),
+    "clusters": Score(title="Clusters"),
+    "significant": Score(title="Significant cells"),
+    "k": Score(title="k′"),
+    "noise_points": Score(title="Noise points"),
+    "displacement": Score(title="Displacement", best="0 is equal"),
+    "kept_centers": Score(title="Kept places"),
+    "ocm": Score(title="OCM", best="0 is equal"),
+    "two_ce": Score(title="2CE", best="0 is equal"),
+    "ari": Score(title="ARI", best="1 is equal"),
+    "ami": Score(title="AMI", best="1 is equal"),
+    "wcss": Score(title="WCSS", log=True),
+    "nicv": Score(title="NICV", log=True),
+    "contour": Score(title="Contour coefficient"),
+    "zhang_f": Score(title="F against noise-free", best="1 is equal"),
+}
+
+
+def score_of(name: str) -> Score:
+    """How to read a score; its bare name where nothing is known of it."""
+    return SCORES.get(name, Score(title=name))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chart:
+    """One panel: a score of some methods on one data set.
+
+    Parameters
+    ----------
+    heading
+        What stands above the panel: the data set, or the score.
+    score
+        Name of the score.
+    table
+        Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
+    true
+        Value of the run without noise, where the score is no comparison with it.
+    """
+
+    heading: str
+    score: str
+    table: pd.DataFrame
+    true: float | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """Colour, symbol and dash of a method: the same whatever else is shown."""
+
+    colour: str
+    symbol: str
+    dash: str
+
+
+def look_of(method: str, mode: Mode) -> Look:
+    """Looks of a method; no two methods share all three."""
+    number = METHODS.index(method)
+    palette = CLUSTERS[mode]
+    return Look(
+        palette[number % len(palette)],
+        _SYMBOLS[number % len(_SYMBOLS)],
+        _DASHES[number % len(_DASHES)],
+    )
+
+
+def curves(
+    charts: Sequence[Chart],
+    *,
+    methods: Sequence[str],
+    epsilons: Sequence[float],
+    title: str,
+    shared: bool,
+    mode: Mode,
+) -> Panels:
+    """Draw medians over epsilon with their bands.
+
+    Parameters
+    ----------
+    charts
+        One panel each, at least one.
+    methods
+        What is compared, also where nothing of it is known yet.
+    epsilons
+        Budgets, which span the horizontal axis.
+    title
+        What all panels share, in one line.
+    shared
+        Whether all panels have one vertical axis: they show the same score.
+    mode
+        Light or dark.
+
+    Returns
+    -------
+    Panels
+        The figure; its legend hides and shows a method in all panels.
+    """
+    # Four stand better as two by two than as three and one.
+    columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
+    rows = -(-len(charts) // columns)
+    ends = _span(epsilons)
+    counted = any(chart.true is not None for chart in charts)
+    legend_rows = -(-(len(methods) + counted) // _LEGEND_COLUMNS)
+    height = 400 if rows == 1 else 90 + 230 * rows
+    layout: dict[str, Any] = {
+        "title": {"text": title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.99},
+        "margin": {"l": 62, "r": 14, "t": 46 + 20 * legend_rows, "b": 42},
+        "annotations": [],
+        "hovermode": "closest",
+        "showlegend": True,
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            # Below the title; the headings stand right above the panels.
+            "y": 1 - 22 / height,
+            "yref": "container",
+            "yanchor": "top",
+            "font": {"size": 12},
+            "tracegroupgap": 0,
+        },
+        "uirevision": f"{title} {[chart.heading for chart in charts]}",
+    }
+    data: list[dict[str, Any]] = []
+    named: set[str] = set()
+    for number, chart in enumerate(charts):
+        panel = number + 1
+        row, column = divmod(number, columns)
+        _add_axes(
+            layout,
+            panel,
+            place((row, rows), (column, columns)),
+            score_of(chart.score),
+            ends,
+            _reach(charts if shared else [chart]),
+            lowest=number + columns >= len(charts),
+            shared=shared,
+            leftmost=column == 0,
+        )
+        add_heading(layout, panel, f"<b>{chart.heading}</b>")
+        if not len(chart.table):
+            layout["annotations"].append(_nothing(panel))
+        suffix = "" if panel == 1 else str(panel)
+        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        for trace in _traces(chart, methods, ends, mode):
+            group = trace["legendgroup"]
+            first = trace["showlegend"] and group not in named
+            if first:
+                named.add(group)
+            data.append({**trace, **axes, "showlegend": first})
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=_alt(charts, methods),
+        height=height,
+        share=0.57 if rows == 1 else 0.0,
+    )
+
+
+def _nothing(panel: int) -> dict[str, Any]:
+    """What an empty panel says."""
+    suffix = "" if panel == 1 else str(panel)
+    return {
+        "text": "no runs yet",
+        "xref": f"x{suffix} domain",
+        "yref": f"y{suffix} domain",
+        "x": 0.5,
+        "y": 0.5,
+        "showarrow": False,
+        "font": {"size": 13},
+    }
+
+
+def _span(epsilons: Sequence[float]) -> tuple[float, float]:
+    """Ends of the horizontal axis with some room beside the outermost budgets."""
+    low, high = min(epsilons), max(epsilons)
+    room = (high / low) ** 0.03 if high > low else 1.5
+    return low / room, high * room
+
+
+def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
+    """Ends of the vertical axis: all bands fit in; from zero, but on a log scale.
+
+    Set, not left to plotly: a first drawing without any rows would fix its empty axis.
+    """
+    values = [chart.true for chart in charts if chart.true is not None]
+    for chart in charts:
+        values += chart.table[["median", "low", "high"]].to_numpy(dtype=float).ravel().tolist()
+    log = score_of(charts[0].score).log
+    shown = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
+    if not shown:
+        return (0.9, 2.0) if log else (0.0, 1.0)
+    low, high = min(shown), max(shown)
+    if log:
+        room = max((high / low) ** 0.05, 1.02)
+        return low / room, high * room
+    low, high = min(low, 0.0), max(high, 0.0)
+    room = 0.04 * ((high - low) or 1.0)
+    # Curves that run along zero, or 1, should not lie on the frame.
+    return low - room, high + room
+
+
+#: Where ticks stand, times powers of ten, on axes that span less than a factor.
+_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
+    (10, (1, 1.5, 2, 3, 5, 7)),
+    (300, (1, 2, 5)),
+    (math.inf, (1,)),
+)
+
+
+def _log_axis(low: float, high: float) -> dict[str, Any]:
+    """Log scale with ticks at round numbers, the closer the less it spans."""
+    steps = next(steps for factor, steps in _STEPS if high / low < factor)
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    places = [step * 10.0**power for power in powers for step in steps]
+    ticks = [one for one in places if low <= one <= high]
+    if len(ticks) < 2:
+        # A short stretch: its ends, and the middle between.
+        ticks = [low, math.sqrt(low * high), high]
+    return {
+        "type": "log",
+        "range": [math.log10(low), math.log10(high)],
+        "tickvals": ticks,
+        "ticktext": [_short(tick) for tick in ticks],
+    }
+
+
+def _short(tick: float) -> str:
+    """Round number as people write it, in powers of ten from a million up."""
+    if tick < 1000:
+        return f"{tick:.3g}"
+    return f"{tick:,.0f}" if tick < 1e6 else f"{tick:.2g}".replace("e+", "e")
+
+
+def _add_axes(
+    layout: dict[str, Any],
+    panel: int,
+    extent: tuple[tuple[float, float], tuple[float, float]],
+    score: Score,
+    ends: tuple[float, float],
+    reach: tuple[float, float],
+    *,
+    lowest: bool,
+    shared: bool,
+    leftmost: bool,
+) -> None:
+    """Add the axes of one panel: epsilon on a log scale, linked; the score upwards."""
+    suffix = "" if panel == 1 else str(panel)
+    across: dict[str, Any] = {
+        **_log_axis(*ends),
+        "domain": list(extent[0]),
+        "anchor": f"y{suffix}",
+        "tickfont": {"size": 11},
+        "showticklabels": lowest,
+        "zeroline": False,
+    }
+    up: dict[str, Any] = {
+        "domain": list(extent[1]),
+        "anchor": f"x{suffix}",
+        "tickfont": {"size": 11},
+        "zeroline": False,
+        "showticklabels": leftmost or not shared,
+    }
+    up |= _log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}
+    if lowest:
+        across["title"] = {"text": "privacy budget ε", "font": {"size": 12}, "standoff": 4}
+    if shared and leftmost:
+        up["title"] = {"text": score.axis, "font": {"size": 12}, "standoff": 6}
+    if panel > 1:
+        across["matches"] = "x"
+        if shared:
+            up["matches"] = "y"
+    layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = across, up
+
+
+def _traces(
+    chart: Chart, methods: Sequence[str], ends: tuple[float, float], mode: Mode
+) -> list[dict[str, Any]]:
+    """Bands below, lines with markers above, the true value as a dotted line."""
+    bands, lines = [], []
+    for method in methods:
+        part = chart.table[chart.table["method"] == method] if len(chart.table) else chart.table
+        values = _Values.of(part)
+        look = look_of(method, mode)
+        if len(values.epsilons) > 1:
+            bands.append(_band(method, values, look, len(methods)))
+        lines.append(_line(method, values, look, score_of(chart.score)))
+    if chart.true is not None:
+        bands.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": "true, without noise",
+                "x": list(ends),
+                "y": [chart.true, chart.true],
+                "line": {"color": INK[mode], "width": 1.5, "dash": "dot"},
+                "hovertemplate": "true: %{y:,.4g}<extra></extra>",
+                "legendgroup": "true",
+                "legendrank": 2000,
+                "showlegend": True,
+            }
+        )
+    return bands + lines
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Values:
+    """One method's numbers on one data set, by epsilon; only those that can be drawn."""
+
+    epsilons: Floats
+    median: Floats
+    low: Floats
+    high: Floats
+    draws: Floats
+
+    @classmethod
+    def of(cls, part: pd.DataFrame) -> _Values:
+        """Numbers of the rows of one method."""
+        names = ("epsilon", "median", "low", "high", "draws")
+        if not len(part):
+            empty = np.empty(0)
+            return cls(epsilons=empty, median=empty, low=empty, high=empty, draws=empty)
+        found = part.sort_values("epsilon")[list(names)].to_numpy(dtype=float)
+        # An empty cluster makes some ratios infinite: a gap, which the table names.
+        found = found[np.isfinite(found[:, 1])]
+        epsilons, median, low, high, draws = found.T
+        return cls(epsilons=epsilons, median=median, low=low, high=high, draws=draws)
+
+
+def _band(method: str, values: _Values, look: Look, n_methods: int) -> dict[str, Any]:
+    """Area from the 5% to the 95% quantile; paler where many lie on each other."""
+    kept = np.isfinite(values.low) & np.isfinite(values.high)
+    across = values.epsilons[kept]
+    channels = ",".join(str(int(look.colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": np.concatenate([across, across[::-1]]),
+        "y": np.concatenate([values.high[kept], values.low[kept][::-1]]),
+        "fill": "toself",
+        "fillcolor": f"rgba({channels},{0.2 if n_methods <= 4 else 0.11})",
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+        "legendgroup": method,
+        "showlegend": False,
+    }
+
+
+def _line(method: str, values: _Values, look: Look, score: Score) -> dict[str, Any]:
+    """Medians, told apart by colour, symbol and dash."""
+    title = CARDS[method].title
+    trace: dict[str, Any] = {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": title,
+        "x": values.epsilons,
+        "y": values.median,
+        "customdata": np.column_stack([values.low, values.high, values.draws]),
+        "line": {"color": look.colour, "width": 2, "dash": look.dash},
+        "marker": {"color": look.colour, "symbol": look.symbol, "size": 8},
+        "hovertemplate": (
+            f"<b>{title}</b> at ε %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
+            "nine draws in ten: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>"
+            "%{customdata[2]} draws<extra></extra>"
+        ),
+        "legendgroup": method,
+        "showlegend": True,
+    }
+    if len(values.epsilons) == 1:
+        # One budget has no area: its band becomes a whisker.
+        trace["error_y"] = {
+            "type": "data",
+            "symmetric": False,
+            "array": values.high - values.median,
+            "arrayminus": values.median - values.low,
+            "width": 6,
+            "thickness": 1.5,
+        }
+    return trace
+
+
+def _alt(charts: Sequence[Chart], methods: Sequence[str]) -> str:
+    """The curves in words: where each begins and ends."""
+    told = []
+    for chart in charts:
+        ends = []
+        for method in methods:
+            values = _Values.of(
+                chart.table[chart.table["method"] == method] if len(chart.table) else chart.table
+            )
+            if len(values.epsilons):
+                ends.append(
+                    f"{CARDS[method].title} from {values.median[0]:.3g} at ε "
+                    f"{values.epsilons[0]:.3g} to {values.median[-1]:.3g} at ε "
+                    f"{values.epsilons[-1]:.3g}"
+                )
+        true = f"; true {chart.true:.4g}" if chart.true is not None else ""
+        told.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
+    names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
+    return (
+        f"Median of {', '.join(names)} over the privacy budget, with a band that holds nine draws "
+        f"in ten. {' '.join(told)}"
+    )
+
+
+def summary_frame(charts: Sequence[Chart]) -> pd.DataFrame:
+    """Table behind the curves: one row per panel's data set, score, method and epsilon."""
+    parts = [
+        chart.table.assign(score=chart.score, true=chart.true)
+        for chart in charts
+        if len(chart.table)
+    ]
+    names = [
+        "data", "score", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high",
+        "true",
+    ]  # fmt: skip
+    if not parts:
+        return pd.DataFrame(columns=names)
+    for part in parts:
+        part["true"] = part["true"].astype(float)
+    return pd.concat(parts, ignore_index=True)[names]

@@ -1,0 +1,161 @@
+"""What a person sees of the compare page, in a real Chromium."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.browser.test_explorer import expect_title as expect_explorer
+
+PATIENCE = 60_000
+TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
+# Names in the legend, and whether curves are drawn with them.
+NAMES = "() => [...document.querySelectorAll('.legendtext')].map(one => one.textContent)"
+CURVES = """() => [...document.querySelectorAll('.js-plotly-plot .scatterlayer .trace')]
+  .filter(one => one.querySelectorAll('.point').length).length"""
+CUT = """() => [...document.querySelectorAll(
+    '[data-testid=stMain] [data-testid=stSelectbox] input, [data-testid=stMain] button')]
+  .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
+  .map(node => node.value || node.textContent)"""
+PAPERS = """() => [...document.querySelectorAll('.js-plotly-plot')]
+  .map(plot => plot._fullLayout.paper_bgcolor)"""
+
+
+@pytest.fixture
+def comparer(app_url: Callable, open_page: Callable):
+    """Open the page by a link; nothing may go wrong on the way."""
+    opened = []
+
+    def open_(link: str = "", scheme: str = "light", height: int = 720):
+        url = f"{app_url('app.py')}/compare{'?' if link else ''}{link}"
+        watched = open_page(url, scheme, height=height)
+        opened.append(watched)
+        watched.page.wait_for_selector(".gtitle", timeout=PATIENCE, state="attached")
+        return watched
+
+    yield open_
+    for watched in opened:
+        assert watched.errors == []
+        assert watched.hosts == {"127.0.0.1"}
+        assert watched.page.locator("[data-testid=stException]").count() == 0
+
+
+def expect_title(watched, fragment: str) -> None:
+    watched.page.wait_for_function(
+        f"text => ({TITLES})().some(one => one.includes(text))", arg=fragment, timeout=PATIENCE
+    )
+
+
+def expect_curves(watched, *names: str, n: int) -> None:
+    """Wait until all curves are there, under these names."""
+    watched.page.wait_for_function(f"n => ({CURVES})() === n", arg=n, timeout=PATIENCE)
+    assert watched.page.evaluate(NAMES) == list(names)
+
+
+def button(watched, name: str):
+    return watched.page.get_by_role("button", name=name)
+
+
+def test_opens_with_curves_that_fit_the_window(comparer):
+    watched = comparer()
+    expect_title(watched, "DSG_C over ε · median and 5–95% band of 10 draws · sound")
+    expect_curves(watched, "PrivQT", "PrivTHR", "PrivTHREM", n=3)
+    image = watched.page.get_by_role("img", name=re.compile("Median of DSG_C over the privacy"))
+    assert image.count() == 1
+    box = image.bounding_box()
+    assert box["y"] + box["height"] < 720
+    watched.page.get_by_text("240 of 240 runs").wait_for()
+    watched.page.get_by_text("for exploring only").wait_for()
+    assert watched.page.evaluate(CUT) == []
+
+
+def test_another_method_joins(comparer):
+    watched = comparer("draws=3&points=3&methods=privthr")
+    expect_curves(watched, "PrivTHR", n=1)
+    watched.page.get_by_role("combobox", name="Methods").click()
+    watched.page.get_by_role("option", name="EUGkM", exact=True).click()
+    expect_title(watched, "F-measure over ε")
+    expect_curves(watched, "PrivTHR", "EUGkM", n=2)
+    watched.page.wait_for_url(re.compile(r"methods=privthr%2Ceugkm"))
+
+
+def test_long_work_leaves_the_page_usable_and_is_cancelled(comparer):
+    watched = comparer("methods=privgene&draws=100&points=8")
+    watched.page.get_by_text("Some runs are missing").wait_for()
+    button(watched, "Run 800").click()
+    stop = button(watched, "Cancel")
+    stop.wait_for()
+    watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for(timeout=PATIENCE)
+    # Another score needs no other runs: it is shown at once, and the work goes on.
+    watched.page.get_by_role("combobox", name="Score").click()
+    watched.page.get_by_role("option", name="F-measure", exact=True).click()
+    expect_title(watched, "F-measure over ε")
+    stop.click()
+    watched.page.get_by_text(re.compile(r"^Stopped after \d+ of 800 runs$")).wait_for(
+        timeout=PATIENCE
+    )
+    watched.page.get_by_role("button", name=re.compile("^Run ")).wait_for()
+    assert stop.count() == 0
+
+
+def tab_to(page, target) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(60):
+        if target.evaluate("node => node === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {target}")
+
+
+def test_keyboard_alone_leads_from_a_link_to_a_chart_and_a_run(comparer):
+    watched = comparer("draws=2&points=2&methods=privthr")
+    page = watched.page
+    expect_curves(watched, "PrivTHR", n=1)
+    tab_to(page, page.get_by_role("combobox", name="Methods"))
+    page.keyboard.type("PrivQT")
+    page.keyboard.press("Enter")
+    expect_curves(watched, "PrivQT", "PrivTHR", n=2)
+    page.keyboard.press("Escape")
+    link = page.get_by_role("link", name="Open in its explorer")
+    tab_to(page, link)
+    page.keyboard.press("Enter")
+    expect_explorer(watched, "PrivTHR · ε 0.1")
+    expect_explorer(watched, "seed 0")
+
+
+def test_tables_and_pictures_are_saved_under_honest_names(comparer):
+    watched = comparer("draws=2&points=2&methods=privthr,privqt")
+    expect_curves(watched, "PrivQT", "PrivTHR", n=2)
+    for label, rows in (("This table (CSV)", 4), ("All runs (CSV)", 8)):
+        with watched.page.expect_download() as waiting:
+            button(watched, label).click()
+        assert waiting.value.suggested_filename.startswith("dpviz-exploration-not-private")
+        lines = Path(waiting.value.path()).read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 1 + rows
+    watched.page.locator(".js-plotly-plot").hover()
+    for label, ending in (("Download as PNG", ".png"), ("Download as SVG", ".svg")):
+        with watched.page.expect_download() as waiting:
+            watched.page.locator(f"[data-title='{label}']").click()
+        name = waiting.value.suggested_filename
+        assert name.startswith("dpviz-exploration-not-private")
+        assert name.endswith(ending)
+
+
+def test_two_windows_with_one_link_show_the_same_numbers(comparer):
+    link, told = "draws=3&points=3&methods=privthr&data=spirals,shapes&score=significant", []
+    for _ in range(2):
+        watched = comparer(link)
+        expect_curves(watched, "PrivTHR", "true, without noise", n=2)
+        image = watched.page.get_by_role("img", name="Median of Significant cells")
+        told.append(image.get_attribute("aria-label"))
+        link = watched.page.url.partition("?")[2]
+    assert told[0] == told[1]
+    assert "Three spirals: PrivTHR from" in told[0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_colour_the_figure(comparer, scheme):
+    (paper,) = comparer("draws=1&points=2", scheme).page.evaluate(PAPERS)
+    levels = [int(paper[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (min(levels) > 200) if scheme == "light" else (max(levels) < 60)
