@@ -11,15 +11,14 @@ import pytest
 from dpviz.experiments.sweep import SCORES as SWEPT
 from dpviz.figures.compare import (
     METHODS,
-    SCORES,
     Chart,
     _log_axis,
     curves,
     look_of,
-    score_of,
     summary_frame,
 )
 from dpviz.methods import CARDS
+from dpviz.metrics.names import SCORES, score_of
 from dpviz.ui.live_figure import encode
 
 MODES = ("light", "dark")

@@ -24,6 +24,7 @@ from dpviz.kmeans.comparison import run_kmeans
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.methods import CARDS, WAVECLUSTER
 from dpviz.metrics.bands import band
+from dpviz.metrics.names import SCORES
 from dpviz.noise import SeededNoise
 from dpviz.ui.live_figure import encode
 
@@ -237,7 +238,7 @@ def test_strips_show_every_score_with_its_band(grid, centres, mode: Any, current
             np.testing.assert_array_equal(one["y"], draws.scores[name])
         marks = [one["y"][0] for one in panels.data if len(one["y"]) == 1]
         assert marks == ([] if current is None else [draws.scores[name][5] for name in names])
-        assert all(figures.NAMES[name][0] in panels.alt for name in names)
+        assert all(SCORES[name].title in panels.alt for name in names)
         table = figures.frame(draws, current, true)
         assert list(table["median"]) == [draws.bands[name].median for name in names]
         panels.figure()
@@ -247,7 +248,7 @@ def test_strips_show_every_score_with_its_band(grid, centres, mode: Any, current
 def test_every_score_has_a_name() -> None:
     for method in ("privqt", "dplloyd"):
         config = config_of(method)
-        assert set(trial_of(load_sample("incomes"), config).names) <= set(figures.NAMES)
+        assert set(trial_of(load_sample("incomes"), config).names) <= set(SCORES)
 
 
 def test_table_of_draws_has_a_row_for_each_seed(grid) -> None:

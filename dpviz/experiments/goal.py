@@ -25,13 +25,13 @@ from dpviz.kmeans.config import KMeansConfig
 from dpviz.methods import CARDS, WAVECLUSTER, check_method
 from dpviz.metrics import matching
 from dpviz.metrics.bands import Band, band
+from dpviz.metrics.names import SCORES, Better, score_of
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 
 AnyConfig = Config | KMeansConfig
 AnyTrial = WaveClusterTrial | KMeansTrial
 C = TypeVar("C", Config, KMeansConfig)
-Sign = Literal["<=", ">="]
 Search = Literal["every", "bisect"]
 Floats = NDArray[np.float64]
 
@@ -50,32 +50,7 @@ SEEDS = tuple(range(50))
 SHARE = 0.9
 
 #: Which way a score gets better; the others are neither good nor bad by themselves.
-BETTER: dict[str, Sign] = {
-    "dsg_c": "<=",
-    "ocm": "<=",
-    "two_ce": "<=",
-    "nicv_ratio": "<=",
-    "wcss_ratio": "<=",
-    "displacement": "<=",
-    "f_measure": ">=",
-    "ari": ">=",
-    "ami": ">=",
-    "zhang_f": ">=",
-}
-
-#: What to call these scores on a chart.
-TITLES = {
-    "dsg_c": "DSG_C",
-    "ocm": "OCM",
-    "two_ce": "2CE",
-    "nicv_ratio": "NICV / true",
-    "wcss_ratio": "WCSS / true",
-    "displacement": "Displacement",
-    "f_measure": "F-measure",
-    "ari": "ARI",
-    "ami": "AMI",
-    "zhang_f": "F-measure against the method without noise",
-}
+BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if one.better}
 
 #: Scores that compare clusters of points, whatever grid each clustering has.
 POINT_SCORES: dict[str, Callable[[NDArray[np.int64]], float]] = {
@@ -121,7 +96,7 @@ class Target:
     """
 
     score: str
-    sign: Sign
+    sign: Better
     value: float
 
     def __post_init__(self) -> None:
@@ -138,7 +113,7 @@ class Target:
     def __str__(self) -> str:
         """Say it as on the screen: "DSG_C ≤ 0.2"."""
         sign = "≤" if self.sign == "<=" else "≥"
-        return f"{TITLES.get(self.score, self.score)} {sign} {self.value:.4g}"
+        return f"{score_of(self.score).title} {sign} {self.value:.4g}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -557,7 +532,7 @@ def _best(found: ParameterMap, cells: Sequence[tuple[int, int]]) -> tuple[int, i
     return min(cells, key=rank)
 
 
-def _kept(values: Floats, sign: Sign, share: float) -> float:
+def _kept(values: Floats, sign: Better, share: float) -> float:
     """What a share of the draws reaches or betters; a draw without a score is the worst."""
     ordered = np.sort(values) if sign == "<=" else -np.sort(-values)
     return float(ordered[max(0, math.ceil(share * ordered.size - 1e-9) - 1)])

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpviz.figures.panels import Panels, add_heading, place
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.methods import CARDS
+from dpviz.metrics.names import Score, score_of
 
 Floats = NDArray[np.float64]
 
@@ -33,57 +34,6 @@ _DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MOST_COLUMNS, _LEGEND_COLUMNS = 3, 6
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """What a score is called, and how to read it.
-
-    Parameters
-    ----------
-    title
-        Name on the screen.
-    best
-        What a result like the true one scores, in words; empty where that is no one number.
-    log
-        Whether its values span powers of ten.
-    """
-
-    title: str
-    best: str = ""
-    log: bool = False
-
-    @property
-    def axis(self) -> str:
-        """Name with what is best."""
-        return f"{self.title} ({self.best})" if self.best else self.title
-
-
-SCORES: dict[str, Score] = {
-    "dsg_c": Score(title="DSG_C", best="0 is equal"),
-    "nicv_ratio": Score(title="NICV / true", best="1 is equal", log=True),
-    "wcss_ratio": Score(title="WCSS / true", best="1 is equal", log=True),
-    "f_measure": Score(title="F-measure", best="1 is equal"),
-    "clusters": Score(title="Clusters"),
-    "significant": Score(title="Significant cells"),
-    "k": Score(title="k′"),
-    "noise_points": Score(title="Noise points"),
-    "displacement": Score(title="Displacement", best="0 is equal"),
-    "kept_centers": Score(title="Kept places"),
-    "ocm": Score(title="OCM", best="0 is equal"),
-    "two_ce": Score(title="2CE", best="0 is equal"),
-    "ari": Score(title="ARI", best="1 is equal"),
-    "ami": Score(title="AMI", best="1 is equal"),
-    "wcss": Score(title="WCSS", log=True),
-    "nicv": Score(title="NICV", log=True),
-    "contour": Score(title="Contour coefficient"),
-    "zhang_f": Score(title="F against noise-free", best="1 is equal"),
-}
-
-
-def score_of(name: str) -> Score:
-    """How to read a score; its bare name where nothing is known of it."""
-    return SCORES.get(name, Score(title=name))
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chart:
     """One panel: a score of some methods on one data set.
@@ -98,12 +48,15 @@ class Chart:
         Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
     true
         Value of the run without noise, where the score is no comparison with it.
+    data
+        Name of the data set, for whoever clicks on a point.
     """
 
     heading: str
     score: str
     table: pd.DataFrame
     true: float | None = None
+    data: str = ""
 
 
 @dataclass(frozen=True)
@@ -347,7 +300,7 @@ def _traces(
         look = look_of(method, mode)
         if len(values.epsilons) > 1:
             bands.append(_band(method, values, look, len(methods)))
-        lines.append(_line(method, values, look, score_of(chart.score)))
+        lines.append(_line(method, values, look, score_of(chart.score), chart.data))
     if chart.true is not None:
         bands.append(
             {
@@ -409,7 +362,7 @@ def _band(method: str, values: _Values, look: Look, n_methods: int) -> dict[str,
     }
 
 
-def _line(method: str, values: _Values, look: Look, score: Score) -> dict[str, Any]:
+def _line(method: str, values: _Values, look: Look, score: Score, data: str) -> dict[str, Any]:
     """Medians, told apart by colour, symbol and dash."""
     title = CARDS[method].title
     trace: dict[str, Any] = {
@@ -419,6 +372,7 @@ def _line(method: str, values: _Values, look: Look, score: Score) -> dict[str, A
         "x": values.epsilons,
         "y": values.median,
         "customdata": np.column_stack([values.low, values.high, values.draws]),
+        "meta": [data, method],
         "line": {"color": look.colour, "width": 2, "dash": look.dash},
         "marker": {"color": look.colour, "symbol": look.symbol, "size": 8},
         "hovertemplate": (

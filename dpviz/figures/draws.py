@@ -14,28 +14,8 @@ from dpviz.experiments.draws import Draws
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, MISSED, Mode, steps
+from dpviz.metrics.names import score_of
 from dpviz.pipeline import Stages
-
-#: What scores are called on charts: name, and what is best.
-NAMES: dict[str, tuple[str, str]] = {
-    "clusters": ("clusters", "the true number"),
-    "significant": ("significant cells", "the true number"),
-    "noise_points": ("noise points", "the true number"),
-    "dsg_c": ("DSG_C", "0"),
-    "f_measure": ("F-measure", "1"),
-    "ocm": ("OCM", "0"),
-    "two_ce": ("2CE", "0"),
-    "ari": ("ARI", "1"),
-    "ami": ("AMI", "1"),
-    "wcss": ("WCSS", "the true value"),
-    "nicv": ("NICV", "the true value"),
-    "wcss_ratio": ("WCSS ratio", "1"),
-    "nicv_ratio": ("NICV ratio", "1"),
-    "displacement": ("displacement", "0"),
-    "contour": ("contour coefficient", "the true value"),
-    "kept_centers": ("kept centres", "0"),
-    "zhang_f": ("F against no noise", "1"),
-}
 
 #: Cells a side of the map of records that change their cluster.
 _LATTICE = 64
@@ -180,7 +160,7 @@ def strips(
         data += _strip(draws, name, current, suffix, mode)
         band = draws.bands[name]
         ends = f"{band.low:.4g} to {band.high:.4g}"
-        said.append(f"{NAMES[name][0]} median {band.median:.4g}, 5% to 95% {ends}")
+        said.append(f"{score_of(name).title} median {band.median:.4g}, 5% to 95% {ends}")
         layout[f"xaxis{suffix}"] = {
             "domain": [left, left + wide],
             "anchor": f"y{suffix}",
@@ -198,7 +178,7 @@ def strips(
             "zeroline": False,
         }
         layout["shapes"] += _band_shapes(draws, name, suffix, true.get(name), mode)
-        add_heading(layout, number + 1, f"<b>{NAMES[name][0]}</b><br>{band.median:.4g}")
+        add_heading(layout, number + 1, f"<b>{score_of(name).title}</b><br>{band.median:.4g}")
     return Panels(
         data=data,
         layout=layout,
@@ -213,8 +193,8 @@ def frame(draws: Draws, current: int | None, true: Mapping[str, float]) -> pd.Da
     return pd.DataFrame(
         [
             {
-                "score": NAMES[name][0],
-                "best is": NAMES[name][1],
+                "score": score_of(name).title,
+                "best is": score_of(name).best or "the true value",
                 "this draw": np.nan if current is None else draws.scores[name][current],
                 "median": band.median,
                 "5%": band.low,

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.experiments.goal import BETTER, TITLES, Goal, NullSet, ParameterMap
+from dpviz.experiments.goal import BETTER, Goal, NullSet, ParameterMap
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.methods import CARDS
+from dpviz.metrics.names import score_of
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
         ``"light"`` or ``"dark"``.
     """
     data = [*_shares(goal, mode), *_band(goal, mode)]
-    score = TITLES.get(goal.target.score, goal.target.score)
+    score = score_of(goal.target.score).title
     layout: dict[str, Any] = {
         "title": _title(f"{title} · {goal.target} · {len(goal.seeds)} draws at each ε"),
         "margin": {"l": 58, "r": 14, "t": 62, "b": 44},
@@ -299,7 +300,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
             "outlinewidth": 0,
             "tickfont": {"size": 11},
             "title": {
-                "text": f"{TITLES[found.score]}<br>{_direction(found)}",
+                "text": f"{score_of(found.score).title}<br>{_direction(found)}",
                 "side": "top",
                 "font": {"size": 11},
             },
@@ -317,7 +318,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
 def _map_name(found: ParameterMap) -> str:
     """What the numbers on the map are."""
     sign = "at most" if BETTER[found.score] == "<=" else "at least"
-    return f"{TITLES[found.score]}, {sign} this in {found.share:.0%} of draws"
+    return f"{score_of(found.score).title}, {sign} this in {found.share:.0%} of draws"
 
 
 def _direction(found: ParameterMap) -> str:

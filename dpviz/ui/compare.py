@@ -33,10 +33,11 @@ from dpviz.experiments.sweep import (
 )
 from dpviz.experiments.sweep import SCORES as SWEPT
 from dpviz.experiments.trial import CHEAP, WaveClusterTrial
-from dpviz.figures.compare import METHODS, SCORES, Chart, curves, score_of, summary_frame
+from dpviz.figures.compare import METHODS, Chart, curves, summary_frame
 from dpviz.kmeans.comparison import QUICK as QUICK_CENTERS
 from dpviz.methods import CARDS
 from dpviz.methods.card import Family
+from dpviz.metrics.names import SCORES, score_of
 from dpviz.privacy.ledger import Neighbours
 from dpviz.threshold import check_density
 from dpviz.ui.cache import grid_of, sample_data, truth_of
@@ -700,18 +701,22 @@ def _draw(state: CompareState, wish: Wish) -> None:
     preset = PRESETS.get(state.get("preset"))
     if preset:
         st.caption(f"**{preset.paper}.** {preset.caption}")
-    live_figure(
+    clicked = live_figure(
         shown.spec(),
         key="compare:figure",
+        clickable=True,
         height=shown.height,
         share=shown.share,
         alt=shown.alt,
         base_name=f"{_BASE_NAME} compare {state.get('of') if single else state.get('score')}",
     )
+    if clicked:
+        _follow_click(clicked, wish, tables, state.get("score"))
     for note in found().notes.get(wish.about, ()):
         st.caption(note)
     st.caption(
-        "True results and seeded draws, for exploring only. Parameters are "
+        "A click on a point opens the run nearest to that median. True results and seeded draws, "
+        "for exploring only. Parameters are "
         f"{'as in that figure' if preset else 'those that each method has by default'}, on each "
         "data set's own grid."
     )
@@ -777,6 +782,7 @@ def _charts(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame])
                 score=score,
                 table=summary(tables[name], score),
                 true=_true(name, plan, score),
+                data=name,
             )
             for score in shown
         ]
@@ -787,6 +793,7 @@ def _charts(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame])
             score=score,
             table=summary(tables[name], score),
             true=_true(name, plan, score),
+            data=name,
         )
         for name, plan in wish.plans.items()
     ]
@@ -815,6 +822,26 @@ def _truth(name: str, plan: Plan) -> Truth:
         is_sample=is_sample,
     )
     return truth_of(grid, true_config(config), is_sample=is_sample)
+
+
+def _follow_click(
+    clicked: Mapping[str, Any], wish: Wish, tables: Mapping[str, pd.DataFrame], score: str
+) -> None:
+    """Open the run nearest to the median that was clicked, in its explorer."""
+    data, method = clicked["meta"] or ("", "")
+    if data not in wish.plans or not clicked["x"] > 0:
+        return  # a point of a chart that is gone
+    epsilon = min(wish.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
+    table = tables[data]
+    runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    if not len(runs):
+        return
+    off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
+    seed = int(runs["seed"].loc[off.idxmin()])
+    st.switch_page(
+        f"pages/{CARDS[method].family}.py",
+        query_params=explorer_link(wish.plans[data], data, method, epsilon, seed),
+    )
 
 
 def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:

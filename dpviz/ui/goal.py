@@ -16,7 +16,6 @@ from dpviz.domain import Domain
 from dpviz.experiments.goal import (
     BETTER,
     POINT_SCORES,
-    TITLES,
     TUNING,
     AnyConfig,
     Goal,
@@ -39,6 +38,7 @@ from dpviz.figures.goal import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS
+from dpviz.metrics.names import score_of
 from dpviz.ui.data_panel import Active
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
@@ -238,7 +238,7 @@ def _score(asked: UrlState, offered: list[str]) -> str:
         "Score",
         offered,
         key=asked.key("goal_score"),
-        format_func=TITLES.__getitem__,
+        format_func=lambda name: score_of(name).title,
         on_change=partial(_take_target, asked),
     )
     return str(asked.get("goal_score"))
@@ -323,7 +323,7 @@ def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -
     free = {name: value for name, value in found.found.items() if name != "epsilon"}
     sign = "at most" if BETTER[found.score] == "<=" else "at least"
     st.markdown(
-        f"**Best: {_written(found.found)}**: {TITLES[found.score]} {sign} "
+        f"**Best: {_written(found.found)}**: {score_of(found.score).title} {sign} "
         f"{found.kept[found.best]:.3g} in {found.share:.0%} of draws, where the setting of the "
         f"search has {found.kept[found.current]:.3g}."
     )

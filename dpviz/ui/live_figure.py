@@ -84,7 +84,8 @@ def live_figure(
     Returns
     -------
     Any
-        ``customdata`` of the point that was clicked just before this run, else None.
+        ``{"x": ..., "y": ..., "meta": ...}`` of the point that was clicked just before this run,
+        with the ``meta`` of its trace, else None.
     """
     head = {
         "alt": alt,

@@ -159,3 +159,15 @@ def test_both_themes_colour_the_figure(comparer, scheme):
     (paper,) = comparer("draws=1&points=2", scheme).page.evaluate(PAPERS)
     levels = [int(paper[i : i + 2], 16) for i in (1, 3, 5)]
     assert (min(levels) > 200) if scheme == "light" else (max(levels) < 60)
+
+
+def test_a_click_on_a_point_opens_its_run(comparer) -> None:
+    watched = comparer("data=incomes&methods=privqt,privthr&epsilons=0.5,1&draws=5")
+    expect_curves(watched, "PrivQT", "PrivTHR", n=2)
+    watched.wait_idle()
+    # The second method's curve, its first point.
+    point = watched.page.locator(".js-plotly-plot .scatterlayer .trace .point").nth(2)
+    box = point.bounding_box()
+    watched.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect_explorer(watched, "PrivTHR · ε 0.5")
+    watched.page.wait_for_url("**method=privthr**epsilon=0.5**")

@@ -216,9 +216,9 @@ class LiveFigure {
     };
   }
 
-  // What a point carries as customdata is what the program learns of a click on it.
+  // Where a point is, and what its trace says of itself, is what the program learns of a click.
   clicked(point) {
-    if (point?.customdata !== undefined) this.send("clicked", point.customdata);
+    if (point) this.send("clicked", { x: point.x, y: point.y, meta: point.data.meta ?? null });
   }
 
   resize() {
