@@ -561,7 +561,7 @@ def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
         assert units == ({LATTICE} if name in KMEANS or name == "privthr" else {1.0})
 
 
-# -- what a reviewer of the promise would try ----------------------------------------------
+# -- what somebody would try who wants to break the promise -------------------------------
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,15 @@ from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.story import Story
 from dpviz.figures.panels import (
+    LEGEND,
     Panels,
     add_axes,
     add_heading,
     cluster_scale,
     heatmap,
+    named_axis,
     number_font,
+    titled,
 )
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
 from dpviz.methods import CARDS
@@ -79,7 +82,7 @@ def joining_maps(joining: Joining, mode: Mode) -> Panels:
     """Draw the clusters without and with the person side by side."""
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "title": _title(f"{joining.title} · WaveCluster, no noise"),
+        "title": titled(f"{joining.title} · WaveCluster, no noise"),
         "margin": {"l": 58, "r": 10, "t": 54, "b": 40},
         "annotations": [],
         "hovermode": "closest",
@@ -232,21 +235,21 @@ def story_bars(story: Story, mode: Mode) -> Panels:
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
     layout = {
-        "title": _title(
+        "title": titled(
             f"{title} {story.variant} · ε {story.epsilon:.4g} · {story.draws:,} draws on each side"
         ),
         "margin": {"l": 58, "r": 10, "t": 62, "b": 44},
         "barmode": "overlay",
         "hovermode": "closest",
         "xaxis": {
-            **_axis("number of clusters"),
+            **named_axis("number of clusters"),
             "range": [low - 0.6, max(high, low + 3) + 0.6],
             "tickformat": "d",
             "dtick": max(1, (high - low) // 14),
         },
         # Where nearly every draw gives one number, the band would dwarf all bars.
-        "yaxis": {**_axis("share of draws, %"), "range": [0, min(100.0, 1.7 * most)]},
-        "legend": _LEGEND,
+        "yaxis": {**named_axis("share of draws, %"), "range": [0, min(100.0, 1.7 * most)]},
+        "legend": LEGEND,
         "showlegend": True,
         "uirevision": title,
     }
@@ -315,16 +318,16 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     event = _shown(bins, sign, value)
     most = max(max(trace["y"]) for trace in data)
     layout = {
-        "title": _title(
+        "title": titled(
             f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
             f"{result.claim:.4g} · {result.runs:,} runs on each data set"
         ),
         "margin": {"l": 58, "r": 14, "t": 62, "b": 46},
         "barmode": "overlay",
         "hovermode": "closest",
-        "xaxis": {**_axis(histogram.score), **bins.ticks},
-        "yaxis": {**_axis("share of deciding runs, %"), "range": [0, 1.18 * most]},
-        "legend": _LEGEND,
+        "xaxis": {**named_axis(histogram.score), **bins.ticks},
+        "yaxis": {**named_axis("share of deciding runs, %"), "range": [0, 1.18 * most]},
+        "legend": LEGEND,
         "showlegend": True,
         "shapes": _shaded(bins, event, mode),
         "annotations": [_event_name(sign, value)],
@@ -536,12 +539,12 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
     high = max([claim, *(one.epsilon_lower for one in found)])
     broken = sum(one.violated for one in found)
     layout = {
-        "title": _title(f"Claimed ε {claim:.4g} against measured lower bounds"),
+        "title": titled(f"Claimed ε {claim:.4g} against measured lower bounds"),
         "margin": {"l": 60, "r": 16, "t": 66, "b": 44},
         "barmode": "overlay",
         "bargap": 0.35,
         "hovermode": "closest",
-        "xaxis": {**_axis("ε, at least, with 99% confidence"), "range": [0, 1.2 * high]},
+        "xaxis": {**named_axis("ε, at least, with 99% confidence"), "range": [0, 1.2 * high]},
         "yaxis": {
             "type": "category",
             "categoryarray": names,
@@ -577,7 +580,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
                 "font": {"size": 12},
             }
         ],
-        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
         "showlegend": True,
         "uirevision": "bounds",
     }
@@ -635,29 +638,6 @@ def _row_name(scenario: Scenario) -> str:
 
 
 # -- what all of them share --------------------------------------------------------------
-
-_LEGEND = {
-    "orientation": "h",
-    "x": 0,
-    "xanchor": "left",
-    "y": 1.0,
-    "yanchor": "bottom",
-    "font": {"size": 12},
-}
-
-
-def _title(text: str) -> dict[str, Any]:
-    """Title in the top left corner."""
-    return {"text": text, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
-
-
-def _axis(text: str) -> dict[str, Any]:
-    """Axis with a name."""
-    return {
-        "title": {"text": text, "font": {"size": 12}, "standoff": 4},
-        "tickfont": {"size": 11},
-        "zeroline": False,
-    }
 
 
 def _side(number: int, name: str, mode: Mode) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpviz.domain import Domain, flat_cells
 from dpviz.experiments.draws import Draws
 from dpviz.figures import kmeans, wavecluster
-from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font
+from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, MISSED, Mode, steps
 from dpviz.metrics.names import score_of
 from dpviz.pipeline import Stages
@@ -143,7 +143,7 @@ def strips(
     names = list(draws.scores)
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
+        "title": titled(title),
         "margin": {"l": 8, "r": 8, "t": 64, "b": 12},
         "annotations": [],
         "shapes": [],
@@ -395,7 +395,7 @@ def _maps(
 ) -> Panels:
     """Two maps side by side, zoomed together; the left one has a colour bar at its right."""
     layout: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
+        "title": titled(title),
         "margin": {"l": 56, "r": 12, "t": 46, "b": 38},
         "annotations": [],
         "showlegend": False,

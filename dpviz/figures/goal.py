@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.experiments.goal import BETTER, Goal, NullSet, ParameterMap
-from dpviz.figures.panels import Panels
+from dpviz.figures.panels import LEGEND, Panels, named_axis, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.methods import CARDS
 from dpviz.metrics.names import score_of
@@ -52,18 +52,18 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
     data = [*_shares(goal, mode), *_band(goal, mode)]
     score = score_of(goal.target.score).title
     layout: dict[str, Any] = {
-        "title": _title(f"{title} · {goal.target} · {len(goal.seeds)} draws at each ε"),
+        "title": titled(f"{title} · {goal.target} · {len(goal.seeds)} draws at each ε"),
         "margin": {"l": 58, "r": 14, "t": 62, "b": 44},
         "hovermode": "closest",
         "xaxis": {**_budgets(goal.epsilons), "domain": [0, 0.47], "anchor": "y"},
-        "yaxis": {**_axis("share of draws that meet the target, %"), "range": [-3, 104]},
+        "yaxis": {**named_axis("share of draws that meet the target, %"), "range": [-3, 104]},
         "xaxis2": {
             **_budgets(goal.epsilons),
             "domain": [0.55, 1],
             "anchor": "y2",
             "matches": "x",
         },
-        "yaxis2": {**_axis(score), "anchor": "x2", **_reach(goal)},
+        "yaxis2": {**named_axis(score), "anchor": "x2", **_reach(goal)},
         "shapes": [
             _line("paper", (0, 0.47), "y", (100 * goal.share,) * 2, mode),
             _line("paper", (0.55, 1), "y2", (goal.target.value,) * 2, mode),
@@ -72,7 +72,7 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
             _note(0.47, 100 * goal.share, "y", f"{goal.share:.0%} of draws"),
             _note(1, goal.target.value, "y2", f"target {goal.target.value:.4g}"),
         ],
-        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
         "showlegend": True,
         "uirevision": str(goal.target),
     }
@@ -177,7 +177,7 @@ def _budgets(epsilons: Sequence[float]) -> dict[str, Any]:
     ticks = [step * 10.0**decade for decade in decades for step in (1, 3)]
     room = 0.04 * max(math.log10(high / low), 1)
     return {
-        **_axis(PARAMETERS["epsilon"]),
+        **named_axis(PARAMETERS["epsilon"]),
         "type": "log",
         "tickvals": ticks,
         "ticktext": [f"{tick:.3g}" for tick in ticks],
@@ -268,12 +268,12 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     named = _map_name(found)
     across, up = found.values
     layout = {
-        "title": _title(f"{title} · {named} · {len(found.seeds)} draws in each cell"),
+        "title": titled(f"{title} · {named} · {len(found.seeds)} draws in each cell"),
         "margin": {"l": 62, "r": 14, "t": 62, "b": 46},
         "hovermode": "closest",
         "xaxis": _steps(found.names[0], across),
         "yaxis": _steps(found.names[1], up),
-        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
         "showlegend": True,
         "uirevision": "map",
     }
@@ -339,7 +339,7 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
     """Axis with one step for each value, however far apart they are."""
     return {
-        **_axis(PARAMETERS[name]),
+        **named_axis(PARAMETERS[name]),
         "tickvals": list(range(len(values))),
         "ticktext": [f"{value:.3g}" for value in values],
         "range": [-0.5, len(values) - 0.5],
@@ -457,7 +457,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     grid = config.grid if isinstance(config.grid, int) else " x ".join(map(str, config.grid))
     settings = f"ε {config.epsilon:.4g} · g {grid} · p {config.density:.4g}"
     layout = {
-        "title": _title(
+        "title": titled(
             f"Uniform noise, {null.n:,} points · {settings} · {len(null.seeds)} draws of each"
         ),
         "margin": {"l": 60, "r": 16, "t": 62, "b": 44},
@@ -465,7 +465,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
         "bargap": 0.35,
         "hovermode": "closest",
         "xaxis": {
-            **_axis("clusters found: median, and 5% to 95% of draws"),
+            **named_axis("clusters found: median, and 5% to 95% of draws"),
             "rangemode": "tozero",
         },
         "yaxis": {
@@ -477,7 +477,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
             "automargin": True,
             "showgrid": False,
         },
-        "legend": {**_LEGEND, "x": 1, "xanchor": "right"},
+        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
         "showlegend": True,
         "uirevision": "null set",
     }
@@ -526,13 +526,6 @@ def null_frame(null: NullSet) -> pd.DataFrame:
 
 # -- what all of them share --------------------------------------------------------------
 
-_LEGEND = {
-    "orientation": "h",
-    "y": 1.0,
-    "yanchor": "bottom",
-    "font": {"size": 12},
-}
-
 
 def _finite(values: Any) -> Floats:
     """Return numbers that can be drawn: NaN where infinite."""
@@ -545,17 +538,3 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return "∞"
     return "–" if math.isnan(value) else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _title(text: str) -> dict[str, Any]:
-    """Title in the top left corner."""
-    return {"text": text, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
-
-
-def _axis(text: str) -> dict[str, Any]:
-    """Axis with a name."""
-    return {
-        "title": {"text": text, "font": {"size": 12}, "standoff": 4},
-        "tickfont": {"size": 11},
-        "zeroline": False,
-    }

@@ -26,6 +26,7 @@ from dpviz.figures.panels import (
     number_font,
     place,
     shades,
+    titled,
 )
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, Mode, blend
 from dpviz.kmeans.comparison import KMeansTruth
@@ -543,7 +544,7 @@ def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
 
 def _layout(scene: Scene) -> dict[str, Any]:
     """Return a layout without axes."""
-    title = {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
+    title = titled(scene.title)
     return {
         "title": title,
         "margin": {"l": 56, "r": 16, "t": 46, "b": 38},

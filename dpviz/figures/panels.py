@@ -53,6 +53,31 @@ class Panels:
         return go.Figure(self.spec())
 
 
+#: Legend above a chart, its entries in a row.
+LEGEND = {
+    "orientation": "h",
+    "x": 0,
+    "xanchor": "left",
+    "y": 1.0,
+    "yanchor": "bottom",
+    "font": {"size": 12},
+}
+
+
+def titled(text: str) -> dict[str, Any]:
+    """Title in the top left corner."""
+    return {"text": text, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
+
+
+def named_axis(text: str) -> dict[str, Any]:
+    """Axis with a name."""
+    return {
+        "title": {"text": text, "font": {"size": 12}, "standoff": 4},
+        "tickfont": {"size": 11},
+        "zeroline": False,
+    }
+
+
 def shades(counts: NDArray[np.int64]) -> NDArray[np.uint8]:
     """0 where there is no point, 1 where there are few, 2 where there are many."""
     filled = counts[counts > 0]

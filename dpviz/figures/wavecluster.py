@@ -30,6 +30,7 @@ from dpviz.figures.panels import (
     heatmap,
     number_font,
     shades,
+    titled,
 )
 from dpviz.figures.theme import (
     BACKGROUND,
@@ -512,7 +513,7 @@ def _assemble(scene: Scene, columns: list[_Column], *, stacked: bool) -> Panels:
     """Lay out panels: true above private for several stages, side by side for one."""
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
-        "title": {"text": scene.title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985},
+        "title": titled(scene.title),
         "margin": {
             "l": 56,
             "r": 12 if stacked and not any(c.coloraxis for c in columns[-1:]) else 84,

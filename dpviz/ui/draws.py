@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
-from dpviz.experiments.trial import CHEAP, KMeansTrial, Trial, WaveClusterTrial
+from dpviz.experiments.trial import CHEAP, KMeansTrial, WaveClusterTrial
 from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
@@ -28,7 +28,7 @@ _PATIENCE = 0.35
 _HELD_OUT = ("ocm", "two_ce")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Asked:
     """Draws of what is on the screen.
 
@@ -42,17 +42,14 @@ class Asked:
         Of the draw on the screen: it is among the draws.
     title
         Parameters of the run.
-    method
-        Name of the method.
     maps
         Draws the maps for the draws and the position of the one that is played.
     """
 
-    trial: Trial
+    trial: WaveClusterTrial | KMeansTrial
     about: Hashable
     seed: int
     title: str
-    method: str
     maps: Callable[[Draws, int], Panels]
 
 
@@ -67,19 +64,8 @@ def wavecluster_draws(
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return figures.wavecluster_maps(scene, draws, one, name)
 
-    about = ("wavecluster", trial.truth.source, trial.config)
-    _panel(
-        state,
-        Asked(
-            trial=trial,
-            about=about,
-            seed=seed,
-            title=scene.title,
-            method=trial.config.method,
-            maps=maps,
-        ),
-        settled=settled,
-    )
+    about = (trial.truth.source, trial.config)
+    _panel(state, Asked(trial, about, seed, scene.title, maps), settled=settled)
 
 
 def kmeans_draws(
@@ -91,19 +77,8 @@ def kmeans_draws(
     def maps(draws: Draws, position: int) -> Panels:
         return figures.kmeans_maps(scene, draws, position, trial.watched)
 
-    about = ("kmeans", trial.truth.records, trial.config)
-    _panel(
-        state,
-        Asked(
-            trial=trial,
-            about=about,
-            seed=seed,
-            title=scene.title,
-            method=trial.config.method,
-            maps=maps,
-        ),
-        settled=settled,
-    )
+    about = (trial.truth.records, trial.config)
+    _panel(state, Asked(trial, about, seed, scene.title, maps), settled=settled)
 
 
 def _without_seed(title: str) -> str:
@@ -188,7 +163,7 @@ def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None
     page, theme = state.page, st.context.theme.type
     if not current:
         st.caption("These are the draws of the settings before.")
-    name = f"dpviz exploration not private {asked.method}"
+    name = f"dpviz exploration not private {asked.trial.config.method}"
     position = _player(state, asked, draws)
     maps = asked.maps(draws, position)
     live_figure(
