@@ -18,7 +18,7 @@ from dpviz.audit.runs import collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME
 
-#: Method, variant, scenario, the bound that a reviewer's prototype measured with up to 20,000
+#: Method, variant, scenario, the bound that was measured before with up to 20,000
 #: runs on each data set, and fewer runs that still show four fifths of it.
 ROWS = (
     ("privthrem", "published", "largest-cell", 6.78, 6000),

@@ -20,6 +20,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments import sweep
+from dpviz.experiments.journal import Store
 from dpviz.experiments.sweep import (
     COLUMNS,
     SCORES,
@@ -413,16 +414,78 @@ def test_a_sweep_that_is_stopped_again_and_again_keeps_all_its_rows(tmp_path, sm
         assert journal_of(out).read_text().count("\n") == rows
 
 
-def test_resuming_with_other_settings_keeps_only_what_the_plan_asks_for(tmp_path, small_parts):
+def test_resuming_with_more_settings_draws_the_new_ones_alone(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    first = plan()
+    run_sweep(first, out=out)
+    more = replace(first, epsilons=(*first.epsilons, 7.0))
+    told = Told()
+    table = run_sweep(more, out=out, resume=True, progress=told)
+    same(table, run_sweep(more))
+    assert told[0][0] > len(run_sweep(first))
+
+
+def test_rows_of_other_settings_are_not_lost(tmp_path, small_parts):
     out = tmp_path / "out.csv"
     run_sweep(plan(), out=out)
+    kept = out.read_bytes()
     other = plan(epsilons=(1, 2), methods=("privthr", "privqt"), seeds=(3, 9))
-    told = Told()
-    table = run_sweep(other, out=out, resume=True, progress=told)
-    same(table, run_sweep(other))
-    shared = 2  # privthr at epsilon 1 with seed 3, on both data sets
-    assert told[0] == (shared + 1, 16)
-    assert len(pd.read_csv(out)) == 16
+    with pytest.raises(InputError, match=r"resume would lose .* rows of other settings"):
+        run_sweep(other, out=out, resume=True)
+    assert out.read_bytes() == kept
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending):
+    out = tmp_path / f"own{ending}"
+    own = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+    own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
+    kept = out.read_bytes()
+    for resume in (False, True):
+        with pytest.raises(InputError, match="no table of a sweep"):
+            run_sweep(plan(), out=out, resume=resume)
+    assert out.read_bytes() == kept
+
+
+def test_a_sweep_without_a_row_writes_nothing(tmp_path):
+    out = tmp_path / "out.csv"
+    run_sweep(plan(options={"grid": 2**20}, methods=("privqt",)), out=out)
+    assert not out.exists()
+    assert not journal_of(out).exists()
+
+
+def test_two_sweeps_do_not_write_one_file(tmp_path):
+    out = tmp_path / "out.csv"
+    with Store.at(out).held(), pytest.raises(InputError, match="written by another sweep"):
+        run_sweep(plan(), out=out)
+    run_sweep(plan(), out=out)
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path, monkeypatch):
+    for name in ("x" * 300 + ".csv", "none/there/out.csv"):
+        with pytest.raises(InputError, match=r"^out = .*\.$"):
+            run_sweep(plan(), out=tmp_path / name)
+    journal_of(tmp_path / "out.csv").mkdir()
+    with pytest.raises(InputError, match="can't be read"):
+        run_sweep(plan(), out=tmp_path / "out.csv", resume=True)
+    store = Store.at(tmp_path / "full.csv")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(InputError, match="make room"):
+        store.add({"a": {"k": 1.0}})
+
+
+def test_a_spoilt_line_costs_its_row_alone(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    lines = journal_of(out).read_bytes().splitlines(keepends=True)
+    journal_of(out).write_bytes(b"".join([lines[0], b'{"run":"y"\n', *lines[1:]]))
+    same(run_sweep(plan(), out=out, resume=True), run_sweep(plan()))
+
+
+def test_too_many_rows_are_refused():
+    with pytest.raises(InputError, match="runs are more than"):
+        plan(seeds=range(10**7))
 
 
 def test_numbers_survive_the_table_to_the_last_bit(tmp_path, whole):
@@ -470,6 +533,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from dpviz.experiments import sweep
+from dpviz.experiments.journal import Store
 from tests.test_sweep import plan
 sweep.MOST_SEEDS = 2
 sweep.run_sweep(
@@ -559,7 +623,7 @@ def test_what_is_no_table_of_a_sweep_is_not_resumed_and_not_touched(tmp_path):
     for name, content in (("out.csv", b"a,b\n1,2\n"), ("out.parquet", b"nonsense")):
         out = tmp_path / name
         out.write_bytes(content)
-        with pytest.raises(InputError, match="is no table of a sweep"):
+        with pytest.raises(InputError, match="no table of a sweep"):
             run_sweep(plan(), out=out, resume=True)
         assert out.read_bytes() == content
 
@@ -663,7 +727,7 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        (f"{LINE} --repeats 0", "--repeats 0: ask for 1 or more draws"),
+        (f"{LINE} --repeats 0", "--repeats 0: ask for 1 to 100,000 draws"),
         (f"{LINE} --synopsis quadtree", "synopsis = quadtree: none of privthr, dplloyd"),
         (f"{LINE} --cap 3", "--cap 3 needs --unit"),
         (f"{LINE} --seed -4", "--seed -4"),

@@ -20,6 +20,10 @@ from dpviz.privacy.ledger import Neighbours
 T = TypeVar("T")
 
 
+#: Draws of one setting at most.
+MOST_REPEATS = 100_000
+
+
 def add_sweep(parser: argparse.ArgumentParser) -> None:
     """Options of the command's own; those of the data and of both families come beside them."""
     parser.add_argument(
@@ -99,8 +103,8 @@ def check_common(given: argparse.Namespace, method: str) -> None:
 
 def check_repeats(repeats: int) -> None:
     """Raise InputError where nothing would be drawn."""
-    if repeats < 1:
-        raise InputError(f"--repeats {repeats}: ask for 1 or more draws.")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
 
 def neighbours(given: argparse.Namespace) -> Neighbours:

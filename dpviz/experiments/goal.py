@@ -253,8 +253,7 @@ def smallest_epsilon(
     For exploring only: see ``TUNING``.
     """
     _check_spends(config)
-    if not 0 < check_number("share", share) <= 1:
-        raise InputError(f"share = {share:g}: give a share of the draws, for example 0.9.")
+    _check_share(share)
     seeds, grid = _seeds(seeds), tuple(sorted(set(epsilons)))
     if not grid:
         raise InputError("epsilons = (): give one or more budgets to search.")
@@ -436,6 +435,7 @@ def best_parameters(
     For exploring only: see ``TUNING``.
     """
     names, values = _axes(dataset, config, over)
+    _check_share(share)
     if score not in BETTER:
         raise InputError(
             f'score = "{score}" is neither good nor bad by itself: choose from {", ".join(BETTER)}.'
@@ -530,6 +530,12 @@ def _best(found: ParameterMap, cells: Sequence[tuple[int, int]]) -> tuple[int, i
         return (math.inf if math.isnan(worth) else worth, *(cell[axis] for axis in frugal), far)
 
     return min(cells, key=rank)
+
+
+def _check_share(share: float) -> None:
+    """Raise InputError where it is no share."""
+    if not 0 < check_number("share", share) <= 1:
+        raise InputError(f"share = {share:g}: give a share of the draws, for example 0.9.")
 
 
 def _kept(values: Floats, sign: Better, share: float) -> float:

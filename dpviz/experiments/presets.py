@@ -6,6 +6,7 @@ picture, the marks here are ours, within the range that the text gives.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -284,7 +285,8 @@ def rank_table(table: pd.DataFrame, true: Mapping[str, tuple[int, Stages]]) -> p
     -------
     DataFrame
         Per data set, method, variant and epsilon: draws, k (true), mean (of k'), error
-        ``|mean - k| / k``, and printed: the paper's mean, on its DS2 alone, else NaN.
+        ``|mean - k| / k``, and printed: the paper's mean, on its DS2 and of the published variant
+        alone, else NaN.
     """
     found = summary(table, "k")[["data", "method", "variant", "epsilon", "draws", "mean"]]
     ranks = {name: stages.threshold.k for name, (_, stages) in true.items()}
@@ -292,7 +294,9 @@ def rank_table(table: pd.DataFrame, true: Mapping[str, tuple[int, Stages]]) -> p
     found["error"] = (found["mean"] - found["k"]).abs() / found["k"]
     theirs = {name for name, (n, stages) in true.items() if _facts(n, stages) == _DS2}
     found["printed"] = [
-        PRINTED.get((row.epsilon, row.method), float("nan")) if row.data in theirs else float("nan")
+        PRINTED.get((row.epsilon, row.method), math.nan)
+        if row.data in theirs and row.variant == "published"
+        else math.nan
         for row in found.itertuples()
     ]
     return found

@@ -14,7 +14,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from itertools import takewhile
@@ -58,6 +58,13 @@ SCORES: dict[Family, tuple[str, ...]] = {
     "wavecluster": (*WAVECLUSTER_SCORES, RANK),
     "kmeans": KMEANS_SCORES,
 }
+
+#: Goes into the name of a row: another number where the same settings give other numbers than in
+#: an earlier version of the program, so that no sweep mixes both.
+FORMAT = 1
+
+#: More rows than this are no sweep but a slip of the pen.
+MOST_ROWS = 5_000_000
 
 #: Parameters that go with a data set or a plan; each applies where a method has it.
 PARAMETERS = (
@@ -183,6 +190,12 @@ class Plan:
         epsilons = sorted({check_epsilon(epsilon) for epsilon in self.epsilons})
         object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
         object.__setattr__(self, "epsilons", tuple(epsilons))
+        runs = len(self.subjects) * len(self.methods) * len(self.epsilons) * len(self.seeds)
+        if runs > MOST_ROWS:
+            raise InputError(
+                f"seeds = ...: {runs:,} runs are more than the {MOST_ROWS:,} of one sweep; ask for "
+                "fewer draws, budgets or methods."
+            )
         object.__setattr__(self, "seeds", tuple(sorted({_seed(seed) for seed in self.seeds})))
         for name, value in self.options.items():
             self._check_option(name, value)
@@ -323,16 +336,17 @@ def run_sweeps(
     wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
     store = None if out is None else Store.at(out)
     columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
-    done = _taken_over(store.rows(columns), wanted) if store and resume else {}
-    if store:
-        store.start(done, anew=not resume)
-    parts = _parts([one for row, one in wanted.items() if row not in done])
-    notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
-    table = _table(planned, done, columns)
-    # In the order of the plan, whichever part was done first.
-    table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
-    if store:
-        store.finish(table)
+    with store.held() if store else nullcontext():
+        done = _taken_over(store.rows(columns), wanted) if store and resume else {}
+        if store:
+            store.start(done, anew=not resume)
+        parts = _parts([one for row, one in wanted.items() if row not in done])
+        notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
+        table = _table(planned, done, columns)
+        # In the order of the plan, whichever part was done first.
+        table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
+        if store:
+            store.finish(table)
     return table
 
 
@@ -389,7 +403,7 @@ class _Setting:
     def _content(self) -> str:
         """All that a row depends on but its seed."""
         subject = self.subject
-        content = [subject.dataset.digest, str(subject.bounds), subject.bounds.declared]
+        content = [FORMAT, subject.dataset.digest, str(subject.bounds), subject.bounds.declared]
         content += [subject.outside, asdict(self.config), sorted(self.names)]
         return json.dumps(content, sort_keys=True)
 
@@ -654,7 +668,13 @@ def _scores(trial: WaveClusterTrial | KMeansTrial, seed: int, names: Sequence[st
 def _taken_over(
     found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
 ) -> dict[str, Scores]:
-    """Rows of an earlier sweep that the plan asks for."""
+    """Rows of an earlier sweep; all of them have to be asked for, or they would be lost."""
+    others = len(found.keys() - wanted.keys())
+    if others:
+        raise InputError(
+            f"resume would lose {others:,} rows of other settings: ask for those as well, or name "
+            "another file."
+        )
     return {
         row: {name: found[row][name] for name in setting.names}
         for row, (setting, _, _) in wanted.items()

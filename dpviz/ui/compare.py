@@ -535,7 +535,7 @@ class Found:
         with self._lock:
             if self._table is not None:
                 table = pd.concat([self._table, table], ignore_index=True)
-            self._table = table.drop_duplicates("run", keep="last").tail(_MOST_ROWS)
+            self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
 
     def rows(self, plan: Plan) -> pd.DataFrame:
         """Rows that a plan asks for, as far as they are known, in its order."""
@@ -717,12 +717,20 @@ def _draw(state: CompareState, wish: Wish) -> None:
     st.caption(
         "A click on a point opens the run nearest to that median. True results and seeded draws, "
         "for exploring only. Parameters are "
-        f"{'as in that figure' if preset else 'those that each method has by default'}, on each "
+        f"{_parameters_of(preset, plan)}, on each "
         "data set's own grid."
     )
     _open(state, wish, tables)
     _behind(state, wish, tables, charts)
     state.write()
+
+
+def _parameters_of(preset: Preset | None, plan: Plan) -> str:
+    """Whose parameters the curves have."""
+    if preset is None:
+        return "those that each method has by default"
+    same = set(plan.methods) == set(preset.methods) and plan.variant == "published"
+    return "as in that figure" if same else "those of that figure, with your changes"
 
 
 def _progress(wish: Wish) -> None:

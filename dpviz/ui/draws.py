@@ -143,7 +143,7 @@ def _job(page: str, asked: Asked, seeds: Sequence[int], names: Sequence[str]) ->
 
 def _stop(page: str) -> None:
     """Nobody looks: stop draws that still go on."""
-    job = job_of(_key(page))
+    job = st.session_state.pop(_key(page), None)
     if job is not None:
         job.cancel()
 
@@ -154,8 +154,15 @@ def _progress(page: str) -> None:
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:
         show_progress(job, "draws", "")
-    if job is not None and job.running:
+    if job is None:
+        return
+    if job.running:
         right.button("Cancel", key=f"{page}:draws:cancel", on_click=job.cancel, width="stretch")
+    elif (job.cancelled or job.error) and right.button(
+        "Draw", key=f"{page}:draws:again", width="stretch"
+    ):
+        st.session_state.pop(_key(page), None)
+        st.rerun()
 
 
 def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None:

@@ -51,7 +51,7 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     watched = opened("/kmeans?data=gaussians&method=gupt&k=15")
     page = watched.page
     unfold(watched, "Many draws, not one lucky one")
-    expect(page.get_by_text("of 50 draws").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("50 of 50 draws")).to_be_visible(timeout=90_000)
     page.get_by_role("combobox", name="Draws").click()
     page.get_by_role("option", name="500").click()
     cancel = page.get_by_role("button", name="Cancel")
@@ -61,6 +61,9 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     expect(page.get_by_role("img", name="oise").first).to_be_visible(timeout=20_000)
     cancel.click()
     expect(page.get_by_text("Stopped after")).to_be_visible(timeout=30_000)
+    # And they can be begun again.
+    page.get_by_role("button", name="Draw", exact=True).click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=30_000)
 
 
 def test_what_broke_a_cluster_is_said_in_words(opened) -> None:
