@@ -22,7 +22,7 @@ from dpviz.ui.state import UrlState
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
 #: Seconds to wait for draws before the page goes on without them: most are that quick.
-_PATIENCE = 0.35
+_PATIENCE = 0.6
 
 #: Scores that draw anew on ten parts of the data.
 _HELD_OUT = ("ocm", "two_ce")
