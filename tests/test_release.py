@@ -659,6 +659,23 @@ def test_a_refused_first_release_opens_no_budget(budget: Budget) -> None:
     assert budget.debit("homes", 2.0, {}, total=3.0).epsilon == 2.0
 
 
+@pytest.mark.parametrize("change", ["neighbours", "unit"])
+def test_budgets_that_do_not_add_up_are_not_added(budget: Budget, change: str) -> None:
+    data = replace(dataset(0, 60), units=np.arange(60))
+    case = {"method": "privqt"}
+    released(budget, request_of(case), data)
+    other = (
+        request_of(case, persons=True)
+        if change == "unit"
+        else request_of(case, neighbours=Neighbours(relation="replace_one"))
+    )
+    with pytest.raises(PrivacyRefusal, match=f"^{change} = .* don't add up"):
+        released(budget, other, data, folder="other")
+    assert budget.open("household survey").spent == 0.7
+    assert [one.name for one in budget.path.parent.iterdir() if one.is_dir()] == ["out"]
+    released(budget, request_of({"method": "eugkm"}), data, folder="another")
+
+
 def test_out_is_checked_before_the_debit(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
     request, data = request_of({"method": "privqt"}), dataset(0, 50)
     folder = budget.path.parent

@@ -45,9 +45,10 @@ def load(given: argparse.Namespace, *, named: bool = False) -> tuple[Dataset, Cl
     table = read_table(source, header=False if given.no_header else None)
     others = [column for column in table.columns if column != given.unit]
     if named and given.columns is None and len(others) > 2:
+        shown = [name for name in table.numeric_columns if name in others] or others
         raise InputError(
             f"--columns is missing: name the columns to release, for example --columns "
-            f"{others[0]},{others[1]}; which ones hold numbers must not be read off the data."
+            f"{','.join(shown[:2])}; which ones hold numbers must not be read off the data."
         )
     if given.classes is not None:
         # Read like the column of a unit: rows without are left out, the others stay in step.

@@ -12,7 +12,7 @@ import os
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -180,6 +180,7 @@ class Budget:
         what: Mapping[str, Any],
         *,
         total: float | None = None,
+        alike: Sequence[str] = (),
     ) -> Entry:
         """Take epsilon off a source's budget, durably, before anything is drawn.
 
@@ -193,6 +194,9 @@ class Budget:
             Method and public parameters, plain values; nothing read off the data.
         total
             As for :meth:`open`: a new source is opened with its first debit, or not at all.
+        alike
+            Names in ``what`` that must say the same in all entries of a source: epsilons of
+            different neighbours or privacy units don't add up.
 
         Returns
         -------
@@ -208,6 +212,7 @@ class Budget:
         opening = None if total is None else _parts("total", total)
         with self._transaction(create=opening is not None) as connection:
             key = self._opened(connection, source, opening)
+            _check_alike(_account(connection, key), what, alike)
             whole = _total(connection, key) or 0
             left = whole - _spent(connection, key)
             if asked > left:
@@ -325,6 +330,18 @@ class Budget:
 
 class _DamagedError(Exception):
     """What the file holds is nothing that this module wrote."""
+
+
+def _check_alike(account: Account, what: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Refuse an entry that can't be added to the others of its source."""
+    for entry in account.entries:
+        for name in names:
+            before = entry.what.get(name)
+            if before not in (None, what[name]):
+                raise PrivacyRefusal(
+                    f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
+                    f"have {name} = {before}, and budgets of both don't add up; keep to that."
+                )
 
 
 def _account(connection: sqlite3.Connection, key: str) -> Account:

@@ -35,6 +35,9 @@ FINE = ("privthr",)
 #: A larger budget hides next to nothing, and e^epsilon means nothing to anybody.
 MOST_EPSILON = 20.0
 
+#: What all releases of a source have in common, or their budgets would not add up.
+ALIKE = ("neighbours", "unit")
+
 #: How an accountant is made; tests replay one.
 Accounting = Callable[..., SecureAccountant]
 
@@ -182,7 +185,9 @@ def release(
     folder = folder.absolute()
     part = _part(folder)
     try:
-        entry = budget.debit(source, request.config.epsilon, prepared.what, total=total)
+        entry = budget.debit(
+            source, request.config.epsilon, prepared.what, total=total, alike=ALIKE
+        )
         drawn = prepared.draw(entry.epsilon)
         bundle = files(drawn)
         _publish(bundle, part, folder)
