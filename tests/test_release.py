@@ -401,6 +401,7 @@ def test_requests_are_checked_in_one_sentence(given: dict[str, Any], begins: str
     with pytest.raises(InputError) as error:
         replace(request_of({"method": "privqt"}), **given)
     assert str(error.value).startswith(begins)
+    assert str(error.value).isprintable()
 
 
 # -- crashes -------------------------------------------------------------------------------

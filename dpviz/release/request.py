@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpviz.config import Config
+from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, check_outside
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
@@ -51,8 +52,8 @@ class Request:
         check_outside(self.outside)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
-                f'title = "{self.title[:40]}..." must be one line of up to {_LONGEST_TITLE} '
-                "characters that can be printed."
+                f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} characters '
+                "that can be printed."
             )
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
