@@ -52,8 +52,8 @@ class Request:
         check_outside(self.outside)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
-                f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} characters '
-                "that can be printed."
+                f'title = "{shown(self.title)}" must be one line of up to {_LONGEST_TITLE} '
+                "characters that can be printed."
             )
         if self.config.neighbours.cap > 1 and not self.persons:
             raise InputError(
