@@ -3,7 +3,6 @@
 import streamlit as st
 
 from dpviz.ui.page import ICON, LOGO, STYLE, enter, fetch_ahead, settle_memory
-from dpviz.ui.state import finish
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
@@ -20,5 +19,4 @@ PAGES = [
 ]
 page = st.navigation(PAGES, position="top")
 page.run()
-finish()
 settle_memory(page.title)

@@ -7,13 +7,15 @@ import re
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import sample, sample_names
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.methods import WAVECLUSTER
-from dpviz.ui.state import Control, UrlState, finish
+from dpviz.ui.state import Control, UrlState
 from tests.conftest import reference_file
+from tests.controls import control
 from tests.test_reference import GRIDS, TRUE
 
 
@@ -64,7 +66,7 @@ def title(test: AppTest) -> str:
 
 
 def upload(test: AppTest, name: str, content: bytes) -> AppTest:
-    test.selectbox(key="wavecluster:data").set_value("own").run()
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
     test.file_uploader(key="own:file").set_value((name, content, "application/octet-stream"))
     return checked(test.run())
 
@@ -209,13 +211,13 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
 
 def test_changing_the_method_takes_its_alpha(app):
     test = app()
-    checked(test.selectbox(key="wavecluster:method").set_value("privthrem").run())
+    checked(control(test.selectbox, "wavecluster:method").set_value("privthrem").run())
     assert "α 0.70" in title(test)
 
 
 def test_another_sample_takes_its_grid(app):
     test = app(g=100)
-    checked(test.selectbox(key="wavecluster:data").set_value("shapes").run())
+    checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
     assert "g 36 · p 0.23" in title(test)
 
 
@@ -267,7 +269,7 @@ def test_wrong_bounds_name_their_box_and_change_nothing(app, typed, fragment):
     assert said.startswith("x: ")
     assert fragment in said
     assert cards(test) == before
-    checked(test.selectbox(key="wavecluster:data").set_value("shapes").run())
+    checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
     assert not test.error
 
 
@@ -381,7 +383,7 @@ def test_missing_values_and_equal_points_are_said(app):
 
 def test_a_grid_of_counts_is_taken_as_it_is(app):
     test = app(p=0.1)
-    test.selectbox(key="wavecluster:data").set_value("own").run()
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
     test.toggle(key="own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
@@ -401,18 +403,6 @@ def test_two_columns_are_chosen_from_more(app):
     assert axis["title"]["text"] == "y"
 
 
-class Session(dict):
-    """Session state that remembers which entries a run set."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.told: list[str] = []
-
-    def __setitem__(self, name: str, value: object) -> None:
-        self.told.append(name)
-        super().__setitem__(name, value)
-
-
 class Link(dict):
     """Query parameters of a page."""
 
@@ -424,30 +414,80 @@ class Link(dict):
         self.update(texts)
 
 
-def test_a_run_that_was_broken_off_tells_the_browser_its_values_again(monkeypatch):
-    session, clock = Session(), [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    monkeypatch.setattr("streamlit.session_state", session)
+@pytest.fixture
+def state(monkeypatch):
+    """Controls p and q of a page, outside of the server: run by run."""
+    monkeypatch.setattr("streamlit.session_state", {})
     monkeypatch.setattr("streamlit.query_params", Link(p="2"))
 
-    def run() -> list[str]:
-        session.told.clear()
-        state = UrlState("page", {"p": Control(1, int), "q": Control("a", str)})
-        for name in ("p", "q"):
-            state.key(name)
-        state.write()
-        return [name for name in session.told if name in ("page:p", "page:q")]
+    def run() -> UrlState:
+        page = UrlState("page", {"p": Control(1, int), "q": Control("a", str)})
+        page.write()
+        return page
 
-    assert set(run()) == {"page:p", "page:q"}
-    # For a while again: the next run may have drawn the widgets before the browser did.
-    finish()
-    session["page:q"] = "from the browser"
-    assert run() == ["page:p", "page:q"]
-    assert session["page:q"] == "from the browser"
-    # And again where nobody said that this run came to its end.
-    clock[0] += 5
-    assert run() == ["page:p", "page:q"]
-    finish()
-    assert run() == []
-    finish()
-    assert run() == []
+    return run
+
+
+def test_what_a_hand_chose_stays_with_its_widget(state):
+    first = state().widget("p")
+    assert first["value"] == 2
+    for chosen in (3, 2, 5):
+        st.session_state[first["key"]] = chosen
+        assert state().widget("p") == {"key": first["key"], "value": chosen}
+    # The page is left: Streamlit forgets the widget, its value stays.
+    del st.session_state[first["key"]]
+    assert state().widget("p", "default") == {"key": first["key"], "default": 5}
+    assert state().get("q") == "a"
+
+
+def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(state):
+    page = state()
+    known = {page.widget("p")["key"]}
+    st.session_state[page.widget("p")["key"]] = 3
+    for step, value in enumerate((7, 3, 7)):
+        # From a callback, or from outside by way of the session.
+        if step == 1:
+            st.session_state["page:p"] = value
+        else:
+            page.set("p", value)
+        drawn = page.widget("p")
+        assert drawn["value"] == value == page.get("p")
+        assert drawn["key"] not in known
+        known.add(drawn["key"])
+        # What comes late from the earlier widget is not heard.
+        st.session_state[min(known)] = 99
+        assert page.get("p") == value
+    # The same value again needs no other widget: it keeps its focus.
+    page.set("p", 7)
+    assert page.widget("p") == drawn
+
+
+def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    first = dict(st.query_params) | {"q": "a"}
+    for value in (3, 4):
+        st.session_state[state().widget("p")["key"]] = value
+        state()
+    now = dict(st.query_params)
+    assert now == {"p": "4", "q": "a"}
+    for late in (first, {"p": "3", "q": "a"}):
+        st.query_params.from_dict(late)
+        assert state().get("p") == 4
+    # Any other link is a new one, and so is an old one that comes again later.
+    st.query_params.from_dict({"p": "6"})
+    assert state().get("p") == 6
+    clock[0] += 60
+    st.query_params.from_dict(first)
+    assert state().get("p") == 2
+
+
+def test_the_program_wins_over_a_choice_that_came_with_the_same_run(state):
+    page = state()
+    widget = page.widget("p")
+    st.session_state[widget["key"]] = 9
+    page.reset()  # its defaults, 1 and a
+    assert page.get("p") == 1
+    st.session_state[page.widget("p")["key"]] = 9
+    page.set("p", 1)
+    assert page.get("p") == 1

@@ -21,6 +21,7 @@ from dpviz.methods import CARDS
 from dpviz.methods.utility import costs
 from dpviz.ui.audit import METHODS, story_in_words, table_rows, verdict
 from dpviz.ui.job import Job, job_of, progress_text, start
+from tests.controls import control
 from tests.test_app import checked
 from tests.test_kmeans_app import visit
 
@@ -248,7 +249,7 @@ def bars(test: AppTest) -> list[str]:
 
 def small_audit(test: AppTest, **values) -> AppTest:
     for name, value in values.items():
-        checked(test.number_input(key=f"audit:{name}").set_value(value).run())
+        checked(control(test.number_input, f"audit:{name}").set_value(value).run())
     press(test, "Run the audit")
     return finish(test, ONE)
 
@@ -272,7 +273,7 @@ def test_three_parts_in_order_and_the_story_tells_itself(app):
 def test_the_story_follows_its_controls_and_its_draws(app):
     test = finish(app(), STORY)
     before = figures(test)["story"]["figure"]
-    checked(test.selectbox(key="audit:technique").set_value("privqt-published").run())
+    checked(control(test.selectbox, "audit:technique").set_value("privqt-published").run())
     finish(test, STORY)
     assert titles(test)["story"].startswith("PrivQT published · ε 1")
     test.session_state["audit:epsilon"] = 2.0
@@ -309,7 +310,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
     for one in (test, again):
         assert dict(one.query_params) == LINK
         assert titles(finish(one, STORY))["story"].startswith("PrivTHREM published · ε 0.25 · 700")
-        assert one.selectbox(key="audit:scenario").value == "true-size"
+        assert control(one.selectbox, "audit:scenario").value == "true-size"
 
 
 BAD_LINKS = {
@@ -338,16 +339,16 @@ def test_a_bad_link_is_corrected_and_said(app, name, value):
 
 
 def test_a_method_brings_its_scenario_and_runs(app):
-    assert app(method="mcmc").number_input(key="audit:runs").value == 400
+    assert control(app(method="mcmc").number_input, "audit:runs").value == 400
     test = app()
-    checked(test.selectbox(key="audit:method").set_value("gupt").run())
-    assert test.selectbox(key="audit:scenario").value == "shifted-list"
-    assert test.number_input(key="audit:runs").value == 20_000
-    checked(test.selectbox(key="audit:variant").set_value("sound").run())
-    assert test.selectbox(key="audit:scenario").value == "shifted-list"
-    assert test.number_input(key="audit:runs").value == 500
-    checked(test.selectbox(key="audit:scenario").set_value("true-size").run())
-    assert test.number_input(key="audit:runs").value == 5_000
+    checked(control(test.selectbox, "audit:method").set_value("gupt").run())
+    assert control(test.selectbox, "audit:scenario").value == "shifted-list"
+    assert control(test.number_input, "audit:runs").value == 20_000
+    checked(control(test.selectbox, "audit:variant").set_value("sound").run())
+    assert control(test.selectbox, "audit:scenario").value == "shifted-list"
+    assert control(test.number_input, "audit:runs").value == 500
+    checked(control(test.selectbox, "audit:scenario").set_value("true-size").run())
+    assert control(test.number_input, "audit:runs").value == 5_000
     assert find("gupt", "sound", "true-size").says in [one.value for one in test.caption]
 
 
@@ -359,7 +360,7 @@ def test_every_method_and_variant_has_a_scenario(method, variant):
 
 def test_planted_mistakes_come_last_and_are_marked(app):
     test = app(method="privqt", variant="sound")
-    options = test.selectbox(key="audit:scenario").options
+    options = control(test.selectbox, "audit:scenario").options
     assert options[:2] == ["Far point", "Moved record"]
     assert all(one.startswith("Planted mistake: ") for one in options[2:])
     assert len(options) == 5
@@ -385,10 +386,10 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     assert row["runs"] == 500
     assert figures(test)["bounds"]["figure"]["data"][0]["x"] == [expected.epsilon_lower]
     # The result belongs to its settings, and stays while the page is left.
-    checked(test.number_input(key="audit:seed").set_value(4).run())
+    checked(control(test.number_input, "audit:seed").set_value(4).run())
     assert strip(test) == ""
     assert "Not run with these settings" in bars(test)
-    checked(test.number_input(key="audit:seed").set_value(3).run())
+    checked(control(test.number_input, "audit:seed").set_value(3).run())
     assert verdict(expected)[1] in strip(test)
     assert "Not run with these settings" not in bars(test)
     visit(test, "wavecluster")

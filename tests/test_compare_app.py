@@ -40,6 +40,7 @@ from dpviz.ui.compare import (
     parse_epsilons,
     spread,
 )
+from tests.controls import control
 from tests.test_app import cards, checked
 from tests.test_kmeans_app import visit
 
@@ -129,7 +130,7 @@ def press(test: AppTest, label: str) -> AppTest:
 def choose(test: AppTest, **values) -> AppTest:
     for name, value in values.items():
         widget = test.multiselect if isinstance(value, list) else test.selectbox
-        checked(widget(key=f"compare:{name}").set_value(value).run())
+        checked(control(widget, f"compare:{name}").set_value(value).run())
     return finish(test)
 
 
@@ -194,9 +195,9 @@ def test_panels_by_data_set_and_by_score(app):
 
 def test_only_shared_scores_are_offered(app):
     test = app(**SMALL)
-    assert "DSG_C" in test.selectbox(key="compare:score").options
+    assert "DSG_C" in control(test.selectbox, "compare:score").options
     choose(test, methods=["privthr", "eugkm"])
-    assert test.selectbox(key="compare:score").options == [
+    assert control(test.selectbox, "compare:score").options == [
         "F-measure",
         "ARI (slower)",
         "AMI (slower)",
@@ -204,7 +205,7 @@ def test_only_shared_scores_are_offered(app):
     assert title(test).startswith("F-measure over ε")
     assert set(table(test)["method"]) == {"PrivTHR", "EUGkM"}
     choose(test, methods=["eugkm"])
-    assert "NICV / true" in test.selectbox(key="compare:score").options
+    assert "NICV / true" in control(test.selectbox, "compare:score").options
 
 
 def test_slower_scores_are_drawn_when_asked_for(app):
@@ -247,12 +248,12 @@ def test_another_method_draws_only_its_own_rows(app, swept):
 def test_more_draws_or_budgets_draw_only_what_is_new(app, swept):
     test = app(**SMALL, methods="privqt")
     swept.clear()
-    checked(test.number_input(key="compare:draws").set_value(5).run())
+    checked(control(test.number_input, "compare:draws").set_value(5).run())
     finish(test)
     (plan,) = swept
     assert plan.seeds == (2, 3, 4)
     swept.clear()
-    checked(test.text_input(key="compare:epsilons").set_value("2, 1").run())
+    checked(control(test.text_input, "compare:epsilons").set_value("2, 1").run())
     finish(test)
     (plan,) = swept
     assert (plan.epsilons, plan.seeds) == ((1.0,), (0, 1, 2, 3, 4))
@@ -404,8 +405,8 @@ def test_all_choices_stand_in_the_link_and_come_back(app):
     test = app(**LINK)
     assert not test.warning
     assert dict(test.query_params) == LINK
-    assert test.multiselect(key="compare:methods").value == ["privthr", "dplloyd"]
-    assert test.text_input(key="compare:epsilons").value == "0.5, 3"
+    assert control(test.multiselect, "compare:methods").value == ["privthr", "dplloyd"]
+    assert control(test.text_input, "compare:epsilons").value == "0.5, 3"
     # They are still there after another page was looked at.
     visit(test, "audit")
     finish(visit(test, "compare"))
@@ -453,22 +454,22 @@ def test_a_range_that_is_empty_becomes_one_budget(app):
 
 def test_nothing_chosen_is_said(app):
     test = app(**SMALL)
-    checked(test.multiselect(key="compare:methods").set_value([]).run())
+    checked(control(test.multiselect, "compare:methods").set_value([]).run())
     assert [one.value for one in test.error] == ["Choose at least one method on the left."]
-    checked(test.multiselect(key="compare:methods").set_value(["privqt"]).run())
+    checked(control(test.multiselect, "compare:methods").set_value(["privqt"]).run())
     assert not test.error
-    checked(test.multiselect(key="compare:data").set_value([]).run())
+    checked(control(test.multiselect, "compare:data").set_value([]).run())
     assert [one.value for one in test.error] == ["Choose at least one data set on the left."]
 
 
 def test_a_wrong_list_of_budgets_is_said_and_mended(app):
     test = app(**SMALL)
-    checked(test.text_input(key="compare:epsilons").set_value("0.1; 2").run())
+    checked(control(test.text_input, "compare:epsilons").set_value("0.1; 2").run())
     (said,) = [one.value for one in test.error]
     assert 'epsilons has "0.1; 2", which is no number' in said
-    checked(test.text_input(key="compare:epsilons").set_value("").run())
+    checked(control(test.text_input, "compare:epsilons").set_value("").run())
     assert not finish(test).error
-    checked(test.number_input(key="compare:low").set_value(4.0).run())
+    checked(control(test.number_input, "compare:low").set_value(4.0).run())
     (said,) = [one.value for one in test.error]
     assert "ε from 4 to 2 is empty" in said
 
@@ -499,12 +500,12 @@ def test_a_figure_fills_in_all_controls(app, monkeypatch, name):
     preset = PRESETS[name]
     test = choose(app(**SMALL), preset=name)
     assert not test.error
-    assert test.multiselect(key="compare:data").value == list(preset.samples)
-    assert test.multiselect(key="compare:methods").value == list(preset.methods)
-    assert test.selectbox(key="compare:variant").value == preset.variant
-    assert test.number_input(key="compare:draws").value == preset.repeats
-    assert parse_epsilons(test.text_input(key="compare:epsilons").value) == preset.epsilons
-    assert test.selectbox(key="compare:score").value == next(iter(preset.scores))
+    assert control(test.multiselect, "compare:data").value == list(preset.samples)
+    assert control(test.multiselect, "compare:methods").value == list(preset.methods)
+    assert control(test.selectbox, "compare:variant").value == preset.variant
+    assert control(test.number_input, "compare:draws").value == preset.repeats
+    assert parse_epsilons(control(test.text_input, "compare:epsilons").value) == preset.epsilons
+    assert control(test.selectbox, "compare:score").value == next(iter(preset.scores))
     assert any(preset.caption in one.value for one in test.caption)
     runs = len(preset.samples) * len(preset.methods) * len(preset.epsilons) * preset.repeats
     assert any(label.startswith(f"Run {runs:,} (") for label in labels(test))
@@ -581,7 +582,7 @@ def test_a_run_is_the_same_in_its_explorer(plan, score, card):
 def test_the_page_links_to_the_chosen_run(app):
     test = app(**SMALL, methods="privqt,privthr", data="gaussians,spirals")
     for name, value in {"data": "spirals", "method": "privthr", "epsilon": 2.0, "seed": 1}.items():
-        checked(test.selectbox(key=f"compare:open {name}").set_value(value).run())
+        checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
     (link,) = (
         one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
     )
@@ -628,7 +629,7 @@ def own_csv(names=("east", "north")) -> bytes:
 def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
     test = AppTest.from_file("../app.py", default_timeout=120)
     checked(test.run())
-    checked(test.selectbox(key="wavecluster:data").set_value("own").run())
+    checked(control(test.selectbox, "wavecluster:data").set_value("own").run())
     test.file_uploader(key="own:file").set_value(("visits.csv", own_csv(), "text/csv"))
     checked(test.run())
     visit(test, "compare")

@@ -15,6 +15,7 @@ from dpviz.experiments.draws import many_draws
 from dpviz.experiments.trial import CHEAP, trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.ui.job import job_of
+from tests.controls import control
 from tests.test_app import checked
 
 PATIENCE = 60
@@ -95,7 +96,7 @@ def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:
     second = test.session_state["wavecluster:draws:job"]
     assert second is not first
     finished(test, "wavecluster")
-    checked(test.selectbox(key="wavecluster:draws:number").set_value(100).run())
+    checked(control(test.selectbox, "wavecluster:draws:number").set_value(100).run())
     finished(test, "wavecluster")
     assert set(table(test)["draws"]) == {100}
 

@@ -493,7 +493,6 @@ def explorer(page: str, own: bool) -> None:
     from dpviz.privacy.ledger import Neighbours
     from dpviz.ui.data_panel import Active
     from dpviz.ui.goal import goal_panel
-    from dpviz.ui.state import finish
 
     explorer = importlib.import_module(f"dpviz.ui.{page}")
     state = explorer.page_state()
@@ -510,7 +509,6 @@ def explorer(page: str, own: bool) -> None:
     st.session_state["shown"] = {name: state.get(name) for name in state.link()}
     goal_panel(state, active, explorer.config_of(state, active))
     state.write()
-    finish()
 
 
 @pytest.fixture
@@ -553,7 +551,7 @@ def explorer_page(test):
 
 
 def choose_part(test, part):
-    (group,) = (one for one in test.button_group if one.key.endswith("goal:goal"))
+    (group,) = (one for one in test.button_group if ":goal@" in one.key)
     return ran(group.set_value(part).run())
 
 

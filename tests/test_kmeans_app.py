@@ -18,6 +18,7 @@ from dpviz.kmeans.records import Records
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
+from tests.controls import control
 from tests.test_app import BAD_FILES, cards, checked, figure_head, one_key, text, title
 
 FIRST = "gaussians"
@@ -53,13 +54,13 @@ def move(test, **values):
     return checked(test.run())
 
 
-def choose(test, control, value):
-    return checked(test.selectbox(key=f"kmeans:{control}").set_value(value).run())
+def choose(test, name, value):
+    return checked(control(test.selectbox, f"kmeans:{name}").set_value(value).run())
 
 
 def look(test, view):
     """Choose a view by its name on the screen; whether it is on offer."""
-    (group,) = (one for one in test.button_group if one.key == "kmeans:view")
+    group = control(test.button_group, "kmeans:view")
     if VIEWS[view] not in group.options:
         return False
     checked(group.set_value(view).run())
@@ -341,7 +342,7 @@ def test_the_left_panel_can_show_the_method_without_noise(app):
         assert not np.allclose(silent.centers, truth.centers)
         assert_readouts(test, truth, run_of(truth, "dplloyd", seed, epsilon=0.1))
         press(test, "Redraw")
-    (group,) = (one for one in test.button_group if one.key == "kmeans:left")
+    group = control(test.button_group, "kmeans:left")
     checked(group.set_value("true").run())
     np.testing.assert_allclose(marks(test, 1), truth.centers)
     checked(group.set_value("silent").run())
@@ -487,7 +488,7 @@ def table(columns, n=240, words=False, seed=1):
 
 
 def upload(test, name, content, page="kmeans"):
-    test.selectbox(key=f"{page}:data").set_value("own").run()
+    control(test.selectbox, f"{page}:data").set_value("own").run()
     test.file_uploader(key="own:file").set_value((name, content, "application/octet-stream"))
     return checked(test.run())
 
@@ -600,7 +601,7 @@ def test_a_column_of_words_is_refused_and_the_last_picture_stays(app):
 
 def test_a_grid_of_counts_is_taken_at_its_cell_centres(app):
     test = app(k=2)
-    test.selectbox(key="kmeans:data").set_value("own").run()
+    control(test.selectbox, "kmeans:data").set_value("own").run()
     test.toggle(key="own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.methods import CARDS, KMEANS
 from dpviz.privacy.budget import Budget
 from dpviz.ui.release import METHODS
+from tests.controls import control
 from tests.test_app import checked
 
 TABLE = b"x,y,who\n" + b"".join(
@@ -112,7 +113,7 @@ def test_released_once_whatever_is_pressed_again(page, home: Path) -> None:
 def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> None:
     test = press(page(data="incomes", g=16), "Review the release")
     assert has_button(test, "Debit")
-    checked(test.number_input(key="release:epsilon").set_value(0.25).run())
+    checked(control(test.number_input, "release:epsilon").set_value(0.25).run())
     assert not has_button(test, "Debit")
     assert "review it again" in test.info[0].value
     test = press(press(test, "Review the release"), "Back")
@@ -147,7 +148,7 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     )
     (account,) = accounts(home)
     assert (account.spent, len(account.entries)) == (2, 1)
-    checked(test.number_input(key="release:epsilon").set_value(1.0).run())
+    checked(control(test.number_input, "release:epsilon").set_value(1.0).run())
     release_now(test)
     assert accounts(home)[0].remaining == 0
 
@@ -177,7 +178,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(test.run())
     assert not test.error
     assert button(test, "Review the release").disabled
-    checked(test.text_input(key="release:source").set_value("visits").run())
+    checked(control(test.text_input, "release:source").set_value("visits").run())
     checked(test.selectbox(key="own:unit").set_value("who").run())
     checked(test.number_input(key="own:cap").set_value(2).run())
     release_now(test)

@@ -17,6 +17,7 @@ from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import Raster, Scene
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
+from tests.controls import control
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
@@ -269,7 +270,7 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
     select(test).set_value(12).run()
     assert said(test).startswith("Cluster 12 ")
     before = select(test).options[11]
-    test.selectbox(key="wavecluster:method").set_value("privthr").run()
+    control(test.selectbox, "wavecluster:method").set_value("privthr").run()
     for _ in range(2):  # a lost choice shows a run later
         assert select(test).value == 12
         assert said(test).startswith("Cluster 12 is kept")
@@ -279,10 +280,10 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
         test.session_state["wavecluster:stepper"] = panel
         test.run()
     assert select(test).value == 12
-    test.selectbox(key="wavecluster:data").set_value("spirals").run()
+    control(test.selectbox, "wavecluster:data").set_value("spirals").run()
     assert len(select(test).options) == test.session_state["told"].truth.stages.n_clusters == 3
     select(test).set_value(3).run()
-    test.selectbox(key="wavecluster:data").set_value("shapes").run()
+    control(test.selectbox, "wavecluster:data").set_value("shapes").run()
     assert select(test).value == 1
     assert not test.exception
 
@@ -299,7 +300,7 @@ def test_draws_are_counted_once_per_setting(opened, monkeypatch):
     select(test).set_value(2).run()
     assert said(test).startswith("Cluster 2 ")
     assert len(counted) == 1
-    test.selectbox(key="wavecluster:method").set_value("privthr").run()
+    control(test.selectbox, "wavecluster:method").set_value("privthr").run()
     assert len(counted) == 2
 
 
@@ -319,7 +320,7 @@ def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):
     )
     test = opened(data="spirals")
     assert finer[-1].source.shape == (80, 80)
-    test.selectbox(key="wavecluster:data").set_value("own").run()
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
     test.toggle(key="own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7

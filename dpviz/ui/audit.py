@@ -188,8 +188,7 @@ def _technique(state: UrlState) -> bool:
     first, second, third = st.columns([5, 6, 4], vertical_alignment="bottom")
     first.selectbox(
         "Under a technique",
-        TECHNIQUES,
-        key=state.key("technique"),
+        **state.choice("technique", TECHNIQUES),
         format_func=_technique_title,
         help="A technique that adds noise, as printed in its paper or with a proof that holds.",
     )
@@ -210,7 +209,7 @@ def _technique(state: UrlState) -> bool:
         FEWEST_DRAWS,
         MOST_DRAWS,
         step=500,
-        key=state.key("draws"),
+        **state.widget("draws"),
         help="So often the technique is run without and with the person.",
     )
     if slider.settled:
@@ -343,23 +342,20 @@ def _audit_controls(state: UrlState) -> bool:
     first, second = st.columns([3, 2])
     first.selectbox(
         "Method",
-        METHODS,
-        key=state.key("method"),
+        **state.choice("method", METHODS),
         format_func=lambda name: CARDS[name].title,
         on_change=partial(_fit, state),
     )
     second.selectbox(
         "Variant",
-        VARIANTS,
-        key=state.key("variant"),
+        **state.choice("variant", VARIANTS),
         on_change=partial(_fit, state),
         help="As printed in the paper, or the same idea with a proof that holds.",
     )
     offered = _offered(state)
     st.selectbox(
         "Scenario",
-        tuple(offered),
-        key=state.key("scenario"),
+        **state.choice("scenario", tuple(offered)),
         format_func=lambda name: _scenario_title(offered.get(name), name),
         on_change=partial(_take_runs, state),
         help="Two data sets that differ in one person, chosen to bring a leak out. Planted "
@@ -381,11 +377,11 @@ def _audit_controls(state: UrlState) -> bool:
         FEWEST_RUNS,
         MOST_RUNS,
         step=500,
-        key=state.key("runs"),
+        **state.widget("runs"),
         help=f"This scenario shows what there is to show with {_chosen(state).runs:,}.",
     )
     second.number_input(
-        "Seed", 0, MAX_SEED, key=state.key("seed"), help="The same one gives the same result."
+        "Seed", 0, MAX_SEED, **state.widget("seed"), help="The same one gives the same result."
     )
     return slider.settled
 

@@ -327,8 +327,7 @@ def settings(state: CompareState) -> Wish:
     """
     st.selectbox(
         "Figure of a paper",
-        (NO_PRESET, *PRESETS),
-        key=state.key("preset"),
+        **state.choice("preset", (NO_PRESET, *PRESETS)),
         format_func=lambda name: _figure(PRESETS[name]) if name in PRESETS else "none: own choice",
         on_change=partial(_take_preset, state),
         help="Fills in all below as the figure has it, on our sample sets.",
@@ -337,7 +336,7 @@ def settings(state: CompareState) -> Wish:
     st.multiselect(
         "Data",
         (*sample_names(), UPLOAD),
-        key=state.key("data"),
+        **state.widget("data", "default"),
         format_func=titles.__getitem__,
         help="One panel each. Own data is loaded on the page of an explorer.",
     )
@@ -345,22 +344,21 @@ def settings(state: CompareState) -> Wish:
     st.multiselect(
         "Methods",
         METHODS,
-        key=state.key("methods"),
+        **state.widget("methods", "default"),
         format_func=lambda name: CARDS[name].title,
         help="WaveCluster: " + _titles("wavecluster") + ".\n\nk-means: " + _titles("kmeans") + ".",
     )
     left, right = st.columns(2)
     left.selectbox(
         "Variant",
-        VARIANTS,
-        key=state.key("variant"),
+        **state.choice("variant", VARIANTS),
         help="As printed in the paper, or the same idea with a proof that holds.",
     )
     right.number_input(
         "Draws per point",
         1,
         MOST_DRAWS,
-        key=state.key("draws"),
+        **state.widget("draws"),
         help="Every method draws with the same seeds, from 0 on.",
     )
     epsilons = _epsilon_boxes(state)
@@ -385,11 +383,12 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
     low, high, points = st.columns(3)
     shared: dict[str, Any] = {"disabled": bool(typed)}
     for column, name, label in ((low, "low", "ε from"), (high, "high", "to")):
-        column.number_input(label, *EPSILONS, key=state.key(name), step=0.1, format="%g", **shared)
-    points.number_input("Points", 1, MOST_EPSILONS, key=state.key("points"), **shared)
+        box = {**state.widget(name), **shared}
+        column.number_input(label, *EPSILONS, step=0.1, format="%g", **box)
+    points.number_input("Points", 1, MOST_EPSILONS, **state.widget("points"), **shared)
     st.text_input(
         "or these ε",
-        key=state.key("epsilons"),
+        **state.widget("epsilons"),
         placeholder="0.1, 0.5, 1",
         help="Numbers with commas between, in place of the range.",
     )
@@ -437,12 +436,12 @@ def _own_subject(state: CompareState) -> tuple[Subject, Neighbours] | None:
         domain = domain_panel(state, dataset, own.identity)
         left, middle, right = st.columns(3)
         left.number_input(
-            "Grid g", *GRID_RANGE, step=2, key=state.key("g"), disabled=dataset.counts is not None
+            "Grid g", *GRID_RANGE, step=2, **state.widget("g"), disabled=dataset.counts is not None
         )
         middle.number_input(
-            "Density p", *DENSITY_RANGE, step=0.01, format="%.2f", key=state.key("p")
+            "Density p", *DENSITY_RANGE, step=0.01, format="%.2f", **state.widget("p")
         )
-        right.number_input("Clusters K", *CLUSTERS_RANGE, key=state.key("k"))
+        right.number_input("Clusters K", *CLUSTERS_RANGE, **state.widget("k"))
     # A file may be called like a sample set: rows are told apart by name.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
     subject = Subject(
@@ -651,23 +650,21 @@ def results(state: CompareState, wish: Wish) -> None:
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
-        offered(wish.any.families),
-        key=state.key("score"),
+        **state.choice("score", offered(wish.any.families)),
         format_func=lambda name: _score_title(name, wish.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
     )
     places[1].segmented_control(
         "A panel for each of the",
         tuple(VIEWS),
-        key=state.key("view"),
+        **state.widget("view", "default"),
         format_func=VIEWS.__getitem__,
         required=True,
     )
     if state.get("view") == "scores":
         places[2].selectbox(
             "Data set",
-            tuple(wish.plans),
-            key=state.key("of"),
+            **state.choice("of", tuple(wish.plans)),
             format_func=lambda name: wish.subjects[name].title,
         )
     _begin_if_new(wish)

@@ -129,8 +129,7 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
         "Data",
-        (*sample_names(), UPLOAD),
-        key=state.key("data"),
+        **state.choice("data", (*sample_names(), UPLOAD)),
         format_func=titles.__getitem__,
         on_change=changed,
         help="A sample set, or a table of your own. Nothing leaves this computer.",

@@ -26,8 +26,7 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
             _boxes(state, dataset, identity, wanted)
         st.radio(
             "Points outside",
-            ("clip", "drop"),
-            key=state.key("outside"),
+            **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
         )

@@ -107,7 +107,7 @@ def goal_panel(state: UrlState, active: Active, config: AnyConfig) -> None:
         st.segmented_control(
             "Find",
             parts,
-            key=asked.key("goal"),
+            **asked.widget("goal", "default"),
             format_func=PARTS.__getitem__,
             label_visibility="collapsed",
             required=True,
@@ -171,7 +171,7 @@ def _switch(state: UrlState, name: str) -> None:
     facts = sample(name)
     state.set("data", name)
     for control, value in (("g", facts.grid), ("p", facts.density), ("k", max(2, facts.clusters))):
-        if control in state.values:
+        if control in state:
             state.set(control, value)
 
 
@@ -190,7 +190,7 @@ def _smallest(state: UrlState, asked: UrlState, active: Active, config: AnyConfi
         1000.0,
         step=0.05,
         format="%.3g",
-        key=asked.key("goal_target"),
+        **asked.widget("goal_target"),
         help="What a draw must reach.",
     )
     with third:
@@ -236,8 +236,7 @@ def _score(asked: UrlState, offered: list[str]) -> str:
         _take_target(asked)
     st.selectbox(
         "Score",
-        offered,
-        key=asked.key("goal_score"),
+        **asked.choice("goal_score", offered),
         format_func=lambda name: score_of(name).title,
         on_change=partial(_take_target, asked),
     )
@@ -256,7 +255,7 @@ def _share(asked: UrlState) -> float:
         50,
         100,
         step=5,
-        key=asked.key("goal_share"),
+        **asked.widget("goal_share"),
         help="One lucky draw is no promise: so many of them must reach it.",
     )
     return float(asked.get("goal_share")) / 100
@@ -269,7 +268,7 @@ def _draws(asked: UrlState) -> int:
         _FEWEST_DRAWS,
         _MOST_DRAWS,
         step=10,
-        key=asked.key("goal_draws"),
+        **asked.widget("goal_draws"),
         help="The same seeds at every setting.",
     )
     return int(asked.get("goal_draws"))
@@ -287,7 +286,9 @@ def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -
     if asked.get("goal_pair") not in pairs:
         asked.set("goal_pair", pairs[0])
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-    first.selectbox("Best", pairs, key=asked.key("goal_pair"), format_func=_PAIR_TITLES.__getitem__)
+    first.selectbox(
+        "Best", **asked.choice("goal_pair", pairs), format_func=_PAIR_TITLES.__getitem__
+    )
     pair = asked.get("goal_pair")
     moves = pair == "grid-density"
     with second:

@@ -131,7 +131,7 @@ def take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type
         control = "t" if name == "iterations" else name
         if control not in but:
             state.set(control, value)
-    if "i" in state.values and "i" not in but:
+    if "i" in state and "i" not in but:
         state.set("i", None)
 
 
@@ -170,8 +170,7 @@ def settings(state: UrlState) -> Active:
         take_over(active.sample)
     st.selectbox(
         "Method",
-        tuple(KMEANS),
-        key=state.key("method"),
+        **state.choice("method", tuple(KMEANS)),
         format_func=lambda name: KMEANS[name].card.title,
         on_change=lambda: take_defaults(state),
         help="\n\n".join(f"**{one.card.title}**: {one.card.summary}" for one in KMEANS.values()),
@@ -184,8 +183,7 @@ def settings(state: UrlState) -> Active:
             label, options, text = CHOICES[name]
             column.selectbox(
                 label,
-                options,
-                key=state.key(name),
+                **state.choice(name, options),
                 format_func=lambda option: WORDS.get(option, option),
                 help=text,
             )

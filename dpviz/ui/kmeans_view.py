@@ -73,7 +73,7 @@ def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
     left.segmented_control(
         "View",
         views,
-        key=state.key("view"),
+        **state.widget("view", "default"),
         format_func=VIEWS.__getitem__,
         label_visibility="collapsed",
         required=True,
@@ -82,7 +82,7 @@ def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
         right.segmented_control(
             "On the left",
             tuple(LEFT),
-            key=state.key("left"),
+            **state.widget("left", "default"),
             format_func=lambda name: f"Left: {LEFT[name]}",
             label_visibility="collapsed",
             required=True,

@@ -52,8 +52,7 @@ def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str])
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(
             "Neighbouring data sets have",
-            RELATIONS,
-            key=state.key("neighbours"),
+            **state.choice("neighbours", RELATIONS),
             format_func=_RELATIONS.__getitem__,
             help="What nobody may notice. Exchanging needs about twice the noise of joining or "
             "leaving, and takes the number of records for public.",

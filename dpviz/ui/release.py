@@ -151,8 +151,7 @@ def method_panel(state: UrlState) -> None:
     left, right = st.columns([2, 3])
     left.selectbox(
         "Method",
-        METHODS,
-        key=state.key("method"),
+        **state.choice("method", METHODS),
         format_func=lambda name: f"{_FAMILY[CARDS[name].family]}: {CARDS[name].title}",
         on_change=lambda: _take_defaults(state),
     )
@@ -160,13 +159,12 @@ def method_panel(state: UrlState) -> None:
     right.caption(f"{card.summary} ({card.paper})")
     shown = [one for one in _NUMBERS if card.parameter(_PARAMETERS.get(one, one))]
     for column, name in zip(st.columns(max(len(shown), 4)), shown, strict=False):
-        column.number_input(key=state.key(name), **_number(card, name))
+        column.number_input(**state.widget(name), **_number(card, name))
     chosen = [one for one in _choices(card) if card.parameter(one)]
     for column, name in zip(st.columns(max(len(chosen), 4)), chosen, strict=False):
         column.selectbox(
             name.replace("_", " ").capitalize(),
-            _choices(card)[name],
-            key=state.key(name),
+            **state.choice(name, _choices(card)[name]),
             format_func=lambda option: kmeans.WORDS.get(option, str(option).replace("_", " ")),
         )
 

@@ -31,7 +31,7 @@ def draw_controls(
         "Seed",
         0,
         MAX_SEED,
-        key=state.key("seed"),
+        **state.widget("seed"),
         help="One seed: one frozen draw of the noise.",
         disabled=not card.spends,
     )
@@ -46,8 +46,7 @@ def draw_controls(
     left, right = st.columns(2, vertical_alignment="bottom")
     left.selectbox(
         "Variant",
-        ("sound", "published"),
-        key=state.key("variant"),
+        **state.choice("variant", ("sound", "published")),
         on_change=on_variant,
         disabled=not card.spends,
         help="As printed in the paper, or the same idea with a proof that holds.",

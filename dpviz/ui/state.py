@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from dpviz.errors import InputError
 
-#: Seconds for which the browser is told of a value that the program set.
-_TELLING = 3.0
+#: Seconds for which the browser may still send a link that has been replaced.
+_LATE = 5.0
 
 
 class CorrectedError(InputError):
@@ -57,21 +55,26 @@ class UrlState:
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
         self._controls = controls
-        empty: dict[str, Any] = {"values": {}, "written": None, "notes": [], "epoch": 0}
+        empty: dict[str, Any] = {
+            "values": {},
+            "replaced": [],
+            "changes": {},
+            "written": None,
+            "notes": [],
+            "epoch": 0,
+        }
         store = st.session_state.setdefault(f"{page}:state", empty)
         self._store: dict[str, Any] = store
-        self.values: dict[str, Any] = store["values"]
+        # What the page knows of each value: what differs from it in the session was set there.
+        self._told: dict[str, Any] = store["values"]
         self.fresh = False
-        # Of a run that was broken off, what it told the browser may never have arrived.
-        self._broken_off = store.get("unfinished", False)
-        store["unfinished"] = True
         self._read()
 
     def _read(self) -> None:
         """Take over the link when it is new; report what is wrong with it."""
         link = {name: text for name, text in st.query_params.items() if name in self._controls}
-        is_new = bool(link) and link != self._store["written"]
-        if self.values and not is_new:
+        is_new = bool(link) and link != self._store["written"] and not self._is_late(link)
+        if self._told and not is_new:
             return
         self.fresh = True
         self._store["notes"] = []
@@ -92,6 +95,13 @@ class UrlState:
                         f'{name} = "{link[name][:40]}" can\'t be read; {control.default} is used.'
                     )
             self.set(name, value)
+
+    def _is_late(self, link: Mapping[str, str]) -> bool:
+        """Whether a link was replaced a moment ago: what was clicked meanwhile still sends it."""
+        now = time.monotonic()
+        replaced = [one for one in self._store["replaced"] if now - one[0] < _LATE]
+        self._store["replaced"] = replaced
+        return any(one[1] == link for one in replaced)
 
     @property
     def page(self) -> str:
@@ -116,31 +126,63 @@ class UrlState:
         return given
 
     def key(self, name: str) -> str:
-        """Session key for the widget of a control, its value put in place.
+        """Session entry of a control's value; the key of its live slider."""
+        return f"{self._page}:{name}"
 
-        Streamlit sends a value that the program set to the browser once. Where that run was
-        broken off, or the next one drew the same widget before the browser did, the widget would
-        show its first option for ever, whatever is computed: so the value is set again for a
-        while.
+    def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
+        """Arguments for the native widget of a control: its key, and its value to begin with.
+
+        Streamlit sends a value that the program gave a widget's key to the browser once: a run
+        that is broken off, or followed by another at once, loses it, and to send it again may
+        undo what a hand chose meanwhile. So a control that the program sets gets a new widget,
+        which begins with that value.
+
+        Parameters
+        ----------
+        name
+            Of the control.
+        initial
+            What the widget calls the value that it begins with.
         """
-        key = f"{self._page}:{name}"
-        recent = time.monotonic() - self._store.get("told", 0.0) < _TELLING
-        if recent or self._broken_off or key not in st.session_state:
-            # A widget that stands already in this run needs no telling.
-            with suppress(StreamlitAPIException):
-                st.session_state[key] = st.session_state.get(key, self.values[name])
-        return key
+        value = self.get(name)
+        return {"key": self._widget_key(name), initial: value}
+
+    def choice(self, name: str, options: Sequence[Any]) -> dict[str, Any]:
+        """Arguments for the select box or radio buttons of a control; as for :meth:`widget`."""
+        arguments = self.widget(name)
+        position = list(options).index(arguments.pop("value"))
+        return {**arguments, "options": options, "index": position}
+
+    def _widget_key(self, name: str) -> str:
+        """Key of a control's native widget: another one for each value that the program set."""
+        return f"{self._page}:{name}@{self._store['changes'].get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
         """Give a control a value from the program."""
-        self._store["told"] = time.monotonic()
-        self.values[name] = value
-        st.session_state[f"{self._page}:{name}"] = value
+        if name in self._told:
+            self.get(name)
+        st.session_state[self.key(name)] = value
+        self._follow_program(name)
 
     def get(self, name: str) -> Any:
         """Return the value of a control, its widget's where there is one."""
-        self.values[name] = st.session_state.get(f"{self._page}:{name}", self.values[name])
-        return self.values[name]
+        if st.session_state.setdefault(self.key(name), self._told[name]) != self._told[name]:
+            self._follow_program(name)
+        elif self._widget_key(name) in st.session_state:
+            value = st.session_state[self._widget_key(name)]
+            st.session_state[self.key(name)] = self._told[name] = value
+        return self._told[name]
+
+    def _follow_program(self, name: str) -> None:
+        """Take over what the program put into the session entry, with a new widget."""
+        value = st.session_state[self.key(name)]
+        if name in self._told and self._told[name] != value:
+            self._store["changes"][name] = self._store["changes"].get(name, 0) + 1
+        self._told[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the page has this control."""
+        return name in self._controls
 
     def write(self) -> None:
         """Put all values into the URL; for settled values only, browsers limit the rate."""
@@ -148,6 +190,7 @@ class UrlState:
         if link != self._store["written"] or not st.query_params.to_dict():
             if self._store["written"] is not None:
                 self._store["notes"] = []
+                self._store["replaced"].append((time.monotonic(), self._store["written"]))
             st.query_params.from_dict(link)
             self._store["written"] = link
 
@@ -166,13 +209,6 @@ class UrlState:
         self._store["epoch"] += 1
         for name, control in self._controls.items():
             self.set(name, control.default)
-
-
-def finish() -> None:
-    """Note that a run came to its end; called by ``app.py`` after the page."""
-    for name, store in st.session_state.items():
-        if str(name).endswith(":state") and isinstance(store, dict):
-            store["unfinished"] = False
 
 
 def format_value(value: Any) -> str:

@@ -115,8 +115,7 @@ def settings(state: UrlState) -> Active:
     _fill_from_sample(state, active)
     st.selectbox(
         "Method",
-        tuple(WAVECLUSTER),
-        key=state.key("method"),
+        **state.choice("method", tuple(WAVECLUSTER)),
         format_func=lambda name: WAVECLUSTER[name].card.title,
         on_change=lambda: take_defaults(state),
         help="\n\n".join(
@@ -127,15 +126,16 @@ def settings(state: UrlState) -> Active:
     if card.parameter("synopsis"):
         st.selectbox(
             "Synopsis",
-            SYNOPSES,
-            key=state.key("synopsis"),
+            **state.choice("synopsis", SYNOPSES),
             format_func=lambda name: name.replace("_", " ").capitalize(),
             help="What Baseline publishes before it draws synthetic points.",
         )
     left, right = st.columns([3, 2])
-    left.selectbox("Wavelet", wavelet_names(), key=state.key("wavelet"), help=_WAVELET_HELP)
+    left.selectbox("Wavelet", **state.choice("wavelet", wavelet_names()), help=_WAVELET_HELP)
     right.selectbox(
-        "Level", range(LEVEL_RANGE[0], LEVEL_RANGE[1] + 1), key=state.key("level"), help=_LEVEL_HELP
+        "Level",
+        **state.choice("level", range(LEVEL_RANGE[0], LEVEL_RANGE[1] + 1)),
+        help=_LEVEL_HELP,
     )
     draw_controls(state, card)
     return active

@@ -49,7 +49,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     st.segmented_control(
         "Stage",
         tuple(VIEWS),
-        key=state.key("view"),
+        **state.widget("view", "default"),
         format_func=VIEWS.__getitem__,
         label_visibility="collapsed",
         required=True,

@@ -1,0 +1,20 @@
+"""Finding a control of a page in AppTest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def control(widgets: Iterable[Any], key: str) -> Any:
+    """Return the widget of a control: a value from the program gives it a new one ("key@1").
+
+    Parameters
+    ----------
+    widgets
+        Such as ``test.selectbox``.
+    key
+        Page and name: "wavecluster:method".
+    """
+    (found,) = (one for one in widgets if (one.key or "").partition("@")[0] == key)
+    return found
