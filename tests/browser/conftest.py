@@ -55,6 +55,17 @@ class Watched:
         """Wait until no script run is going on."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
+    def choose(self, box: str, option: str, *, exact: bool = False) -> None:
+        """Choose an option of a select box by their names."""
+        found = self.page.get_by_role("combobox", name=box)
+        found.scroll_into_view_if_needed()
+        # An open list closes when the page is scrolled: let that be over.
+        self.page.wait_for_timeout(150)
+        found.click()
+        # A long list scrolls under the pointer: what is typed makes it short.
+        self.page.keyboard.type(option)
+        self.page.get_by_role("option", name=option, exact=exact).click()
+
     def _hear(self, message: ConsoleMessage) -> None:
         about = urlsplit(str(message.location.get("url", ""))).path
         if message.type == "error" and not ("404" in message.text and PROBES.fullmatch(about)):

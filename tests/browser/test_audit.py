@@ -53,11 +53,6 @@ def button(watched, name: str):
     return watched.page.get_by_role("button", name=name)
 
 
-def choose(watched, control: str, option: str) -> None:
-    watched.page.get_by_role("combobox", name=control).click()
-    watched.page.get_by_role("option", name=option, exact=True).click()
-
-
 def type_number(watched, name: str, value: int) -> None:
     box = watched.page.get_by_role("spinbutton", name=name)
     box.fill(str(value))
@@ -84,7 +79,7 @@ def test_the_story_follows_slider_and_technique(auditor):
     watched.page.keyboard.press("ArrowRight")
     expect_title(watched, "PrivTHR sound · ε 1.05")
     watched.page.wait_for_url(re.compile(r"epsilon=1\.05"))
-    choose(watched, "Under a technique", "PrivQT, published")
+    watched.choose("Under a technique", "PrivQT, published", exact=True)
     expect_title(watched, "PrivQT published · ε 1.05")
     watched.page.wait_for_url(re.compile(r"technique=privqt-published"))
 

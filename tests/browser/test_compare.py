@@ -73,8 +73,7 @@ def test_opens_with_curves_that_fit_the_window(comparer):
 def test_another_method_joins(comparer):
     watched = comparer("draws=3&points=3&methods=privthr")
     expect_curves(watched, "PrivTHR", n=1)
-    watched.page.get_by_role("combobox", name="Methods").click()
-    watched.page.get_by_role("option", name="EUGkM", exact=True).click()
+    watched.choose("Methods", "EUGkM", exact=True)
     expect_title(watched, "F-measure over ε")
     expect_curves(watched, "PrivTHR", "EUGkM", n=2)
     watched.page.wait_for_url(re.compile(r"methods=privthr%2Ceugkm"))
@@ -88,8 +87,7 @@ def test_long_work_leaves_the_page_usable_and_is_cancelled(comparer):
     stop.wait_for()
     watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for(timeout=PATIENCE)
     # Another score needs no other runs: it is shown at once, and the work goes on.
-    watched.page.get_by_role("combobox", name="Score").click()
-    watched.page.get_by_role("option", name="F-measure", exact=True).click()
+    watched.choose("Score", "F-measure", exact=True)
     expect_title(watched, "F-measure over ε")
     stop.click()
     watched.page.get_by_text(re.compile(r"^Stopped after \d+ of 800 runs$")).wait_for(

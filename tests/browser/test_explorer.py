@@ -133,8 +133,7 @@ def test_zoom_survives_method_view_and_redraw_but_not_other_data(explorer):
         "() => document.querySelector('.js-plotly-plot').data.length > 5"
     )
     assert watched.page.evaluate(RANGES) == before
-    watched.page.get_by_role("combobox", name="Data").click()
-    watched.page.get_by_role("option", name="Three spirals").click()
+    watched.choose("Data", "Three spirals")
     expect_title(watched, "Three spirals")
     assert watched.page.evaluate(RANGES) != before
 

@@ -135,19 +135,16 @@ def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
     before = zoom(watched)
     watched.page.get_by_role("button", name="Redraw").click()
     expect_title(watched, "seed 1")
-    watched.page.get_by_role("combobox", name="Method").click()
-    watched.page.get_by_role("option", name="EUGkM").click()
+    watched.choose("Method", "EUGkM")
     expect_title(watched, "EUGkM")
-    watched.page.get_by_role("combobox", name="Method").click()
-    watched.page.get_by_role("option", name="DPLloyd").click()
+    watched.choose("Method", "DPLloyd")
     expect_title(watched, "DPLloyd")
     watched.wait_idle()
     slider(watched, "Iteration").last.focus()
     watched.page.keyboard.press("Home")
     expect_heading(watched, "start")
     assert watched.page.evaluate(RANGES) == before
-    watched.page.get_by_role("combobox", name="Data").click()
-    watched.page.get_by_role("option", name="Incomes").click()
+    watched.choose("Data", "Incomes")
     expect_title(watched, "Incomes")
     assert watched.page.evaluate(RANGES) != before
 
@@ -276,8 +273,7 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     assert watched.page.evaluate(PAPER) == look["paper"]
 
     # The view goes with the method.
-    watched.page.get_by_role("combobox", name="Method").click()
-    watched.page.get_by_role("option", name="Hybrid").click()
+    watched.choose("Method", "Hybrid")
     expect_title(watched, "Hybrid")
     expect_heading(watched, "Hybrid · result")
     assert radio(watched, "Before and after").count() == 0
@@ -337,14 +333,12 @@ def test_own_file_on_all_columns(explorer, tmp_path: Path):
     path = tmp_path / "own.csv"
     np.savetxt(path, points, delimiter=",", header="a,b,c", comments="")
     watched = explorer("data=incomes&k=3")
-    watched.page.get_by_role("combobox", name="Data").click()
-    watched.page.get_by_role("option", name="Own data").click()
+    watched.choose("Data", "Own data")
     watched.page.set_input_files("input[type=file]", path)
     expect_title(watched, "own.csv")
     watched.page.get_by_role("radio", name="all 3 numeric").click()
     watched.page.get_by_text("Clustered on 3 columns").wait_for()
-    watched.page.get_by_role("combobox", name="Across").click()
-    watched.page.get_by_role("option", name="c", exact=True).click()
+    watched.choose("Across", "c", exact=True)
     watched.page.wait_for_function("() => document.querySelector('.xtitle')?.textContent === 'c'")
     cards = watched.page.evaluate(CARDS)
     assert cards["Mechanism"][0] == "not private"

@@ -52,8 +52,7 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     page = watched.page
     unfold(watched, "Many draws, not one lucky one")
     expect(page.get_by_text("50 of 50 draws")).to_be_visible(timeout=90_000)
-    page.get_by_role("combobox", name="Draws").click()
-    page.get_by_role("option", name="500").click()
+    watched.choose("Draws", "500")
     cancel = page.get_by_role("button", name="Cancel")
     expect(cancel).to_be_visible(timeout=30_000)
     # Meanwhile another control works.

@@ -63,8 +63,7 @@ def declare(watched: Watched) -> None:
 def protect_persons(watched: Watched) -> None:
     page = watched.page
     page.get_by_role("button", name="Protects").click()
-    page.get_by_role("combobox", name="Privacy unit").click()
-    page.get_by_role("option", name="a person: column person").click()
+    watched.choose("Privacy unit", "a person: column person")
     settled(watched)
     cap = page.get_by_role("spinbutton", name="Most records of a person")
     cap.fill("2")
