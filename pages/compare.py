@@ -3,7 +3,8 @@
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.ui.compare import page_state, results, settings
+from dpviz.ui.compare import page_state, settings
+from dpviz.ui.compare_view import results
 from dpviz.ui.page import through_app
 
 through_app("compare")

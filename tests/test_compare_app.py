@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import dpviz.ui.compare as page
 from dpviz.command_line import main
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.units import cap_records
@@ -29,17 +28,11 @@ from dpviz.experiments.sweep import (
 )
 from dpviz.methods import CARDS
 from dpviz.privacy.ledger import Neighbours
-from dpviz.ui.compare import (
-    QUICK,
-    Found,
-    Wish,
-    command_lines,
-    explorer_link,
-    fitting,
-    offered,
-    parse_epsilons,
-    spread,
-)
+from dpviz.ui import compare_runs
+from dpviz.ui import compare_view as view
+from dpviz.ui.compare import parse_epsilons, spread
+from dpviz.ui.compare_links import command_lines, explorer_link
+from dpviz.ui.compare_runs import QUICK, Found, Wish, fitting, offered
 from tests.controls import control
 from tests.test_app import cards, checked
 from tests.test_kmeans_app import visit
@@ -82,7 +75,7 @@ def swept(monkeypatch) -> list[Plan]:
         plans.append(plan)
         return run_sweep(plan, **more)
 
-    monkeypatch.setattr(page, "run_sweep", note)
+    monkeypatch.setattr(compare_runs, "run_sweep", note)
     return plans
 
 
@@ -190,7 +183,7 @@ def test_panels_by_data_set_and_by_score(app):
     assert set(table(test)["data"]) == {"Three spirals"}
     # What is counted on one result alone has the true value beside it.
     true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
-    assert len(true) == sum(name in page._COUNTED for name in shown)
+    assert len(true) == sum(name in view._COUNTED for name in shown)
 
 
 def test_only_shared_scores_are_offered(app):
@@ -277,7 +270,7 @@ def test_found_keeps_the_newest_rows(monkeypatch):
     found = Found()
     assert found.rows(plan).empty
     assert [piece.seeds for piece in found.missing(plan)] == [(0, 1, 2)]
-    monkeypatch.setattr(page, "_MOST_ROWS", 2)
+    monkeypatch.setattr(compare_runs, "_MOST_ROWS", 2)
     found.add(run_sweep(plan))
     assert list(found.rows(plan)["seed"]) == [1, 2]
     found.add(found.rows(plan))
@@ -304,8 +297,8 @@ def slow(monkeypatch):
                 time.sleep(0.001)
         return run_sweep(plan, progress=progress, cancelled=cancelled)
 
-    monkeypatch.setattr(page, "run_sweep", wait)
-    monkeypatch.setattr(page, "_WAIT", 0.0)
+    monkeypatch.setattr(compare_runs, "run_sweep", wait)
+    monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
     return begun, go, plans
 
 
@@ -351,7 +344,7 @@ def test_another_wish_takes_the_place_of_a_running_one(slow):
 
 
 def test_long_work_waits_for_a_press(app, swept, monkeypatch):
-    monkeypatch.setattr(page, "_EAGER", 0.0)
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
     test = app(**SMALL, methods="privthr")
     assert swept == []
     assert bars(test) == ["Some runs are missing"]
@@ -369,7 +362,7 @@ def test_a_failure_is_one_sentence(app, monkeypatch, fault, words):
     def fail(*_, **__):
         raise fault
 
-    monkeypatch.setattr(page, "run_sweep", fail)
+    monkeypatch.setattr(compare_runs, "run_sweep", fail)
     test = app(**SMALL)
     (said,) = [one.value for one in test.error]
     assert words in said
@@ -385,7 +378,7 @@ def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
         found.attrs["notes"] = ["gaussians, privqt: it does not fit."]
         return found
 
-    monkeypatch.setattr(page, "run_sweep", refuse)
+    monkeypatch.setattr(compare_runs, "run_sweep", refuse)
     test = app(**SMALL, methods="privqt")
     assert [one.value for one in test.caption].count("gaussians, privqt: it does not fit.") == 1
     assert labels(test) == ["Reset"]
@@ -396,7 +389,8 @@ def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
 
 LINK = {
     "preset": "none", "data": "spirals,shapes", "methods": "privthr,dplloyd",
-    "variant": "published", "draws": "3", "low": "0.5", "high": "4", "points": "2",
+    "variant": "published", "neighbours": "replace_one", "draws": "3", "low": "0.5", "high": "4",
+    "points": "2",
     "epsilons": "0.5, 3", "score": "f_measure", "view": "scores", "of": "shapes",
 }  # fmt: skip
 
@@ -419,6 +413,7 @@ BAD_LINKS = {
     "data": ("nowhere", ",", "gaussians,nowhere"),
     "methods": ("wavecluster", "magic", "privthr,magic"),
     "variant": ("best",),
+    "neighbours": ("both",),
     "draws": ("0", "101", "x"),
     "low": ("0", "-1", "nan", "50"),
     "high": ("inf", "x"),
@@ -496,7 +491,7 @@ def test_budgets_are_spread_evenly_and_read_in_order():
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_figure_fills_in_all_controls(app, monkeypatch, name):
-    monkeypatch.setattr(page, "_EAGER", -1.0)
+    monkeypatch.setattr(compare_runs, "_EAGER", -1.0)
     preset = PRESETS[name]
     test = choose(app(**SMALL), preset=name)
     assert not test.error
@@ -587,7 +582,10 @@ def test_the_page_links_to_the_chosen_run(app):
         one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
     )
     assert link.page == "wavecluster" or link.page == ""
-    assert "data=spirals&method=privthr&variant=sound&epsilon=2&seed=1" in link.query_string
+    assert (
+        "data=spirals&method=privthr&variant=sound&neighbours=add_remove&epsilon=2&seed=1"
+        in link.query_string
+    )
     assert "g=40&p=0.1" in link.query_string
 
 
@@ -624,6 +622,12 @@ def own_csv(names=("east", "north")) -> bytes:
     points = np.clip(places + rng.normal(0, 4, (900, 2)), 0, 100)
     rows = "".join(f"{x:.2f},{y:.2f}\n" for x, y in points)
     return f"{','.join(names)}\n{rows}".encode()
+
+
+PERSONS = b"east,north,height,who\n" + b"".join(
+    b"%d,%d,%d,p%d\n" % (20 + 50 * (i % 2) + i % 7, 30 + 40 * (i % 2) + i % 5, i % 11, i % 60)
+    for i in range(240)
+)
 
 
 def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
@@ -695,11 +699,42 @@ def test_counts_and_persons_come_back_on_the_command_line(tmp_path, monkeypatch,
 
 def test_own_data_that_is_not_there_is_asked_for(app):
     test = app(**SMALL, data="own")
-    assert [one.value for one in test.error] == ["Choose at least one data set on the left."]
-    assert any("Load it in the explorer" in one.proto.label for one in test.get("page_link"))
+    assert [one.value for one in test.error] == ["Load a file on the left."]
     test = app(**SMALL, data="own,incomes")
     assert not test.error
     assert headings(test) == ["<b>Incomes and one person</b>"]
+
+
+def test_own_data_is_loaded_on_the_page_itself(app):
+    test = app(**SMALL, data="own,incomes", methods="eugkm", neighbours="replace_one")
+    test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
+    finish(checked(test.run()))
+    assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
+    checked(control(test.selectbox, "own:unit").select("a person: column who").run())
+    finish(checked(control(test.number_input, "own:cap").set_value(2).run()))
+    assert not test.error
+    rows = test.session_state[FOUND]._table.set_index("data")
+    # The relation holds for all data, a person's records for the data that has persons.
+    assert set(rows["neighbours"]) == {"replace_one"}
+    assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
+    assert set(rows.loc["incomes", "cap"]) == {1}
+    first, second = test.code[0].value.splitlines()
+    assert "--unit who --cap 2" in first
+    assert "--cap" not in second
+    assert "--neighbours replace_one" in first
+    assert "--neighbours replace_one" in second
+
+
+def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
+    test = app(**SMALL, data="own", methods="eugkm")
+    test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
+    finish(checked(test.run()))
+    (every,) = (one for one in test.button_group if (one.key or "").startswith("own:every"))
+    finish(checked(every.set_value("all").run()))
+    assert "--columns east,north,height" in test.code[0].value
+    finish(choose(test, methods=["eugkm", "privqt"]))
+    assert not test.error
+    assert "--columns east,north " in test.code[0].value
 
 
 def test_rows_have_all_columns_of_a_sweep(app):

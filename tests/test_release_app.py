@@ -179,8 +179,8 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert not test.error
     assert button(test, "Review the release").disabled
     checked(control(test.text_input, "release:source").set_value("visits").run())
-    checked(test.selectbox(key="own:unit").set_value("who").run())
-    checked(test.number_input(key="own:cap").set_value(2).run())
+    checked(control(test.selectbox, "own:unit").select("a person: column who").run())
+    checked(control(test.number_input, "own:cap").set_value(2).run())
     release_now(test)
     assert "Released as entry 1" in test.success[0].value
     (folder,) = (home / "releases").iterdir()

@@ -135,13 +135,13 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
-    own = None if name != UPLOAD else _own_data(many)
+    own = None if name != UPLOAD else own_data(many)
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:
         domain = domain_panel(state, dataset, dataset.digest if own is None else own.identity)
     with right:
-        neighbours = _protection(state, own)
+        neighbours = protection(state, own)
     active = Active(
         dataset=dataset,
         domain=domain,
@@ -156,8 +156,8 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
     return active
 
 
-def _protection(state: UrlState, own: _Own | None) -> Neighbours:
-    """Show who is protected; only a table has a column of persons."""
+def protection(state: UrlState, own: OwnData | None) -> Neighbours:
+    """Show who is protected; only a table of one's own has a column of persons."""
     table = own.table if own else None
     if own is None or not isinstance(table, Table):
         return protection_panel(state, None, ())
@@ -165,8 +165,20 @@ def _protection(state: UrlState, own: _Own | None) -> Neighbours:
 
 
 @dataclass
-class _Own:
-    """Own data of a session: the last good table stays until another one is read."""
+class OwnData:
+    """Own data of a session: the last good table stays until another one is read.
+
+    Attributes
+    ----------
+    table
+        What was read: a table, or a grid of counts.
+    identity
+        Changes with file and columns: bounds that were typed belong to it.
+    unit
+        Its privacy unit.
+    axes
+        Positions of the two columns that are shown.
+    """
 
     token: object = None
     loaded: int = 0
@@ -183,7 +195,7 @@ class _Own:
     @property
     def current(self) -> Dataset:
         """What is on the screen, with no more records of a person than the cap."""
-        assert self.shown is not None  # noqa: S101 - _own_data made sure
+        assert self.shown is not None  # noqa: S101 - own_data made sure
         return self.shown
 
     @property
@@ -192,9 +204,20 @@ class _Own:
         return self.whole or self.current
 
 
-def _own_data(many: bool) -> _Own:
-    """Upload, format and columns of own data."""
-    own: _Own = st.session_state.setdefault("own", _Own())
+def own_data(many: bool) -> OwnData:
+    """Show upload, format and columns of own data; returns it.
+
+    Parameters
+    ----------
+    many
+        Whether more than two columns may be clustered.
+
+    Raises
+    ------
+    NothingLoadedError
+        Where there is no file yet.
+    """
+    own: OwnData = st.session_state.setdefault("own", OwnData())
     as_counts = st.toggle(
         "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
     )
@@ -248,7 +271,7 @@ def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Datase
     return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
 
 
-def _choose(own: _Own, many: bool) -> None:
+def _choose(own: OwnData, many: bool) -> None:
     """Take the columns of the table that the person chose as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):

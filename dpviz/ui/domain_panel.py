@@ -7,7 +7,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.ui.state import UrlState
+from dpviz.ui.state import UrlState, following
 
 
 def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
@@ -47,11 +47,15 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) 
 
 def _kind(state: UrlState, identity: str, wanted: str) -> None:
     """Choice between declared bounds and the range of the data."""
-    key = f"{state.page}:domain:kind:{identity}"
-    st.session_state[key] = "data" if wanted == "data" else "declared"
+    kinds = ("declared", "data")
+    kind = following(
+        f"{state.page}:domain:kind:{identity}", "data" if wanted == "data" else kinds[0]
+    )
+    key = kind["key"]
     st.radio(
         "Bounds of the grid",
-        ("declared", "data"),
+        kinds,
+        index=kinds.index(kind["value"]),
         format_func={
             "declared": "declared: known without the data (private)",
             "data": "range of the data, as in the papers (not private)",
@@ -83,10 +87,9 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
 
     current = _declared(dataset, wanted)
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
-        if key not in st.session_state:
-            bounds = current.bounds[axis] if current else ()
-            st.session_state[key] = ", ".join(f"{bound:.15g}" for bound in bounds)
-        st.text_input(f"{name}: from, to", key=key, placeholder="0, 100", on_change=changed)
+        bounds = current.bounds[axis] if current else ()
+        text = ", ".join(f"{bound:.15g}" for bound in bounds)
+        st.text_input(f"{name}: from, to", text, key=key, placeholder="0, 100", on_change=changed)
     if current is None:
         st.caption(
             "Type bounds that are known without the data, for every column; until then the grid "

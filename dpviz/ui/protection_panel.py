@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.privacy.ledger import RELATIONS, Neighbours
-from dpviz.ui.state import UrlState
+from dpviz.ui.state import UrlState, following
 
 _RELATIONS = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
@@ -69,17 +69,21 @@ def _unit(unit: Unit, columns: Sequence[str]) -> None:
     options = (None, *columns)
     if unit.column not in options:
         unit.column = None
-    # Streamlit forgets a widget's value when its page is left.
-    st.session_state["own:unit"], st.session_state["own:cap"] = unit.column, unit.cap
+    column = following("own:unit", options.index(unit.column), "index")
+    cap = following("own:cap", unit.cap)
 
     def changed() -> None:
-        unit.column, unit.cap = st.session_state["own:unit"], st.session_state["own:cap"]
+        unit.column, unit.cap = (
+            options[st.session_state[column["key"]]],
+            st.session_state[cap["key"]],
+        )
 
+    # By position: an option None would show as if nothing was chosen.
     st.selectbox(
         "Privacy unit",
-        options,
-        key="own:unit",
-        format_func=lambda name: "a record" if name is None else f"a person: column {name}",
+        range(len(options)),
+        **column,
+        format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
         on_change=changed,
         help="Where a person may have several records, name the column that tells persons apart: "
         "then the promise holds for whole persons.",
@@ -88,7 +92,7 @@ def _unit(unit: Unit, columns: Sequence[str]) -> None:
         "Most records of a person",
         1,
         _MOST_RECORDS,
-        key="own:cap",
+        **cap,
         on_change=changed,
         disabled=unit.column is None,
         help="More are left out. Noise grows with this number.",

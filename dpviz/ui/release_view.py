@@ -6,6 +6,8 @@ import base64
 import html
 import io
 import zipfile
+from collections.abc import Callable
+from typing import Any
 
 import streamlit as st
 
@@ -15,7 +17,7 @@ from dpviz.privacy.budget import Account, Budget
 from dpviz.privacy.odds import odds
 from dpviz.release import Released, refusal, release
 from dpviz.ui.release import Wish, budget_file, home, new_folder
-from dpviz.ui.state import UrlState
+from dpviz.ui.state import UrlState, following
 
 #: Session entries of the page.
 _REVIEWED, _DONE, _SOURCE, _TOTAL = (
@@ -66,14 +68,15 @@ def payer(wish: Wish) -> tuple[str, float | None]:
 
     The name is the owner's: a new version of the data goes on with the same budget.
     """
-    _follow_data(wish)
+    name, changed = _source_name(wish)
     left, right = st.columns(2)
     known = Budget(budget_file()).datasets() if Budget(budget_file()).exists() else []
     if known:
         st.caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
-        key=_SOURCE,
+        **name,
+        on_change=changed,
         placeholder="household survey",
         help="One name for all versions of the data. It stays in the budget file, and is in no "
         "bundle.",
@@ -97,19 +100,17 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     return source, None
 
 
-def _follow_data(wish: Wish) -> None:
-    """Propose a name for a sample set; that of own data is typed."""
+def _source_name(wish: Wish) -> tuple[dict[str, Any], Callable[[], None]]:
+    """Arguments of the name's text box, and what keeps it: a sample set proposes its own name."""
     sample = wish.active.sample
     of = "own" if sample is None else sample.name
-    key = f"{_SOURCE}:of"
     kept = st.session_state.setdefault(f"{_SOURCE}:names", {})
-    if st.session_state.get(key) != of:
-        st.session_state[key] = of
-        st.session_state[_SOURCE] = kept.get(of, "" if sample is None else sample.name)
-    elif _SOURCE not in st.session_state:
-        # Streamlit forgets a widget's value when its page is left.
-        st.session_state[_SOURCE] = kept.get(of, "")
-    kept[of] = st.session_state[_SOURCE]
+    box = following(_SOURCE, kept.get(of, "" if sample is None else sample.name))
+
+    def changed() -> None:
+        kept[of] = st.session_state[box["key"]]
+
+    return box, changed
 
 
 def _account(source: str) -> Account | None:

@@ -211,6 +211,28 @@ class UrlState:
             self.set(name, control.default)
 
 
+def following(base: str, value: Any, initial: str = "value") -> dict[str, Any]:
+    """Arguments for a native widget of a value that is kept elsewhere; as for UrlState.widget.
+
+    The widget's ``on_change`` must hand over what a hand chose, which is in the session state
+    under the key: else it is taken back.
+
+    Parameters
+    ----------
+    base
+        What the keys of its widgets begin with.
+    value
+        The value as it is kept.
+    initial
+        What the widget calls the value that it begins with.
+    """
+    number = st.session_state.get(f"{base}:changes", 0)
+    if st.session_state.get(f"{base}@{number}", value) != value:
+        number += 1
+        st.session_state[f"{base}:changes"] = number
+    return {"key": f"{base}@{number}", initial: value}
+
+
 def format_value(value: Any) -> str:
     """Text of a value in a link."""
     if value is None:

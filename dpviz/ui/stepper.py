@@ -18,6 +18,7 @@ from dpviz.figures.wavecluster import Scene
 from dpviz.methods import WAVECLUSTER
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.state import following
 from dpviz.ui.wavecluster import Both, Choices
 
 _CLUSTER = "wavecluster:stepper cluster"
@@ -91,9 +92,13 @@ def _chosen(stepper: Stepper) -> int:
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not stepper.truth:
         # argmin: the first that is not kept, or else the first.
-        last = st.session_state[_CLUSTER] = int(stepper.kept.argmin()) + 1
-    # Set anew, since Streamlit forgets the value when the panel is closed or a mark changes.
-    st.session_state[_CLUSTER] = st.session_state.get(_CLUSTER, last)
+        last = int(stepper.kept.argmin()) + 1
+        st.session_state[_LAST] = (stepper.truth, last)
+    kept = following(_CLUSTER, last)
+
+    def changed() -> None:
+        st.session_state[_LAST] = (stepper.truth, st.session_state[kept["key"]])
+
     sizes = stepper.true.cluster_sizes
 
     def title(cluster: int) -> str:
@@ -102,18 +107,17 @@ def _chosen(stepper: Stepper) -> int:
         size = sizes[cluster - 1]
         return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
 
-    chosen = int(
-        st.selectbox(
-            "True cluster",
-            range(1, stepper.true.n_clusters + 1),
-            key=_CLUSTER,
-            format_func=title,
-            help="Numbers as in the figure above. ✗ marks clusters that were joined, fell apart, "
-            "grew, shrank or vanished.",
-        )
+    st.selectbox(
+        "True cluster",
+        range(1, stepper.true.n_clusters + 1),
+        last - 1,
+        key=kept["key"],
+        format_func=title,
+        on_change=changed,
+        help="Numbers as in the figure above. ✗ marks clusters that were joined, fell apart, "
+        "grew, shrank or vanished.",
     )
-    st.session_state[_LAST] = (stepper.truth, chosen)
-    return chosen
+    return int(last)
 
 
 def _finer(choices: Choices, both: Both) -> Truth | None:

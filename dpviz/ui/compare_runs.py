@@ -1,0 +1,252 @@
+"""Runs of the compare page: what is asked for, what was found, the job that draws the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.experiments.sweep import (
+    COLUMNS,
+    RANK,
+    Plan,
+    Subject,
+    rows_of,
+    run_sweep,
+)
+from dpviz.experiments.sweep import SCORES as SWEPT
+from dpviz.experiments.trial import CHEAP
+from dpviz.kmeans.comparison import QUICK as QUICK_CENTERS
+from dpviz.methods import CARDS
+from dpviz.methods.card import Family
+from dpviz.metrics.names import SCORES
+from dpviz.ui.job import Cancel, Job, Progress, job_of, start
+
+#: Scores that cost no more than a run itself.
+QUICK: dict[Family, tuple[str, ...]] = {
+    "wavecluster": (*CHEAP["wavecluster"], RANK),
+    "kmeans": (*QUICK_CENTERS, "kept_centers"),
+}
+
+#: About how many seconds a run takes, on 30,000 records for k-means; the others of a family.
+_SECONDS = {"baseline": 0.003, "gupt": 0.09, "privgene": 0.22, "mcmc": 0.04}
+
+_FAMILY_SECONDS: dict[Family, float] = {"wavecluster": 0.0005, "kmeans": 0.025}
+
+#: How many times as long it takes with all scores: OCM and 2CE alone ask for ten more runs.
+_ALL_TIMES: dict[Family, float] = {"wavecluster": 13, "kmeans": 4}
+
+_USUAL = 30_000
+
+#: Seconds of work that begin without a press of the button.
+_EAGER = 15.0
+
+#: Seconds that a drawing waits for new runs: short work shows no half-finished picture.
+_WAIT = 0.6
+
+#: Session entries: the running job, and the rows found so far.
+JOB, FOUND = "compare:job", "compare:found"
+
+#: Rows that a session keeps.
+_MOST_ROWS = 200_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Wish:
+    """What the controls ask for.
+
+    Parameters
+    ----------
+    plans
+        One per data set, by its name in the link: all are alike but for the data.
+    unit
+        Column that tells persons apart in own data, or None.
+    """
+
+    plans: dict[str, Plan]
+    unit: str | None = None
+
+    @property
+    def any(self) -> Plan:
+        """One of the plans, for what they have in common."""
+        return next(iter(self.plans.values()))
+
+    @property
+    def subjects(self) -> dict[str, Subject]:
+        """Data sets by their name in the link."""
+        return {name: plan.subjects[0] for name, plan in self.plans.items()}
+
+    @property
+    def total(self) -> int:
+        """Number of runs."""
+        plan = self.any
+        return len(self.plans) * len(plan.methods) * len(plan.epsilons) * len(plan.seeds)
+
+    @property
+    def about(self) -> Hashable:
+        """Equal for two wishes that ask for the same runs."""
+        return tuple(
+            (
+                name,
+                plan.subjects[0].dataset.digest,
+                str(plan.subjects[0].bounds),
+                plan.subjects[0].outside,
+                tuple(sorted(plan.subjects[0].settings.items())),
+                plan.methods,
+                plan.epsilons,
+                plan.seeds,
+                plan.variant,
+                plan.neighbours,
+                tuple(sorted(plan.options.items())),
+                plan.scores,
+            )
+            for name, plan in self.plans.items()
+        )
+
+
+def fitting(options: Mapping[str, Any], methods: Iterable[str]) -> dict[str, Any]:
+    """Those options of a figure that one of some methods has."""
+    found = {}
+    for option, value in options.items():
+        method, _, name = option.rpartition(".")
+        asked = [one for one in methods if method in ("", one)]
+        if any(CARDS[one].parameter(name) for one in asked):
+            found[option] = value
+    return found
+
+
+def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
+    """Families of methods."""
+    return tuple(dict.fromkeys(CARDS[method].family for method in methods))
+
+
+def offered(families: Sequence[Family]) -> tuple[str, ...]:
+    """Scores that all families have, those that tell most first."""
+    return tuple(name for name in SCORES if all(name in SWEPT[family] for family in families))
+
+
+class Found:
+    """Rows of this session, found again by what they depend on."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._table: pd.DataFrame | None = None
+        # While a job is watched, the same plans are looked up again and again.
+        self._latest: dict[str, tuple[Plan, pd.DataFrame, pd.DataFrame]] = {}
+        self.notes: dict[Hashable, list[str]] = {}
+
+    def add(self, table: pd.DataFrame) -> None:
+        """Keep the rows of a sweep; the oldest ones go where there are too many."""
+        with self._lock:
+            if self._table is not None:
+                table = pd.concat([self._table, table], ignore_index=True)
+            self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
+
+    def rows(self, plan: Plan) -> pd.DataFrame:
+        """Rows that a plan asks for, as far as they are known, in its order."""
+        table, key = self._table, plan.subjects[0].name
+        columns = [*COLUMNS, *plan.columns]
+        if table is None:
+            return pd.DataFrame(columns=columns)
+        latest = self._latest.get(key)
+        if latest and latest[0] is plan and latest[1] is table:
+            return latest[2]
+        rows = rows_of(table, plan).reindex(columns=columns)
+        self._latest[key] = (plan, table, rows)
+        return rows
+
+    def missing(self, plan: Plan) -> list[Plan]:
+        """What is still to be drawn for a plan of one data set, method by method."""
+        known = self.rows(plan)
+        there = set(zip(known["method"], known["epsilon"], known["seed"], strict=True))
+        pieces = []
+        for method in plan.methods:
+            left: dict[tuple[int, ...], list[float]] = {}
+            for epsilon in plan.epsilons:
+                seeds = tuple(s for s in plan.seeds if (method, epsilon, s) not in there)
+                if seeds:
+                    left.setdefault(seeds, []).append(epsilon)
+            pieces += [
+                replace(
+                    plan,
+                    methods=(method,),
+                    epsilons=tuple(epsilons),
+                    seeds=seeds,
+                    options=fitting(plan.options, (method,)),
+                    scores=plan.names(CARDS[method].family),
+                )
+                for seeds, epsilons in left.items()
+            ]
+        return pieces
+
+
+def found() -> Found:
+    """Rows of this session."""
+    kept: Found = st.session_state.setdefault(FOUND, Found())
+    return kept
+
+
+def seconds(pieces: Iterable[Plan]) -> float:
+    """About how long it takes to draw plans of one method and one data set each."""
+    total = 0.0
+    for plan in pieces:
+        (method,), (subject,) = plan.methods, plan.subjects
+        family = CARDS[method].family
+        one = _SECONDS.get(method, _FAMILY_SECONDS[family])
+        if family == "kmeans":
+            one *= max(0.2, subject.dataset.n / _USUAL)
+        if set(plan.columns) - set(QUICK[family]):
+            one *= _ALL_TIMES[family]
+        total += one * len(plan.epsilons) * len(plan.seeds)
+    return total
+
+
+def draw_all(
+    pieces: Sequence[Plan], about: Hashable, kept: Found, progress: Progress, cancelled: Cancel
+) -> int:
+    """Draw plans one after the other, and keep the rows of each; returns how many there are."""
+    sizes = [len(plan.epsilons) * len(plan.seeds) for plan in pieces]
+    done, total = 0, sum(sizes)
+    kept.notes[about] = []
+    for plan, size in zip(pieces, sizes, strict=True):
+
+        def report(now: int, _: int, before: int = done) -> None:
+            progress(before + now, total)
+
+        table = run_sweep(plan, progress=report, cancelled=cancelled)
+        kept.notes[about] += table.attrs.pop("notes")
+        kept.add(table)
+        done += size
+    return total
+
+
+def begin(wish: Wish, pieces: Sequence[Plan]) -> Job:
+    """Start a job for what is missing; one for another wish ends, its finished rows stay."""
+    kept, about = found(), wish.about
+
+    def work(progress: Progress, cancelled: Cancel) -> int:
+        return draw_all(pieces, about, kept, progress, cancelled)
+
+    return start(JOB, work, about=about)
+
+
+def begin_if_new(wish: Wish) -> None:
+    """Start what is missing where that is quick, or where an earlier wish was being drawn."""
+    job = job_of(JOB)
+    if job and job.about == wish.about:
+        return
+    going_on = job is not None and job.running and not job.cancelled
+    pieces = missing_runs(wish)
+    if pieces and (going_on or seconds(pieces) <= _EAGER):
+        begin(wish, pieces).wait(_WAIT)
+    elif job:
+        job.cancel()
+
+
+def missing_runs(wish: Wish) -> list[Plan]:
+    """What is still to be drawn."""
+    return [piece for plan in wish.plans.values() for piece in found().missing(plan)]

@@ -1,0 +1,375 @@
+"""What the compare page shows: progress, curves, and what lies behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.comparison import Truth, true_config
+from dpviz.config import Config
+from dpviz.experiments.presets import PRESETS, Preset, rank_table
+from dpviz.experiments.sweep import (
+    RANK,
+    Plan,
+    summary,
+)
+from dpviz.experiments.trial import WaveClusterTrial
+from dpviz.figures.compare import Chart, curves, summary_frame
+from dpviz.methods import CARDS
+from dpviz.methods.card import Family
+from dpviz.metrics.names import score_of
+from dpviz.ui.cache import grid_of, truth_of
+from dpviz.ui.compare import VIEWS, CompareState
+from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link
+from dpviz.ui.compare_runs import (
+    JOB,
+    QUICK,
+    Wish,
+    begin,
+    begin_if_new,
+    found,
+    missing_runs,
+    offered,
+    seconds,
+)
+from dpviz.ui.data_panel import UPLOAD
+from dpviz.ui.job import follow, job_of, show_progress
+from dpviz.ui.live_figure import live_figure
+
+#: Scores that are counted on one result of WaveCluster, so the true one has them too.
+_COUNTED = ("clusters", "significant", "noise_points", RANK)
+
+
+def results(state: CompareState, wish: Wish) -> None:
+    """Show score and view to choose, progress, curves, and what lies behind them."""
+    places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
+    places[0].selectbox(
+        "Score",
+        **state.choice("score", offered(wish.any.families)),
+        format_func=lambda name: _score_title(name, wish.any.families),
+        help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
+    )
+    places[1].segmented_control(
+        "A panel for each of the",
+        tuple(VIEWS),
+        **state.widget("view", "default"),
+        format_func=VIEWS.__getitem__,
+        required=True,
+    )
+    if state.get("view") == "scores":
+        places[2].selectbox(
+            "Data set",
+            **state.choice("of", tuple(wish.plans)),
+            format_func=lambda name: wish.subjects[name].title,
+        )
+    begin_if_new(wish)
+    with places[3]:
+        follow(job_of(JOB), lambda: _progress(wish))
+    follow(job_of(JOB), lambda: _draw(state, wish), every=0.8)
+
+
+def _score_title(name: str, families: Sequence[Family]) -> str:
+    """Name of a score, with a word on what it costs."""
+    slow = any(name not in QUICK[family] for family in families)
+    return f"{score_of(name).title}{' (slower)' if slow else ''}"
+
+
+def _draw(state: CompareState, wish: Wish) -> None:
+    """Progress, curves, links into the explorers, table and downloads."""
+    tables = {name: found().rows(plan) for name, plan in wish.plans.items()}
+    charts = _charts(state, wish, tables)
+    plan = wish.any
+    single = state.get("view") == "scores"
+    what = wish.subjects[state.get("of")].title if single else score_of(state.get("score")).title
+    draws = f"{len(plan.seeds)} draw{'' if len(plan.seeds) == 1 else 's'}"
+    shown = curves(
+        charts,
+        methods=plan.methods,
+        epsilons=plan.epsilons,
+        title=f"{what} over ε · median and 5–95% band of {draws} · {plan.variant}",
+        shared=not single,
+        mode="dark" if st.context.theme.type == "dark" else "light",
+    )
+    preset = PRESETS.get(state.get("preset"))
+    if preset:
+        st.caption(f"**{preset.paper}.** {preset.caption}")
+    clicked = live_figure(
+        shown.spec(),
+        key="compare:figure",
+        clickable=True,
+        height=shown.height,
+        share=shown.share,
+        alt=shown.alt,
+        base_name=f"{BASE_NAME} compare {state.get('of') if single else state.get('score')}",
+    )
+    if clicked:
+        _follow_click(clicked, wish, tables, state.get("score"))
+    for note in found().notes.get(wish.about, ()):
+        st.caption(note)
+    st.caption(
+        "A click on a point opens the run nearest to that median. True results and seeded draws, "
+        "for exploring only. Parameters are "
+        f"{_parameters_of(preset, plan)}, on each "
+        "data set's own grid."
+    )
+    _open(state, wish, tables)
+    _behind(state, wish, tables, charts)
+    state.write()
+
+
+def _parameters_of(preset: Preset | None, plan: Plan) -> str:
+    """Whose parameters the curves have."""
+    if preset is None:
+        return "those that each method has by default"
+    same = set(plan.methods) == set(preset.methods) and plan.variant == "published"
+    return "as in that figure" if same else "those of that figure, with your changes"
+
+
+def _progress(wish: Wish) -> None:
+    """How far the runs are, with a button beside that stops them or begins."""
+    job, pieces = job_of(JOB), missing_runs(wish)
+    if job and job.about != wish.about and not job.running:
+        job = None
+    left, right = st.columns([5, 4], vertical_alignment="center")
+    with left:
+        if job is None and not pieces:
+            st.progress(1.0, text=f"{wish.total:,} of {wish.total:,} runs")
+        else:
+            show_progress(job, "runs", "Some runs are missing")
+    with right:
+        if job and job.running:
+            st.button(
+                "Cancel",
+                key="compare:cancel",
+                on_click=job.cancel,
+                disabled=job.cancelled,
+                width="stretch",
+                icon=":material/close:",
+            )
+        # What does not fit a data set is told below; to run it again would not help.
+        elif (
+            pieces
+            and not (job and job.result is not None)
+            and st.button(
+                _run_label(pieces),
+                key="compare:run",
+                type="primary",
+                width="stretch",
+                icon=":material/play_arrow:",
+            )
+        ):
+            begin(wish, pieces)
+            st.rerun()
+
+
+def _run_label(pieces: Sequence[Plan]) -> str:
+    """What the button does, and how long that takes."""
+    runs = sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces)
+    needed = seconds(pieces)
+    time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
+    return f"Run {runs:,} ({time})"
+
+
+def _charts(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -> list[Chart]:
+    """Panels of the chosen view."""
+    if state.get("view") == "scores":
+        name = state.get("of")
+        plan = wish.plans[name]
+        shown = [score for score in offered(plan.families) if score in plan.columns]
+        return [
+            Chart(
+                heading=score_of(score).axis,
+                score=score,
+                table=summary(tables[name], score),
+                true=_true(name, plan, score),
+                data=name,
+            )
+            for score in shown
+        ]
+    score = state.get("score")
+    return [
+        Chart(
+            heading=plan.subjects[0].title,
+            score=score,
+            table=summary(tables[name], score),
+            true=_true(name, plan, score),
+            data=name,
+        )
+        for name, plan in wish.plans.items()
+    ]
+
+
+def _true(name: str, plan: Plan, score: str) -> float | None:
+    """Value of the run without noise, for what is counted on WaveCluster's result alone."""
+    if score not in _COUNTED:
+        return None
+    truth = _truth(name, plan)
+    if score == RANK:
+        return float(truth.stages.threshold.k or 0)
+    return WaveClusterTrial(truth, truth.config).true()[score]
+
+
+def _truth(name: str, plan: Plan) -> Truth:
+    """WaveCluster without noise on a data set, kept as the explorer keeps it."""
+    subject = plan.subjects[0]
+    config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
+    is_sample = name != UPLOAD
+    grid = grid_of(
+        subject.dataset,
+        cast(int, config.grid),
+        subject.bounds,
+        subject.outside,
+        is_sample=is_sample,
+    )
+    return truth_of(grid, true_config(config), is_sample=is_sample)
+
+
+def _follow_click(
+    clicked: Mapping[str, Any], wish: Wish, tables: Mapping[str, pd.DataFrame], score: str
+) -> None:
+    """Open the run nearest to the median that was clicked, in its explorer."""
+    data, method = clicked["meta"] or ("", "")
+    if data not in wish.plans or not clicked["x"] > 0:
+        return  # a point of a chart that is gone
+    epsilon = min(wish.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
+    table = tables[data]
+    runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    if not len(runs):
+        return
+    off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
+    seed = int(runs["seed"].loc[off.idxmin()])
+    st.switch_page(
+        f"pages/{CARDS[method].family}.py",
+        query_params=explorer_link(wish.plans[data], data, method, epsilon, seed),
+    )
+
+
+def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
+    """Choose one run of the chart, and link to it in its explorer."""
+    plan = wish.any
+    st.markdown("**One of these runs in its explorer**")
+    places = st.columns([3, 3, 2, 3, 3], vertical_alignment="bottom")
+    data = places[0].selectbox(
+        "Of the data set",
+        tuple(wish.plans),
+        format_func=lambda name: wish.subjects[name].title,
+        key="compare:open data",
+    )
+    method = places[1].selectbox(
+        "Method",
+        plan.methods,
+        format_func=lambda name: CARDS[name].title,
+        key="compare:open method",
+    )
+    epsilon = places[2].selectbox(
+        "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon"
+    )
+    score = state.get("score")
+    table = tables[data]
+    runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    values = dict(zip(runs["seed"], runs[score], strict=True))
+    seed = places[3].selectbox(
+        f"Draw, {score_of(score).title}",
+        plan.seeds,
+        format_func=lambda seed: (
+            f"seed {seed}: " + (f"{values[seed]:.4g}" if seed in values else "not run yet")
+        ),
+        key="compare:open seed",
+    )
+    with places[4]:
+        if seed in values:
+            family = CARDS[method].family
+            st.page_link(
+                f"pages/{family}.py",
+                label="Open in its explorer",
+                icon=":material/open_in_new:",
+                query_params=explorer_link(wish.plans[data], data, method, epsilon, seed),
+                width="stretch",
+            )
+        else:
+            st.caption("Not run yet.")
+
+
+def _behind(
+    state: CompareState,
+    wish: Wish,
+    tables: Mapping[str, pd.DataFrame],
+    charts: Sequence[Chart],
+) -> None:
+    """Table behind the chart, downloads, and the command line that makes all rows."""
+    table = summary_frame(charts)
+    titles = {one.name: one.title for one in wish.subjects.values()}
+    st.dataframe(
+        table.assign(
+            data=table["data"].map(titles),
+            score=[score_of(name).title for name in table["score"]],
+            method=[CARDS[name].title for name in table["method"]],
+        ).dropna(axis="columns", how="all"),
+        hide_index=True,
+        width="stretch",
+        height=min(318, 38 + 35 * max(len(table), 1)),
+        key="compare:table",
+        column_config={
+            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "low": st.column_config.NumberColumn("5%", format="%.4g"),
+            "high": st.column_config.NumberColumn("95%", format="%.4g"),
+            "mean": st.column_config.NumberColumn(format="%.4g"),
+            "median": st.column_config.NumberColumn(format="%.4g"),
+            "true": st.column_config.NumberColumn("without noise", format="%.4g"),
+        },
+        placeholder="",
+    )
+    left, right, _ = st.columns([3, 3, 5])
+    _download(left, "This table (CSV)", "summary", table)
+    _download(right, "All runs (CSV)", "runs", pd.concat(tables.values(), ignore_index=True))
+    if state.get("score") == RANK:
+        _ranks(wish, tables)
+    st.code("\n".join(command_lines(wish)), language="shell", wrap_lines=True)
+
+
+def _download(place: DeltaGenerator, label: str, name: str, table: pd.DataFrame) -> None:
+    """Button that saves a table."""
+    place.download_button(
+        label,
+        lambda: table.to_csv(index=False).encode(),
+        key=f"compare:{name}",
+        file_name=f"{BASE_NAME}-compare-{name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        width="stretch",
+        on_click="ignore",
+    )
+
+
+def _ranks(wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
+    """K' beside the true k and what the paper prints."""
+    truths = {name: _truth(name, plan) for name, plan in wish.plans.items()}
+    true = {
+        wish.subjects[name].name: (truth.source.n, truth.stages) for name, truth in truths.items()
+    }
+    ranks = rank_table(pd.concat(tables.values(), ignore_index=True), true)
+    st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
+    st.dataframe(
+        ranks.assign(
+            data=ranks["data"].map({one.name: one.title for one in wish.subjects.values()}),
+            method=[CARDS[name].title for name in ranks["method"]],
+        ),
+        hide_index=True,
+        width="stretch",
+        key="compare:ranks",
+        column_config={
+            "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
+            "mean": st.column_config.NumberColumn("mean k′", format="%.1f"),
+            "k": st.column_config.NumberColumn("true k"),
+            "error": st.column_config.NumberColumn("off by", format="percent"),
+            "printed": st.column_config.NumberColumn("printed mean k′", format="%.1f"),
+        },
+        placeholder="",
+    )
+    if ranks["printed"].isna().all():
+        st.caption("The paper prints averages for its own set DS2 alone: none of this data is it.")
