@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import io
 import math
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from itertools import count, product
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +24,7 @@ from dpviz.config import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_table
+from dpviz.data.table import Table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -767,24 +773,46 @@ def test_ids_that_turn_to_floats_keep_the_same_records() -> None:
     np.testing.assert_array_equal(one.points, other.points)
 
 
-ODD = ["7", "007", "7.0", " 7", "7e0", "A1", "", "nan?", "1.5", "True", "-0", "1e3", "١"]
+ODD = [
+    "7", "007", "7.0", " 7", "7e0", "A1", "", " ", " NA", "null ", "nan?", "1.5", "True", "-0", "0",
+    "1e3", "١", "2020-01-01", "2020-01-01 00:00:00", "1,0", "1", "0x10", "16", "1e-400",
+    "1.0000000000000000001", "1.0000000000000000002", "9007199254740993", "9007199254740992",
+]  # fmt: skip
+
+
+def as_text(names: list[str]) -> Table:
+    rows = "".join(f"{i};{i * i % 7};{name}\n" for i, name in enumerate(names))
+    return read_table(io.BytesIO(b"x;y;id\n" + rows.encode()), name="t", header=True)
+
+
+def as_quoted_text(names: list[str]) -> Table:
+    rows = "".join(f'{i},{i * i % 7},"{name}"\n\n' for i, name in enumerate(names))
+    return read_table(io.BytesIO(b"x,y,id\n" + rows.encode()), name="t", header=True)
+
+
+def as_frame(names: list[str]) -> Table:
+    count = range(len(names))
+    return read_table(pd.DataFrame({"x": count, "y": [i * i % 7 for i in count], "id": names}))
+
+
+def as_arrow(names: list[str]) -> Table:
+    return read_table(pa.Table.from_pandas(as_frame(names).frame.assign(id=names)))
 
 
 @quick
 @given(
+    read=st.sampled_from([as_text, as_quoted_text, as_frame, as_arrow]),
     ids=st.lists(st.sampled_from(ODD), min_size=2, max_size=12),
-    joins=st.sampled_from(ODD),
+    joins=st.sampled_from([*ODD, "K9"]),
     cap=st.integers(1, 2),
 )
 def test_an_odd_identifier_changes_nobody_elses_records(
-    ids: list[str], joins: str, cap: int
+    read: Callable[[list[str]], Table], ids: list[str], joins: str, cap: int
 ) -> None:
     """Read from a table, where one cell decides what type the whole column gets."""
 
     def kept(names: list[str]) -> set[float]:
-        rows = "".join(f"{i},{i * i % 7},{name}\n" for i, name in enumerate(names))
-        table = read_table(io.BytesIO(b"x,y,id\n" + rows.encode()), name="t", header=True)
-        found = cap_records(table.select(("x", "y"), unit="id"), cap)
+        found = cap_records(read(names).select(("x", "y"), unit="id"), cap)
         assert found.points is not None
         return set(found.points[:, 0])
 
@@ -792,16 +820,32 @@ def test_an_odd_identifier_changes_nobody_elses_records(
     without, with_one = kept(names), kept([*names, joins])
     own = {i for i, name in enumerate(names) if same(name, joins)}
     assert without - own == with_one - own - {len(names)}
+    # Nobody has more than the cap, and a blank is nobody.
+    for name in {*names}:
+        count = len(without & {i for i, one in enumerate(names) if same(one, name)})
+        blank = name.strip() in ("", "NA", "null")
+        assert count == 0 if blank else 1 <= count <= cap
+
+
+def test_who_a_person_is_does_not_depend_on_the_others() -> None:
+    """A file whose column of numbers turns into text where one more person joins."""
+    rows = "".join(f"1.{'0' * 16}{i:04d};0.5;0.5\n" for i in range(200))
+    sizes = []
+    for more in ("", "K9;0.5;0.5\n"):
+        table = read_table(io.BytesIO(f"who;x;y\n{rows}{more}".encode()), name="t")
+        sizes.append(len(cap_records(table.select(("x", "y"), unit="who"), 1).units))
+    assert sizes == [200, 201]
 
 
 def same(one: str, other: str) -> bool:
     """Whether two identifiers mean one person: equal numbers, or equal texts."""
 
-    def number(text: str) -> float | str:
+    def number(text: str) -> Decimal | str:
+        text = text.strip()
         try:
-            return float(text) if text.isascii() else text
-        except ValueError:
-            return text.strip()
+            return Decimal(text) if re.fullmatch(r"[\d.e+-]+", text, re.ASCII) else text
+        except InvalidOperation:
+            return text
 
     return number(one) == number(other)
 

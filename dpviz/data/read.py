@@ -16,7 +16,7 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -62,6 +62,9 @@ MAX_COUNT = 2**53
 
 _HEAD = 2**18
 _NPY, _PARQUET, _GZIP = b"\x93NUMPY", b"PAR1", b"\x1f\x8b"
+
+#: Cells of a column, by its position, as the source has them.
+_Written: TypeAlias = "Callable[[int], Iterable[object]]"
 
 Kind: TypeAlias = Literal["text", "npy", "parquet"]
 _KINDS: dict[str, Kind] = {
@@ -298,7 +301,7 @@ def _from_text(file: _File, header: bool | None) -> Table:
     _check_text(file)
     file, spaced = _without_runs_of_spaces(file)
     layout = _layout(file, header)
-    cells, index = _rows(file, layout)
+    cells, index, written = _rows(file, layout)
     if not len(index):
         raise InputError(
             f"{shown(file.name)} holds only a header: add at least one row of numbers below it."
@@ -314,6 +317,7 @@ def _from_text(file: _File, header: bool | None) -> Table:
         decimal_comma=layout.delimiter != ",",
         notes=(*spaced, *layout.notes),
         doubtful=layout.doubtful,
+        written=written,
     )
 
 
@@ -448,10 +452,13 @@ def _is_number(field: str, delimiter: str) -> bool:
     )
 
 
-def _rows(file: _File, layout: _Layout) -> tuple[pa.Table, NDArray[np.intp]]:
-    """Parse the rows; the index counts them from 0, with gaps for blank lines."""
+def _rows(file: _File, layout: _Layout) -> tuple[pa.Table, NDArray[np.intp], _Written]:
+    """Parse the rows; the index counts them from 0, with gaps for blank lines.
+
+    Last comes a function that returns the text of all cells of a column.
+    """
     if not re.compile(rb"\S").search(file.data, layout.body):
-        return pa.table({}), np.arange(0)
+        return pa.table({}), np.arange(0), lambda axis: []
     body = pa.py_buffer(file.data)[layout.body :]
     blank: list[int] = []
     cells = _parse(body, layout, file.name, blank)
@@ -459,13 +466,19 @@ def _rows(file: _File, layout: _Layout) -> tuple[pa.Table, NDArray[np.intp]]:
     # An empty line comes out as a row without values, as a line of separators does. How
     # many of them are empty lines shows in a second parse that skips those; which of them
     # doesn't matter, they look the same.
+    kept_rows = np.ones(len(cells), dtype=bool)
     missing = np.flatnonzero(_all_null(cells))
     if len(missing):
         kept = len(_parse(body, layout, file.name, [], skip_empty=True))
-        empty = missing[: len(cells) - kept]
-        index = np.delete(index, empty)
-        cells = cells.filter(pa.array(np.isin(np.arange(len(cells)), empty, invert=True)))
-    return cells, index
+        kept_rows[missing[: len(cells) - kept]] = False
+        index = index[kept_rows]
+        cells = cells.filter(pa.array(kept_rows))
+
+    def written(axis: int) -> list[str]:
+        texts = _parse(body, layout, file.name, [], text=axis)
+        return texts.column(0).filter(pa.array(kept_rows)).to_pylist()  # type: ignore[no-any-return]
+
+    return cells, index, written
 
 
 def _all_null(cells: pa.Table) -> NDArray[np.bool_]:
@@ -479,9 +492,18 @@ def _all_null(cells: pa.Table) -> NDArray[np.bool_]:
 
 
 def _parse(
-    body: pa.Buffer, layout: _Layout, name: str, blank: list[int], skip_empty: bool = False
+    body: pa.Buffer,
+    layout: _Layout,
+    name: str,
+    blank: list[int],
+    skip_empty: bool = False,
+    text: int | None = None,
 ) -> pa.Table:
-    """Parse rows of equal length; append the positions of lines of white space to ``blank``."""
+    """Parse rows of equal length; append the positions of lines of white space to ``blank``.
+
+    With ``text``, only the column at that position, as it is written.
+    """
+    only = "0" if skip_empty else None if text is None else str(text)
     wrong: list[pyarrow.csv.InvalidRow] = []
 
     def handle(row: pyarrow.csv.InvalidRow) -> str:
@@ -507,10 +529,11 @@ def _parse(
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 null_values=["", *MISSING],
-                strings_can_be_null=True,
+                strings_can_be_null=text is None,
+                column_types={} if text is None else {str(text): pa.string()},
                 true_values=[],
                 false_values=[],
-                include_columns=["0"] if skip_empty else None,
+                include_columns=None if only is None else [only],
             ),
         )
     except pa.ArrowException as error:
@@ -706,6 +729,7 @@ def _table(
     decimal_comma: bool = False,
     notes: tuple[str, ...] = (),
     doubtful: tuple[int, ...] = (),
+    written: _Written | None = None,
 ) -> Table:
     """Give columns unique names and turn text into numbers where every cell is one."""
     if not frame.shape[1] or not len(frame):
@@ -725,13 +749,14 @@ def _table(
             commas.append(column)
     if commas:
         notes = (*notes, f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}.")
-    frame = _frame(columns, names)
+    source, frame = frame, _frame(columns, names)
     return Table(
         name=name,
         frame=frame,
         first_row=first_row,
         notes=notes,
         doubtful=tuple(names[axis] for axis in doubtful),
+        written=written or (lambda axis: source.iloc[:, axis]),
     )
 
 

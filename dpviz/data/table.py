@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,6 +140,9 @@ class Table:
         Sentences about what was done on reading; every Dataset inherits them.
     doubtful
         Columns whose name may be the value of a first record that was taken for names.
+    written
+        Called with a position, returns the cells of that column (n,) as the source has them,
+        each by itself: the type that a column is read as depends on all of its cells.
     """
 
     name: str
@@ -146,6 +150,7 @@ class Table:
     first_row: int = 1
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    written: Callable[[int], Iterable[object]] | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -202,8 +207,10 @@ class Table:
         for target, axis in enumerate(axes):
             points[:, target] = self.numbers(axis)
         keep = np.asarray(np.isfinite(points).all(axis=1))
+        units = None
         if owner is not None:
-            keep &= self.frame.iloc[:, owner].notna().to_numpy()
+            units, known = self._units(owner)
+            keep &= known
         dropped = int(len(keep) - keep.sum())
         if dropped == len(keep):
             owner_said = "" if unit is None else f" and anything in {shown(unit)}"
@@ -219,11 +226,31 @@ class Table:
             points=points,
             columns=names,
             domain=domain,
-            units=None if owner is None else _units(self.frame.iloc[:, owner][keep]),
+            units=None if units is None else units[keep],
             dropped=dropped,
             notes=(*self.notes, *_notes(points, dropped, names, unit)),
             doubtful=tuple(column for column in names if column in self.doubtful),
         )
+
+    def _units(self, owner: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+        """Identifiers (n,) of the persons, and where there is one.
+
+        Both depend on the cell alone. In a column that is read as numbers, dates or text as a
+        whole, one person with an odd identifier would decide who the others are: 1.0 and 1, a
+        date and its midnight, a blank that means nothing or is somebody.
+        """
+        cells = self.frame.iloc[:, owner] if self.written is None else self.written(owner)
+        column = cells if isinstance(cells, pd.Series) else pd.Series(list(cells), dtype=object)
+        known = column.notna().to_numpy(copy=True)
+        if is_numeric(column) or pd.api.types.is_bool_dtype(column.dtype):
+            values = np.zeros(len(column), dtype=_plain_type(column))
+            values[known] = column[known].to_numpy(dtype=values.dtype)
+            return values, known
+        texts = [
+            str(cell).strip() if there else "" for cell, there in zip(column, known, strict=True)
+        ]
+        known &= ~np.isin(np.array(texts, dtype=object), ["", *MISSING])
+        return np.array(texts, dtype=object), known
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the frame's row at ``position``."""
@@ -330,16 +357,13 @@ class Table:
         )
 
 
-def _units(column: pd.Series) -> NDArray[np.generic]:
-    """Return the unit column (n,), without missing values, as a plain array."""
+def _plain_type(column: pd.Series) -> np.dtype[Any]:
+    """NumPy's type for identifiers: not by way of floats, long whole numbers stay whole."""
     if pd.api.types.is_bool_dtype(column.dtype):
-        return column.to_numpy(dtype=bool)  # type: ignore[no-any-return]
-    if pd.api.types.is_integer_dtype(column.dtype):  # not by way of floats: long ids stay whole
-        kind = np.uint64 if str(column.dtype).lower() == "uint64" else np.int64
-        return column.to_numpy(dtype=kind)  # type: ignore[no-any-return]
-    if is_numeric(column):
-        return floats(column)
-    return np.array([str(cell) for cell in column])
+        return np.dtype(bool)
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return np.dtype(np.uint64 if str(column.dtype).lower() == "uint64" else np.int64)
+    return np.dtype(np.float64)
 
 
 def _notes(

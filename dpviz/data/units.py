@@ -74,7 +74,9 @@ def _identifiers(units: NDArray[np.generic]) -> list[str]:
             "the unit column holds numbers of more than 15 digits among decimals, which can't be "
             "told apart: write the identifiers as text, with a letter in front."
         )
-    return [_canonical(str(value).strip()) for value in values]
+    codes, known = pd.factorize(np.array([str(value).strip() for value in values], dtype=object))
+    spelled = np.array([_canonical(text) for text in known], dtype=object)
+    return spelled[codes].tolist()  # type: ignore[no-any-return]
 
 
 def _canonical(text: str) -> str:
