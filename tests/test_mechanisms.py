@@ -488,6 +488,8 @@ def test_odds_in_words() -> None:
     assert "with you as with another in your place, for up to 3 records of yours" in odds(
         0.5, Neighbours(relation="replace_one", cap=3)
     )
+    assert "at most e^0.01 = 1.0101 times" in odds(0.01, Neighbours())
+    assert "at most e^1e-06 = 1.00000101 times" in odds(1e-6, Neighbours())
     assert odds(100, Neighbours()).endswith(
         "more than a million times as likely, so hardly any protection."
     )

@@ -60,12 +60,12 @@ def name_of(case: dict[str, Any]) -> str:
     return "-".join(map(str, case.values()))
 
 
-def request_of(case: dict[str, Any], persons: bool = False, **more: Any) -> Request:
+def request_of(case: dict[str, Any], unit: str | None = None, **more: Any) -> Request:
     wave = case["method"] in WAVECLUSTER
     shape: dict[str, Any] = {"grid": (9, 12)} if wave else {"clusters": 3}
     given = {"epsilon": 0.7, **shape, **case, **more}
     kind = Config if wave else KMeansConfig
-    return Request(config=kind(**given), domain=SQUARE, persons=persons)
+    return Request(config=kind(**given), domain=SQUARE, unit=unit)
 
 
 def dataset(seed: int, n: int) -> Dataset:
@@ -180,7 +180,7 @@ def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
         dataset(0, 600), units=np.array([f"secret-person-{i % 300}" for i in range(600)])
     )
     request = replace(
-        request_of(case, persons=True, neighbours=Neighbours(cap=2)), title="Where we shop"
+        request_of(case, unit="who", neighbours=Neighbours(cap=2)), title="Where we shop"
     )
     done = released(budget, request, persons)
     written = {path.name: path.read_bytes() for path in done.folder.iterdir()}
@@ -365,7 +365,9 @@ def test_a_failure_after_the_debit_loses_budget_and_publishes_nothing(
         raise InputError("the disk is full.")
 
     monkeypatch.setattr("dpviz.release.draw._publish", failing)
-    with pytest.raises(InputError, match="the disk is full"):
+    with pytest.raises(
+        InputError, match=r"^the disk is full; the budget is debited all the same\.$"
+    ):
         released(budget, request, data)
     assert seen == [0.7]
     (account,) = budget.datasets()
@@ -377,7 +379,7 @@ def test_a_person_counts_no_more_than_the_cap() -> None:
     rng = np.random.default_rng(0)
     data = Dataset(name="", points=rng.random((500, 2)) * [8, 2] - [0, 1], units=np.zeros(500))
     case = {"method": "privqt", "epsilon": 1e4}
-    request = request_of(case, persons=True, neighbours=Neighbours(cap=3))
+    request = request_of(case, unit="who", neighbours=Neighbours(cap=3))
     kept = set()
     for _ in range(20):
         counts = np.array(Prepared.build(data, request).draw(1e4)["result"]["counts"])
@@ -547,6 +549,26 @@ def test_persons_on_the_command_line(
     assert "person" not in json.dumps(document["domain"])
 
 
+def test_another_process_may_open_the_source_meanwhile(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    find = Budget.find
+
+    def first_then_opened(budget: Budget, source: str) -> Any:
+        found = find(budget, source)
+        budget.open(source, 2.0)
+        return found
+
+    monkeypatch.setattr(Budget, "find", first_then_opened)
+    given = ["release", table, "--columns", "x,y", "--budget-file", tmp_path / "b.db"]
+    given += ["--epsilon", 0.5, "--method", "privqt", "--grid", 8, "--out", tmp_path / "out"]
+    status, found, _ = run(capsys, *given, "--domain", "0,1;0,1")
+    assert (status, found["remaining"]) == (0, 1.5)
+
+
 def test_a_pipe_has_no_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     given = ["release", "-", "--method", "privqt", "--epsilon", 1, "--total", 1]
     status, _, said = run(
@@ -666,7 +688,7 @@ def test_budgets_that_do_not_add_up_are_not_added(budget: Budget, change: str) -
     case = {"method": "privqt"}
     released(budget, request_of(case), data)
     other = (
-        request_of(case, persons=True)
+        request_of(case, unit="who")
         if change == "unit"
         else request_of(case, neighbours=Neighbours(relation="replace_one"))
     )
@@ -677,6 +699,48 @@ def test_budgets_that_do_not_add_up_are_not_added(budget: Budget, change: str) -
     released(budget, request_of({"method": "eugkm"}), data, folder="another")
 
 
+def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
+    data = replace(dataset(0, 60), units=np.arange(60))
+    for method, cap in (("privqt", 2), ("eugkm", 3)):
+        request = request_of({"method": method}, unit="who", neighbours=Neighbours(cap=cap))
+        released(budget, request, data, folder=method)
+    request = request_of({"method": "privqt"}, unit="house")
+    with pytest.raises(PrivacyRefusal, match=r"^unit_column = house is refused: .* = who"):
+        released(budget, request, data, folder="other")
+    assert budget.open("household survey").spent == 1.4
+
+
+@pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour", "dplloyd"])
+def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
+    budget: Budget, method: str
+) -> None:
+    """Whether a method that stops early gets as far as those is chance, and depends on the data."""
+    case = {"method": method, "schedule": "halving", "clusters": 30, "epsilon": 1.0}
+    said = set()
+    for seed, n in ((0, 500), (1, 40), (2, 3)):
+        with pytest.raises(PrivacyRefusal) as error:
+            released(budget, request_of(case, iterations=60), dataset(seed, n))
+        said.add(str(error.value))
+    assert len(said) == 1
+    assert not budget.path.exists()
+    # As late as they can be drawn, they are, whatever the data: 20 is what the screens offer.
+    most = next(
+        t for t in range(60, 0, -1) if not refused_for_noise(request_of(case, iterations=t))
+    )
+    assert most >= 20
+    prepared = Prepared.build(dataset(0, 500), request_of(case, iterations=most))
+    for _ in range(20):
+        prepared.draw(1.0)
+
+
+def refused_for_noise(request: Request) -> bool:
+    try:
+        Prepared.build(dataset(0, 50), request)
+    except PrivacyRefusal:
+        return True
+    return False
+
+
 def test_out_is_checked_before_the_debit(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
     request, data = request_of({"method": "privqt"}), dataset(0, 50)
     folder = budget.path.parent
@@ -684,8 +748,16 @@ def test_out_is_checked_before_the_debit(budget: Budget, monkeypatch: pytest.Mon
     (folder / "link").symlink_to(folder / "real", target_is_directory=True)
     (folder / "dangling").symlink_to(folder / "nowhere")
     (folder / "taken.part").mkdir()
-    for name in ("link", "dangling", "taken"):
-        with pytest.raises(InputError, match=r"^out = .*\.$"):
+    (folder / "file").write_text("")
+    for name, why in (
+        ("link", "is there already"),
+        ("dangling", "is there already"),
+        # No folder to be made and left again.
+        ("nowhere/..", "is there already"),
+        ("taken", "is being written"),
+        ("file/out", "can't be written"),
+    ):
+        with pytest.raises(InputError, match=rf"^out = [^=]*{why}[^=]*\.$"):
             released(budget, request, data, folder=name)
     assert not budget.path.exists()
     monkeypatch.chdir(folder / "real")

@@ -30,7 +30,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         # Bounds that nobody declared are refused; those of a grid of counts only number its cells.
         domain=domain_of(given.domain, data) or (None if given.counts else data.domain),
         outside=given.outside,
-        persons=given.unit is not None,
+        unit=given.unit,
         title=given.title,
     )
     budget = Budget(given.budget_file)
@@ -43,7 +43,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         total=given.total,
         folder=Path(given.out),
     )
-    if is_new:
+    # Another process may have opened it meanwhile, with a total of its own.
+    if is_new and given.total is not None:
         print(f'note: "{source}" has a lifetime budget of {given.total:g} now', file=sys.stderr)
     privacy = done.document["privacy"]
     report: Report = {

@@ -18,8 +18,8 @@ from dpviz.privacy.mechanisms import Accountant
 
 TRUE_SIZE = (
     "The number of cells is computed from the true number of records: one record more can change "
-    "the grid, which is plain to see. (Where that number is public, as under replace_one, the "
-    "claim holds.)"
+    "the grid, which is plain to see. (Under replace_one, where each record counts, none lies "
+    "outside and none is capped, the number is public and the claim holds.)"
 )
 
 CARD = Card(

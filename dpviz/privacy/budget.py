@@ -120,8 +120,9 @@ class Account:
 class Budget:
     """Lifetime budgets in one file; safe between threads and processes of one machine.
 
-    Every call opens the file anew, so it sees what others spent, and leaves all of it in that
-    one file. SQLite's locks do not hold on network folders.
+    Every call opens the file anew, so it sees what others spent. While another process has it
+    open, the newest entries may be in the file beside it that ends in ``-wal``: a copy needs
+    both. SQLite's locks do not hold on network folders.
 
     Parameters
     ----------

@@ -22,8 +22,10 @@ def odds(epsilon: float, neighbours: Neighbours) -> str:
     """
     if epsilon > _SPEAKING:
         return f"ε = {epsilon:.6g}: more than a million times as likely, so hardly any protection."
-    # Rounded up, since it says "at most".
+    # Rounded up, since it says "at most"; with one digit of what a small epsilon adds to 1.
     digits = 2 if epsilon < math.log(100) else 0
+    if epsilon < 0.1:
+        digits += math.ceil(-math.log10(epsilon))
     times = f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
     with_you = (
         "with you as without you"

@@ -40,7 +40,7 @@ _EXACT = 2**53
 _HAIRS = 4
 
 #: Noise of this scale would not fit into the 64-bit integers that it is drawn on.
-_WIDEST = 2**60
+WIDEST = 2**60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,8 +201,13 @@ class SecureAccountant(Accountant):
     def _whole(self, step: str, values: NDArray[np.number] | float) -> NDArray[np.int64]:
         """Values in units, or raise PrivacyRefusal where they are no whole numbers of them."""
         exact = np.asarray(values, dtype=float) / self.unit
-        # Written so that NaN is refused as well.
-        if not ((np.abs(exact) < _EXACT) & (exact == np.rint(exact))).all():
+        if (np.abs(exact) >= _EXACT).any():
+            raise PrivacyRefusal(
+                f"step {step} can't be released: it has values beyond {_EXACT * self.unit:g}, and "
+                f"noise in steps of {self.unit:g} is for smaller ones; choose another method."
+            )
+        # NaN is refused as well.
+        if not (exact == np.rint(exact)).all():
             raise PrivacyRefusal(
                 f"step {step} can't be released: its values are no whole multiples of "
                 f"{self.unit:g}, and only those get noise that keeps them safe."
@@ -354,7 +359,7 @@ def _calibrated(
         Sensitivity in units.
     """
     scale = mechanism.factor * change / float(epsilon)
-    if not (change < _WIDEST and scale < _WIDEST):
+    if not (change < WIDEST and scale < WIDEST):
         raise PrivacyRefusal(
             f"step {step} needs noise of scale {scale:g} at sensitivity {change:g}, which 64-bit "
             "integers can't hold: raise epsilon or lower the sensitivity."

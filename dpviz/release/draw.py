@@ -18,12 +18,15 @@ from dpviz.data.table import listed, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.schedule import budgets
 from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.pipeline import Run, Source
 from dpviz.privacy.budget import Budget, Entry
-from dpviz.privacy.secure import LATTICE, SecureAccountant
+from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files
 from dpviz.release.request import Request
@@ -36,7 +39,11 @@ FINE = ("privthr",)
 MOST_EPSILON = 20.0
 
 #: What all releases of a source have in common, or their budgets would not add up.
-ALIKE = ("neighbours", "unit")
+ALIKE = ("neighbours", "unit", "unit_column")
+
+#: Least part of an iteration's budget that a method gives to a cluster: a start and a grid may
+#: take their shares before, and contour coefficients halve it at most.
+_LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 #: How an accountant is made; tests replay one.
 Accounting = Callable[..., SecureAccountant]
@@ -110,6 +117,7 @@ class Prepared:
             material = Source.build(dataset, config.grid, request.domain, request.outside)
         else:
             material = Records.build(dataset, request.domain, request.outside, cut=True)
+            _check_noise(material, config)
         return cls(request, dataset.columns, material, counted=dataset.counts is not None)
 
     @property
@@ -182,15 +190,20 @@ def release(
     prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon))
-    folder = folder.absolute()
+    # Not only made absolute: "out/.." would name a folder that is there.
+    folder = Path(os.path.abspath(folder))
     part = _part(folder)
     try:
         entry = budget.debit(
             source, request.config.epsilon, prepared.what, total=total, alike=ALIKE
         )
-        drawn = prepared.draw(entry.epsilon)
-        bundle = files(drawn)
-        _publish(bundle, part, folder)
+        try:
+            drawn = prepared.draw(entry.epsilon)
+            bundle = files(drawn)
+            _publish(bundle, part, folder)
+        except InputError as error:
+            said = f"{str(error).rstrip('.')}; the budget is debited all the same."
+            raise type(error)(said) from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
@@ -209,6 +222,24 @@ def _check_names(dataset: Dataset) -> None:
         raise InputError(
             f"column names {names} look like values of a first record: write names that begin "
             "with a letter into the first line, or say that it is data (--no-header)."
+        )
+
+
+def _check_noise(records: Records, config: KMeansConfig) -> None:
+    """Refuse iterations whose noise would be too wide, by public numbers alone.
+
+    A method that stops early by chance may get as far as those, or not: a refusal by what it
+    does would tell something that nobody paid for, and after the debit it would waste that.
+    """
+    if config.iterations is None:
+        return
+    least = min(budgets(config.schedule or "uniform", 1.0, config.iterations + 1))
+    change = space_of(records, config).sensitivity * config.neighbours.multiplier / LATTICE
+    if change / (config.epsilon * _LEAST_SHARE * least) >= WIDEST:
+        raise PrivacyRefusal(
+            f"iterations = {config.iterations} leave the last ones so little of epsilon = "
+            f"{config.epsilon:g} that their noise can't be drawn: take fewer, or a uniform "
+            "schedule."
         )
 
 
@@ -233,26 +264,33 @@ def _part(folder: Path) -> Path:
     """
     part = folder.with_name(f"{folder.name}.part")
     try:
-        if folder.is_symlink() or (
-            folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
-        ):
-            raise InputError(
-                f"out = {shown(folder, 80)} is there already and no empty folder: name a new one, "
-                "so that no release is overwritten."
-            )
         folder.parent.mkdir(parents=True, exist_ok=True)
+        taken = folder.is_symlink() or (
+            folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(_unwritable(folder, error)) from None
+    if taken:
+        raise InputError(
+            f"out = {shown(folder, 80)} is there already and no empty folder: name a new one, "
+            "so that no release is overwritten."
+        )
+    try:
         part.mkdir()
     except FileExistsError:
         raise InputError(
             f"out = {shown(folder, 80)} is being written by another release, or one was broken "
             f"off: name another folder, or remove {shown(part.name, 80)}."
         ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(
-            f"out = {shown(folder, 80)} can't be written ({reason}): name another folder."
-        ) from None
+    except OSError as error:
+        raise InputError(_unwritable(folder, error)) from None
     return part
+
+
+def _unwritable(folder: Path, error: Exception) -> str:
+    """Say that a folder can't be written, and why."""
+    reason = getattr(error, "strerror", None) or error
+    return f"out = {shown(folder, 80)} can't be written ({reason}): name another folder."
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
@@ -266,10 +304,7 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
         part.replace(folder)
         _settle(folder.parent)
     except OSError as error:
-        raise InputError(
-            f"out = {shown(folder, 80)} can't be written ({error.strerror}): the budget is debited "
-            "all the same; name another folder for the next release."
-        ) from None
+        raise InputError(_unwritable(folder, error)) from None
 
 
 def _settle(folder: Path) -> None:

@@ -29,9 +29,9 @@ class Request:
         Bounds of the columns; None where nobody declared any.
     outside
         What becomes of points outside the domain.
-    persons
-        Whether the privacy unit is a person (the data then has a column that tells them
-        apart) or a record.
+    unit
+        Column that tells persons apart, where the privacy unit is a person; None where it is a
+        record.
     title
         What the owner calls it in the bundle; may be empty.
 
@@ -44,7 +44,7 @@ class Request:
     config: Config | KMeansConfig
     domain: Domain | None
     outside: Outside = "clip"
-    persons: bool = False
+    unit: str | None = None
     title: str = ""
 
     def __post_init__(self) -> None:
@@ -60,6 +60,11 @@ class Request:
                 f"cap = {self.config.neighbours.cap} needs a unit column: name the column that "
                 "tells persons apart."
             )
+
+    @property
+    def persons(self) -> bool:
+        """Whether the privacy unit is a person."""
+        return self.unit is not None
 
     @property
     def card(self) -> Card:
@@ -87,6 +92,7 @@ class Request:
             "domain": str(self.domain),
             "neighbours": neighbours.relation,
             "unit": "person" if self.persons else "record",
+            "unit_column": self.unit,
             "cap": neighbours.cap,
         }
 

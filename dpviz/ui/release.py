@@ -140,7 +140,7 @@ def wish_of(state: UrlState, active: Active, title: str) -> Wish:
         config=of(state, active),
         domain=None if proposed else active.domain,
         outside=active.outside,
-        persons=active.unit is not None,
+        unit=active.unit,
         title=title.strip(),
     )
     return Wish(active=active, request=request)
