@@ -166,6 +166,14 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     test = page(data="own", method="privqt", g=8)
     test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
     checked(test.run())
+    # Which columns hold numbers depends on every record: a person names them.
+    assert [one.value for one in test.info] == ["Name two columns on the left."]
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    assert columns.value == []
+    checked(columns.set_value(["x", "who"]).run())
+    assert 'column "who" holds "p0" where a number is expected' in test.info[0].value
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
     assert not has_button(test, "Review the release")
     bounds = next(one for one in test.radio if one.label == "Bounds of the grid")

@@ -104,7 +104,9 @@ def _parse_domain(text: str, *, many: bool) -> str:
     return str(domain)
 
 
-def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Active:
+def data_panel(
+    state: UrlState, on_new_data: Any, *, many: bool = False, named: bool = False
+) -> Active:
     """Show the panel; returns the data on the screen.
 
     Parameters
@@ -115,6 +117,8 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
         Called with a Sample, or None for own data, when another set is chosen.
     many
         Whether more than two columns may be clustered; two are shown all the same.
+    named
+        As for :func:`own_data`.
 
     Raises
     ------
@@ -135,7 +139,7 @@ def data_panel(state: UrlState, on_new_data: Any, *, many: bool = False) -> Acti
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
-    own = None if name != UPLOAD else own_data(many)
+    own = None if name != UPLOAD else own_data(many, named=named)
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:
@@ -183,6 +187,7 @@ class OwnData:
     token: object = None
     loaded: int = 0
     picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    named: list[str] = field(default_factory=list)
     table: Table | Dataset | None = None
     shown: Dataset | None = None
     whole: Dataset | None = None
@@ -204,18 +209,21 @@ class OwnData:
         return self.whole or self.current
 
 
-def own_data(many: bool) -> OwnData:
+def own_data(many: bool, *, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; returns it.
 
     Parameters
     ----------
     many
         Whether more than two columns may be clustered.
+    named
+        Whether a person names the columns of a wider table. Elsewhere the first ones that hold
+        numbers are proposed, and all of those: which ones these are depends on every record.
 
     Raises
     ------
     NothingLoadedError
-        Where there is no file yet.
+        Where there is no file yet, or no column is named.
     """
     own: OwnData = st.session_state.setdefault("own", OwnData())
     as_counts = st.toggle(
@@ -241,14 +249,16 @@ def own_data(many: bool) -> OwnData:
             try:
                 own.table = _read(uploaded, as_counts, _HEADER[str(header)])
                 own.loaded += 1
-                own.picked = {}
+                own.picked, own.named = {}, []
             except InputError as error:
                 own.error = str(error)
     failure = own.error
     if own.table is not None:
         try:
-            _choose(own, many)
+            _choose(own, many, named)
         except InputError as error:
+            if named:
+                raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
         kept = ""
@@ -271,7 +281,7 @@ def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Datase
     return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
 
 
-def _choose(own: OwnData, many: bool) -> None:
+def _choose(own: OwnData, many: bool, named: bool) -> None:
     """Take the columns of the table that the person chose as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):
@@ -279,6 +289,39 @@ def _choose(own: OwnData, many: bool) -> None:
         own.identity = table.digest if table else ""
         own.unit = Unit()
         return
+    wide = len(table.columns) > 2
+    used, shown = _named(own, table, many) if named and wide else _proposed(own, table, many)
+    unit = own.unit.column if own.unit.column in table.columns else None
+    wanted = (own.loaded, shown, used, unit, own.unit.cap)
+    if wanted != own.chosen:
+        whole = table.select(used, unit=unit)
+        own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
+        own.whole = whole
+        # Bounds that were typed stay when the privacy unit changes.
+        own.identity = f"{own.loaded} {whole.columns}"
+        own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
+        own.chosen = wanted
+
+
+def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str, str]]:
+    """Have the columns to cluster named; the first two are shown."""
+    used = st.multiselect(
+        "Columns",
+        table.columns,
+        default=own.named,
+        key=f"own:columns:{own.loaded}",
+        placeholder="name them",
+        help="Nothing is proposed here: which columns hold numbers throughout depends on every "
+        "record.",
+    )
+    own.named = used
+    if len(used) < 2 or (len(used) > 2 and not many):
+        raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
+    return used, (used[0], used[1])
+
+
+def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None, tuple[str, str]]:
+    """Choose from columns with numbers; returns those to cluster and the two that are shown."""
     columns, numeric = table.columns, table.numeric_columns
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
@@ -292,23 +335,13 @@ def _choose(own: OwnData, many: bool) -> None:
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:
         raise InputError(f'columns = "{across}" twice: choose two different columns.')
-    pair = [across, up] if len(columns) > 1 else None
-    used = pair
-    if many and pair and len(numeric) > 2:
+    used = [across, up] if len(columns) > 1 else None
+    if many and used and len(numeric) > 2:
         every = _columns_used(numeric, every, suffix)
     own.picked[page] = (across, up, every)
-    if pair and every == "all":
-        used = [*numeric, *(name for name in pair if name not in numeric)]
-    unit = own.unit.column if own.unit.column in columns else None
-    wanted = (suffix, across, up, used, unit, own.unit.cap)
-    if wanted != own.chosen:
-        whole = table.select(used, unit=unit)
-        own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
-        own.whole = whole
-        # Bounds that were typed stay when the privacy unit changes.
-        own.identity = f"{own.loaded} {whole.columns}"
-        own.axes = (used.index(across), used.index(up)) if used else (0, 1)
-        own.chosen = wanted
+    if used and every == "all":
+        used = [*numeric, *(name for name in used if name not in numeric)]
+    return used, (across, up)
 
 
 def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:

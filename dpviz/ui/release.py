@@ -120,7 +120,7 @@ def data_of(state: UrlState) -> Active:
             state.set("p", facts.density)
             state.set("k", max(facts.clusters, 2))
 
-    active = data_panel(state, take_over, many=state.get("method") in KMEANS)
+    active = data_panel(state, take_over, many=state.get("method") in KMEANS, named=True)
     if active.sample is not None and state.fresh:
         found = {"g": active.sample.grid, "p": active.sample.density}
         found["k"] = max(active.sample.clusters, 2)
