@@ -187,6 +187,15 @@ def test_records_are_assigned_on_the_scaled_domain() -> None:
     assert squares(truth.records.points, centers).argmin(axis=1).tolist() == [1, 1]
 
 
+def test_rounding_of_equal_records_is_no_error_to_be_relative_to() -> None:
+    places = np.array([[0.1, 33.3, 5.1], [2.7, 141.1, 5.3], [4.9, 7.7, 5.45]])
+    truth = KMeansTruth(records_of(np.repeat(places, 1000, axis=0), OBLONG), 3)
+    assert truth.errors[1] < 1e-25
+    assert truth.scores(truth.run)["nicv_ratio"] == truth.scores(truth.run)["wcss_ratio"] == 1
+    off = truth.scores(run_with(truth.centers + 1e-6))
+    assert off["nicv_ratio"] == off["wcss_ratio"] == math.inf
+
+
 def test_the_truth_scores_itself_perfect() -> None:
     truth = KMeansTruth(records_of(blobs(3), OBLONG), 3)
     scores = truth.scores(truth.run)

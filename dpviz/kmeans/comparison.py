@@ -115,8 +115,8 @@ class KMeansTruth:
         compute = {
             "wcss": lambda: error,
             "nicv": lambda: spread,
-            "wcss_ratio": lambda: ratio(error, true_error),
-            "nicv_ratio": lambda: ratio(spread, true_spread),
+            "wcss_ratio": lambda: self._ratio(error, true_error, spread),
+            "nicv_ratio": lambda: self._ratio(spread, true_spread, spread),
             "f_measure": lambda: matching.f_measure(table),
             "displacement": lambda: (
                 of_centers.displacement(self.space.scale(self.centers), scaled) / 2
@@ -129,6 +129,13 @@ class KMeansTruth:
         }
         return {name: compute[name]() for name in names}
 
+    def _ratio(self, error: float, true_error: float, spread: float) -> float:
+        """Ratio of an error to the true run's; a NICV that is rounding alone counts as 0."""
+        rounding = self.records.domain.ndim * _ROUNDING**2
+        return ratio(
+            error if spread > rounding else 0.0, true_error if self.errors[1] > rounding else 0.0
+        )
+
     def against_classes(self, run: KMeansRun, classes: NDArray[np.intp]) -> float:
         """F-measure of a run's clusters against classes (n,) that are known (Hu et al.)."""
         return matching.f_measure(matching.contingency(classes, self.assign(run.centers)))
@@ -138,6 +145,10 @@ class KMeansTruth:
         silent = run_kmeans(self.records, run.config, Silenced(noise))
         table = matching.contingency(self.assign(silent.centers), self.assign(run.centers))
         return of_centers.matched_f_measure(table)
+
+
+#: Centres of equal records are off by this much of the domain's sides at most.
+_ROUNDING = 16 * float(np.finfo(float).eps)
 
 
 def ratio(value: float, reference: float) -> float:
