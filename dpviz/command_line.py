@@ -32,6 +32,7 @@ from dpviz.kmeans.space import GEOMETRIES
 from dpviz.methods import CARDS
 from dpviz.plain import plain
 from dpviz.privacy.ledger import RELATIONS
+from dpviz.reproduce import columns_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,8 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PrivacyRefusal as error:
         print(f"dpviz: refused: {error}", file=sys.stderr)
         return 3
-    except KeyboardInterrupt:
-        print("dpviz: interrupted.", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        how = f": {stop}" if str(stop) else ""
+        print(f"dpviz: interrupted{how}.", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # Whoever read along has gone: Python must not try again on its way out.
@@ -336,9 +338,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         + ", ".join(sample_names()),
     )
     parser.add_argument("--counts", action="store_true", help="DATA is a grid of counts")
-    parser.add_argument(
-        "--columns", type=lambda text: text.split(","), metavar="A,B", help="names or numbers"
-    )
+    parser.add_argument("--columns", type=columns_of, metavar="A,B", help="names or numbers")
     parser.add_argument("--no-header", action="store_true", help="the first line is data")
     parser.add_argument("--domain", metavar="D", help='"lo,hi;lo,hi", or data')
     parser.add_argument("--outside", default="clip", help="clip or drop points outside")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpviz.config import Config
@@ -125,6 +128,27 @@ def _points(run: Reproduction) -> tuple[str, str]:
     return "read_table", f"read_table({run.data!r}).select({run.columns!r}).points"
 
 
+def columns_option(names: Iterable[str]) -> str:
+    """Names of columns for --columns, quoted where they hold a comma, as in a CSV file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
+
+
+def columns_of(option: str) -> list[str]:
+    """Read what :func:`columns_option` wrote.
+
+    Raises
+    ------
+    ValueError
+        Where the text has several lines.
+    """
+    try:
+        return next(csv.reader([option]), [])
+    except csv.Error as error:
+        raise ValueError(str(error)) from None
+
+
 def command(run: Reproduction) -> str:
     """Command line that repeats a run."""
     parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
@@ -132,7 +156,7 @@ def command(run: Reproduction) -> str:
     if run.counts:
         parts.append("--counts")
     elif run.columns:
-        parts += ["--columns", ",".join(run.columns)]
+        parts += ["--columns", columns_option(run.columns)]
     for name, value in run.options.items():
         sides = ",".join(map(str, value)) if isinstance(value, tuple) else value
         parts += [f"--{name}", sides]

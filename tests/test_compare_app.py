@@ -4,7 +4,9 @@ import json
 import shlex
 import threading
 import time
+from dataclasses import replace
 from threading import Event
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from dpviz.data.read import read_counts, read_table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.experiments import sweep
 from dpviz.experiments.presets import PRESETS
 from dpviz.experiments.sweep import (
     COLUMNS,
@@ -26,8 +29,10 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
+from dpviz.figures.compare import Chart, curves
 from dpviz.methods import CARDS
 from dpviz.privacy.ledger import Neighbours
+from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui import compare_runs
 from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
@@ -144,7 +149,7 @@ def test_opens_with_curves_of_three_techniques(app):
     test = app()
     assert not test.error
     assert not test.warning
-    assert title(test) == "DSG_C over ε · median and 5–95% band of 10 draws · sound"
+    assert title(test) == "DSG_C over ε · median and band of all 10 draws · sound"
     assert headings(test) == ["<b>Fifteen Gaussians</b>"]
     assert bars(test) == ["240 of 240 runs"]
     shown = figure(test)["figure"]["data"]
@@ -472,7 +477,7 @@ def test_a_wrong_list_of_budgets_is_said_and_mended(app):
 def test_reset_goes_back_to_the_start(app):
     test = app(**LINK)
     finish(press(test, "Reset"))
-    assert title(test).startswith("DSG_C over ε · median and 5–95% band of 10 draws")
+    assert title(test).startswith("DSG_C over ε · median and band of all 10 draws")
     assert test.query_params["methods"] == "privqt,privthr,privthrem"
 
 
@@ -572,6 +577,60 @@ def test_a_run_is_the_same_in_its_explorer(plan, score, card):
     checked(test.run())
     assert not test.warning
     assert cards(test)[card][0] == f"{found:.3f}"
+
+
+def test_a_click_opens_the_run_nearest_to_the_median_of_its_own_panel(monkeypatch):
+    plan = plan_of(methods=("privqt",))
+    plan = replace(plan, epsilons=(0.3,), seeds=tuple(range(25)), scores=("dsg_c", "f_measure"))
+    table = run_sweep(plan)
+    opened = []
+    monkeypatch.setattr(
+        "streamlit.switch_page", lambda page, query_params: opened.append((page, query_params))
+    )
+    charts = [
+        Chart(heading="", score=name, table=summary(table, name), true=None, data="gaussians")
+        for name in plan.scores
+    ]
+    figure = curves(
+        charts, methods=plan.methods, epsilons=plan.epsilons, title="", shared=False, mode="light"
+    )
+    lines = [trace for trace in figure.spec()["data"] if trace.get("meta")]
+    assert len(lines) == len(plan.scores) == 2
+    seeds = set()
+    for line, score in zip(lines, plan.scores, strict=True):
+        clicked = {"x": line["x"][0], "y": line["y"][0], "meta": line["meta"]}
+        view._follow_click(clicked, Wish(plans={"gaussians": plan}), {"gaussians": table})
+        page, link = opened.pop()
+        assert page == "pages/wavecluster.py"
+        values = table.set_index("seed")[score]
+        nearest = (values - values.median()).abs().min()
+        assert abs(values[int(link["seed"])] - values.median()) == nearest
+        seeds.add(link["seed"])
+    assert len(seeds) == 2
+
+
+def test_draws_to_open_are_told_with_their_own_numbers(app):
+    test = app(**SMALL, methods="privqt,privthr", data="gaussians,spirals")
+    seen = set()
+    for data, method, seed in (
+        ("gaussians", "privqt", 0),
+        ("gaussians", "privthr", 1),
+        ("spirals", "privthr", 1),
+    ):
+        for name, value in (("data", data), ("method", method)):
+            checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
+        box = control(test.selectbox, "compare:open seed")
+        # A new set of labels comes with a new widget: the browser would keep the old one.
+        assert box.key not in seen
+        seen.add(box.key)
+        rows = test.session_state[FOUND]._table
+        rows = rows[(rows["data"] == data) & (rows["method"] == method) & (rows["epsilon"] == 0.5)]
+        assert box.options == [
+            f"seed {one.seed}: {one.dsg_c:.4g}" for one in rows.sort_values("seed").itertuples()
+        ]
+        checked(box.set_value(seed).run())
+    # What was chosen goes along.
+    assert control(test.selectbox, "compare:open seed").value == 1
 
 
 def test_the_page_links_to_the_chosen_run(app):
@@ -735,6 +794,32 @@ def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
     finish(choose(test, methods=["eugkm", "privqt"]))
     assert not test.error
     assert "--columns east,north " in test.code[0].value
+    # Its link takes these two columns along, where the explorer had all three.
+    for name, value in {"method": "eugkm", "epsilon": 2.0, "seed": 1}.items():
+        checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
+    (link,) = (
+        one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
+    )
+    said = control(test.selectbox, "compare:open seed").options[1]
+    test.query_params.clear()
+    test.query_params.update(dict(parse_qsl(link.query_string)))
+    test.switch_page("pages/kmeans.py")
+    checked(test.run())
+    assert test.query_params["columns"] == "east,north"
+    assert said.startswith("seed 1: ")
+    assert float(cards(test)["F-measure"][0]) == pytest.approx(float(said[8:]), abs=6e-4)
+
+
+def test_names_of_columns_with_commas_come_back_on_the_command_line(capsys, tmp_path):
+    table = tmp_path / "odd.csv"
+    rows = "".join(f"{i * 7 % 10},{i * 3 % 10},{i}\n" for i in range(60))
+    table.write_text(f'a,"c a,1","say ""so"""\n{rows}')
+    names = ("c a,1", 'say "so"')
+    assert columns_of(columns_option(names)) == list(names)
+    given = ["run", table, "--method", "wavecluster", "--grid", 8]
+    assert main([*map(str, given), "--columns", columns_option(names)]) == 0
+    assert "odd.csv" in capsys.readouterr().out
+    assert main([*map(str, given), "--columns", "a\nb"]) == 2
 
 
 def test_rows_have_all_columns_of_a_sweep(app):
@@ -742,3 +827,22 @@ def test_rows_have_all_columns_of_a_sweep(app):
     kept = test.session_state[FOUND]._table
     assert list(kept.columns[: len(COLUMNS)]) == list(COLUMNS)
     assert kept["run"].is_unique
+
+
+def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST_SEEDS", 2)
+    plan = plan_of(methods=("privqt",))
+    plan = Plan(**{**vars(plan), "seeds": tuple(range(8))})
+    kept, told = Found(), []
+    with pytest.raises(SweepCancelled):
+        compare_runs.draw_all(
+            [plan], "wish", kept, lambda *one: told.append(one), lambda: len(told) == 2
+        )
+    assert told == [(2, 8), (4, 8)]
+    pd.testing.assert_frame_equal(kept.rows(plan), run_sweep(plan)[:4], check_exact=True)
+    (left,) = kept.missing(plan)
+    assert left.seeds == (4, 5, 6, 7)
+    # Stopped before its first run there is nothing to keep.
+    with pytest.raises(SweepCancelled):
+        compare_runs.draw_all([left], "wish", kept, lambda *_: None, lambda: True)
+    assert len(kept.rows(plan)) == 4

@@ -77,6 +77,22 @@ def test_medians_and_bands_are_those_of_the_table():
         assert band["y"] == pytest.approx([*(1.3 * median), *(0.8 * median[::-1])])
 
 
+def test_bands_of_few_draws_are_called_what_they_are():
+    shown = chart()
+    few = draw(shown)
+    assert "%{text}: %{customdata[0]" in lines(few)[0]["hovertemplate"]
+    assert lines(few)[0]["text"] == ["all 10 draws"] * 3
+    assert "with a band of all 10 draws." in few.alt
+    shown.table["draws"] = 19
+    assert "with a band of 5% to 95% of draws." in draw(shown).alt
+    # While they come in, some points have fewer.
+    shown.table.loc[1, "draws"] = 18
+    mixed = draw(shown)
+    nineteen = "5% to 95% of draws"
+    assert lines(mixed)[0]["text"] == [nineteen, "all 18 draws", nineteen]
+    assert f"{nineteen}, and of all draws where there are fewer than 19." in mixed.alt
+
+
 def test_rows_may_come_in_any_order():
     shuffled = Chart(heading="Blobs", score="dsg_c", table=table().sample(frac=1, random_state=3))
     for ordered, line in zip(lines(draw(chart())), lines(draw(shuffled)), strict=True):

@@ -81,6 +81,7 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     shown = table(test)
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
+    assert shown["true"].notna().all()
     # The draw on the screen is the one that is marked.
     np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
 
@@ -99,6 +100,30 @@ def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:
     checked(control(test.selectbox, "wavecluster:draws:number").set_value(100).run())
     finished(test, "wavecluster")
     assert set(table(test)["draws"]) == {100}
+
+
+def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> None:
+    """While a slider is held nothing new is drawn: old draws under a new title would be a lie."""
+    test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
+    before = specs(test)
+    monkeypatch.setattr("dpviz.ui.wavecluster._sliders", lambda state, card, **given: False)
+    test.session_state["wavecluster:g"] = 24
+    checked(test.run())
+    assert any("settings before" in one.value for one in test.caption)
+    after = specs(test)
+    assert len(before) == len(after) == 3
+    assert before[0] != after[0]
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert old == new
+
+
+def specs(test: AppTest) -> list[bytes]:
+    """Figures on the page, first the explorer's own."""
+    return [
+        one.proto.bytes
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_figure"
+    ]
 
 
 def test_ocm_and_2ce_are_drawn_when_asked_for(app) -> None:

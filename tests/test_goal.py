@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from streamlit.testing.v1 import AppTest
 
 from dpviz.comparison import Truth, run, true_config
@@ -217,7 +218,27 @@ def test_shares_and_bands_are_those_of_the_draws_that_were_made():
     np.testing.assert_array_equal(goal.shares, [0, math.nan, 0.75, 0.75])
     assert list(goal.bands) == [0.5, 2.0, 4.0]
     assert goal.early == ()
-    assert goal.says.startswith("ε = 2 is enough: DSG_C ≤ 0.2 in 3 of 4 draws, and in 75% or more")
+    assert goal.says == (
+        "ε = 2 met DSG_C ≤ 0.2 in 3 of 4 draws (with 95% confidence, 19% to 100% of all possible "
+        "draws do). At every larger budget that was tried, 75% or more of the draws met it too."
+    )
+
+
+@pytest.mark.parametrize(
+    ("met", "n", "low", "high"), [(45, 50, 78, 97), (50, 50, 92, 100), (180, 200, 84, 94)]
+)
+def test_the_answer_says_how_sure_it_is(met, n, low, high):
+    """Exact bounds: at each, so many draws or more extreme ones come once in 40."""
+    goal = goal_of([[0.1] * met + [1.0] * (n - met)], 0.5, epsilons=(0.5,))
+    goal = replace(goal, seeds=tuple(range(n)))
+    assert f"met DSG_C ≤ 0.2 in {met} of {n} draws" in goal.says
+    assert f"(with 95% confidence, {low}% to {high}% of all possible draws do)" in goal.says
+    assert "enough" not in goal.says
+    # Rounded outwards: at the ends that are told it is rarer still, a percent further in not.
+    for ends, rarer in (((low, high), True), ((low + 1, high - 1), False)):
+        assert (stats.binom.sf(met - 1, n, ends[0] / 100) <= 0.025) == rarer
+        if met < n:
+            assert (stats.binom.cdf(met, n, ends[1] / 100) <= 0.025) == rarer
 
 
 def test_a_way_that_is_not_steady_is_told():
@@ -546,6 +567,13 @@ def press(test, label):
     return ran(test.run())
 
 
+def run_of(test):
+    """Run that the answer on the screen is about, as the title of its figure names it."""
+    found = (f"{explorer_page(test)}:goal {part} found" for part in ("epsilon", "map"))
+    (kept,) = (key for key in found if key in test.session_state)
+    return test.session_state[kept][0][0]
+
+
 def explorer_page(test):
     return "kmeans" if "kmeans:state" in test.session_state else "wavecluster"
 
@@ -574,6 +602,11 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     goal = smallest_epsilon(gaussians, config, Target("dsg_c", "<=", 0.2), seeds=range(10))
     assert goal.epsilon not in (None, 3)
     assert any(goal.says in one.value for one in test.markdown)
+    # The picture tells which run it is, and its table stands below it.
+    assert run_of(test) == "Fifteen Gaussians · PrivTHR · α 0.90 · g 64 · p 0.58 · haar level 1"
+    (rows,) = (one.value for one in test.dataframe)
+    assert rows["ε"].tolist() == list(GRID)
+    np.testing.assert_array_equal(rows["share of draws that meet the target"], goal.shares)
     press(test, f"Take over ε = {goal.epsilon:.3g}")
     assert test.session_state["shown"]["epsilon"] == goal.epsilon
     assert not any("Found with other settings" in one.value for one in test.caption)
@@ -587,6 +620,9 @@ def test_alpha_is_chosen_at_the_budget_of_the_slider(panel):
     test = few_draws(choose_part(panel(**LINK, alpha=0.07), "map"))
     press(test, "Draw the map")
     (said,) = (one.value for one in test.markdown if one.value.startswith("**Best: ε = 3, α = "))
+    assert run_of(test) == "Fifteen Gaussians · PrivTHR · g 64 · p 0.58 · haar level 1"
+    (rows,) = (one.value for one in test.dataframe)
+    assert {"ε", "α", "DSG_C reached in 90% of draws", "best"} < set(rows.columns)
     press(test, "Take over α")
     assert f"α = {test.session_state['shown']['alpha']:.3g}**" in said
     assert test.session_state["shown"]["epsilon"] == 3
@@ -608,6 +644,7 @@ def test_grid_and_density_offer_scores_of_points_alone(panel):
 def test_the_null_set_needs_no_private_method(panel):
     test = few_draws(choose_part(panel(**LINK, method="wavecluster"), "null"))
     press(test, "Count invented")
+    assert any("PrivTHREM" in set(one.value["method"]) for one in test.dataframe)
     null = test.session_state["wavecluster:goal null found"][1]
     assert (null.n, len(null.seeds), null.config.grid) == (30_000, 10, 64)
     assert any("spends no budget" in one.value for one in choose_part(test, "epsilon").info)
@@ -629,6 +666,8 @@ def test_a_search_of_k_means_can_be_stopped(panel):
     assert len(test.button_group[0].options) == 2
     (button,) = (one for one in test.button if one.label == "Find the smallest ε")
     ran(button.click().run())
+    asked = test.session_state["kmeans:goal epsilon job"].about
+    assert asked[0] == "Fifteen Gaussians · DPLloyd · K 15 · T 5 · sphere packing · uniform"
     (stop,) = (one for one in test.button if one.label == "Stop searching")
     ran(stop.click().run())
     job = test.session_state["kmeans:goal epsilon job"]

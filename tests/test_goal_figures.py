@@ -89,7 +89,10 @@ def test_targets_and_the_budget_that_was_found_are_marked(goal):
     assert upright == [("x", 1), ("x2", 1)]
     notes = {one["text"]: one for one in panels.layout["annotations"]}
     assert notes["<b>smallest ε = 1</b>"]["x"] == 0  # the exponent
-    assert {"75% of draws", "target 0.2"} < set(notes)
+    # Names of the dashed lines stand to the right of the panels, where no data can lie.
+    for name, axis in (("75%<br>of draws", "xaxis"), ("target<br>0.2", "xaxis2")):
+        note = notes[name]
+        assert (note["x"], note["xanchor"]) == (panels.layout[axis]["domain"][1], "left")
     assert goal.says in panels.alt
     missed = goal_curves(replace(goal, epsilon=None), "", "light")
     assert len(missed.layout["shapes"]) == 2
@@ -111,8 +114,19 @@ def test_table_of_the_curves_has_a_row_for_every_budget_that_was_tried(goal):
     assert table["epsilon"].tolist() == [0.01, 0.1, 1, 10]
     assert table["share of draws that meet the target"].tolist() == [0, 0.25, 0.75, 1]
     assert table["epsilon"][table["smallest"]].tolist() == [1]
-    assert (table["5%"] <= table["median"]).all()
-    assert (table["median"] <= table["95%"]).all()
+    # Four draws have no 5% and no 95%, but a lowest and a highest.
+    assert table["lowest"].tolist() == [7, 0.2, 0.1, 0]
+    assert table["highest"].tolist() == [9, 1, 1, 0.1]
+    assert table["score"].unique().tolist() == ["DSG_C"]
+
+
+def test_the_band_is_called_what_it_is(goal):
+    few, many = goal, replace(goal, seeds=tuple(range(20)), values=np.repeat(goal.values, 5, 1))
+    for one, words in ((few, "all 4 draws"), (many, "5% to 95% of draws")):
+        panels = goal_curves(one, "", "light")
+        assert panels.data[2]["name"] == words
+        assert f"median and {words}" in panels.alt
+    assert {"5%", "95%"} < set(goal_frame(many).columns)
 
 
 # ---- best parameters
@@ -156,7 +170,7 @@ def test_the_map_in_words_and_as_a_table(found):
     table = map_frame(found)
     assert len(table) == 12
     row = table[table["best"]].iloc[0]
-    assert (row["epsilon"], row["alpha"], row["dsg_c reached in 90% of draws"]) == (0.5, 0.6, 0.2)
+    assert (row["epsilon"], row["alpha"], row["DSG_C reached in 90% of draws"]) == (0.5, 0.6, 0.2)
     assert table[table["setting of the search"]]["alpha"].tolist() == [0.9]
 
 
@@ -189,28 +203,27 @@ def test_bars_of_invented_clusters_have_their_bands(null, mode):
     true, private = panels.data
     assert true["x"] == [13]
     assert private["x"] == [20, 0]
-    np.testing.assert_allclose(private["error_x"]["array"], [9, 6.3])
-    np.testing.assert_allclose(private["error_x"]["arrayminus"], [9, 0])
+    np.testing.assert_allclose(private["error_x"]["array"], [10, 7])
+    np.testing.assert_allclose(private["error_x"]["arrayminus"], [10, 0])
     assert "pattern" in true["marker"]
     assert "pattern" not in private["marker"]
     names = panels.layout["yaxis"]["categoryarray"]
     assert names == [*true["y"], *private["y"]]
-    assert names[1] == "PrivQT · 20 (11 to 29)"
+    assert names[1] == "PrivQT · 20 (10 to 30)"
     assert all(name in panels.alt for name in names)
-    assert "30,000 points · ε 0.5 · g 64 · p 0.5" in panels.layout["title"]["text"]
+    settings = "30,000 points · ε 0.5 · g 64 · p 0.50 · haar level 1 · α 0.90 for PrivTHR · 3 draws"
+    assert settings in panels.layout["title"]["text"]
+    assert "median, and all 3 draws" in panels.layout["xaxis"]["title"]["text"]
     panels.figure()
 
 
 def test_table_of_the_null_set_and_a_grid_of_two_sides(null):
     table = null_frame(null).set_index("method")
-    assert table.loc["privqt", ["5%", "clusters, median", "95%", "mean"]].tolist() == [
-        11,
-        20,
-        29,
-        20,
-    ]
+    heads = ["lowest", "clusters, median", "highest", "mean"]
+    assert table.loc["PrivQT", heads].tolist() == [10, 20, 30, 20]
     wide = replace(null, config=Config(grid=(64, 32)))
     assert "g 64 x 32" in null_bars(wide, "light").layout["title"]["text"]
+    assert "α" not in null_bars(replace(null, config=Config(method="privqt")), "light").alt
 
 
 # ---- all of them

@@ -217,6 +217,15 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
     assert pd.read_csv(out / "k_table.csv")["k"].nunique() == 1
 
 
+def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
+    command(f"000-5 {MINE} --repeats 1")
+    assert capsys.readouterr().err == (
+        "note: The paper prints averages for its own set DS2 alone: none of this data is it.\n"
+    )
+    command(f"002-1 {MINE} --repeats 1")
+    assert capsys.readouterr().err == ""
+
+
 def test_figures_on_several_data_sets_go_on_where_they_were_stopped(command):
     line = "002-1 --data {data}:clusters=3:name=mine --data incomes --repeats 2"
     command(line)
@@ -275,7 +284,7 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 # -- the paper's orderings ---------------------------------------------------------------
 
 
-def test_orderings_of_the_paper_from_a_quarter_up(tmp_path):
+def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
     """One command, the paper's ten draws: who is below whom, and k' near the printed means."""
     parser = argparse.ArgumentParser()
     add_figures(parser)
@@ -286,6 +295,7 @@ def test_orderings_of_the_paper_from_a_quarter_up(tmp_path):
         data += ["--data", f"{file}:grid={grid}:density={density}:name={name}"]
     line = ["000-5,000-6", *data, "--domain", "data", "--out", str(tmp_path)]
     figures_command(parser.parse_args(line))
+    assert capsys.readouterr().err == ""
     found = pd.read_csv(tmp_path / "000-6.csv").pivot_table(
         "mean", ["data", "epsilon"], "method", observed=True
     )

@@ -19,10 +19,11 @@ from dpviz.commands.sweep import add_sweep, sweep_command
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments import sweep
-from dpviz.experiments.journal import Store
+from dpviz.experiments import journal, sweep
+from dpviz.experiments.journal import KEYS, Store
 from dpviz.experiments.sweep import (
     COLUMNS,
+    MOST_SEED,
     SCORES,
     Plan,
     Subject,
@@ -375,12 +376,14 @@ def marked(out, how):
         table.loc[1, "nicv_ratio"] = 123.456
         table.to_parquet(out, index=False)
         return
+    if how == "journal":
+        rows = Store.at(out)._journaled()
+        rows[list(rows)[1]]["nicv_ratio"] = 123.456
+        path.write_bytes(journal._lines(rows))
+        return
     lines = path.read_text().splitlines(keepends=True)
-    line = 1 if how == "journal" else 2
-    value = json.loads(lines[1])["scores"]["nicv_ratio"] if how == "journal" else None
-    if value is None:
-        value = pd.read_csv(out, dtype=str)["nicv_ratio"][1]
-    lines[line] = lines[line].replace(str(value), "123.456")
+    value = pd.read_csv(out, dtype=str)["nicv_ratio"][1]
+    lines[2] = lines[2].replace(value, "123.456")
     path.write_text("".join(lines))
 
 
@@ -396,7 +399,40 @@ def test_finished_rows_are_taken_over_and_not_drawn_again_unless_started_anew(
     assert table.loc[1, "nicv_ratio"] == 123.456
     same(table.drop(index=1), whole[None].drop(index=1))
     marked(out, how)
+    journal_of(out).unlink(missing_ok=True)
     same(run_sweep(plan(), out=out), whole[None])
+
+
+def test_rows_of_an_interrupted_sweep_are_not_lost_by_starting_anew(tmp_path, small_parts, whole):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    kept = journal_of(out).read_bytes()
+    with pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out)
+    assert str(refused.value) == (
+        f'"{journal_of(out)}" holds 5 finished rows of an interrupted sweep: go on with --resume, '
+        "or remove it."
+    )
+    assert journal_of(out).read_bytes() == kept
+    assert os.listdir(tmp_path) == ["out.csv.journal"]
+    run_sweep(plan(), out=out, resume=True)
+    assert out.read_bytes() == whole[".csv"]
+    # A journal without a row holds nothing that could be lost.
+    journal_of(out).touch()
+    same(run_sweep(plan(), out=out), whole[None])
+
+
+def test_a_cancelled_sweep_hands_over_its_finished_rows(small_parts, whole):
+    for after, rows in ((0, 2), (3, 7)):
+        answers = iter([False] * (after + 1) + [True] * 100)
+        with pytest.raises(SweepCancelled, match=f"stopped after {rows} of 60 draws") as stopped:
+            run_sweep(plan(), cancelled=lambda answers=answers: next(answers))
+        same(stopped.value.table, whole[None][:rows])
+        assert stopped.value.table.attrs["notes"] == []
+    with pytest.raises(SweepCancelled, match="stopped after 0") as stopped:
+        run_sweep(plan(), cancelled=lambda: True)
+    assert list(stopped.value.table.columns) == list(whole[None].columns)
+    assert stopped.value.table.empty
 
 
 def test_what_is_started_anew_leaves_nothing_of_the_old_to_resume(tmp_path, small_parts):
@@ -435,16 +471,75 @@ def test_rows_of_other_settings_are_not_lost(tmp_path, small_parts):
     assert out.read_bytes() == kept
 
 
+@pytest.mark.parametrize("first", ["x", "run"])
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending):
+def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending, first):
     out = tmp_path / f"own{ending}"
-    own = pd.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0]})
+    own = pd.DataFrame({first: [1.0, 2.0], "km": [5.2, 10.1]})
     own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
     kept = out.read_bytes()
     for resume in (False, True):
         with pytest.raises(InputError, match="no table of a sweep"):
             run_sweep(plan(), out=out, resume=resume)
     assert out.read_bytes() == kept
+    assert os.listdir(tmp_path) == [out.name]
+
+
+def test_the_columns_of_a_table_begin_with_those_it_is_known_by():
+    assert tuple(COLUMNS)[: len(KEYS)] == KEYS
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("out.csv.journal", b"Monday: 5 km\nTuesday: rest\n"),
+        ("out.csv.journal", b'{"run": "jogging", "km": 5}\n'),
+        ("out.csv.journal", b"[1]"),
+        ("out.csv.part", b"run,km\n1,5.2\n"),
+        ("out.csv.journal.part", b"Monday: 5 km\n"),
+        ("out.csv.lock", b"4711"),
+        ("out.parquet.part", b"half a download"),
+        ("out.parquet.part", None),
+    ],
+)
+def test_a_file_beside_the_table_that_no_sweep_wrote_is_not_lost(tmp_path, name, content, resume):
+    path = tmp_path / name
+    if content is None:
+        pd.DataFrame({"run": [1], "km": [5.2]}).to_parquet(path)
+        content = path.read_bytes()
+    path.write_bytes(content)
+    out = tmp_path / ".".join(name.split(".")[:2])
+    with pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
+    assert str(refused.value) == (
+        f'"{path}" is there already and not of a sweep: move it, or choose another file, so that '
+        "it is not lost."
+    )
+    assert path.read_bytes() == content
+    assert {one.name for one in tmp_path.iterdir()} <= {name, f"{out.name}.lock"}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_what_a_killed_sweep_left_half_written_is_no_hindrance(tmp_path, whole, ending):
+    out = tmp_path / f"out{ending}"
+    cut_off(out, 0)
+    entries = journal_of(out).read_bytes()
+    beside = [out.with_name(f"{out.name}{more}.part") for more in ("", ".journal")]
+    for share in (0, 0.01, 0.5, 1):
+        for path, content in zip(beside, (whole[ending], entries), strict=True):
+            path.write_bytes(content[: round(share * len(content))])
+        journal_of(out).write_bytes(entries)
+        run_sweep(plan(), out=out, resume=True)
+        assert out.read_bytes() == whole[ending]
+        assert os.listdir(tmp_path) == [out.name]
+        out.unlink()
+    # Killed inside its very first line, a journal is one still.
+    for length in (1, 5, 30):
+        journal_of(out).write_bytes(entries[:length])
+        run_sweep(plan(), out=out)
+        assert out.read_bytes() == whole[ending]
+        out.unlink()
 
 
 def test_a_sweep_without_a_row_writes_nothing(tmp_path):
@@ -466,9 +561,16 @@ def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path, monkeypatch):
     for name in ("x" * 300 + ".csv", "none/there/out.csv"):
         with pytest.raises(InputError, match=r"^out = .*\.$"):
             run_sweep(plan(), out=tmp_path / name)
-    journal_of(tmp_path / "out.csv").mkdir()
-    with pytest.raises(InputError, match="can't be read"):
-        run_sweep(plan(), out=tmp_path / "out.csv", resume=True)
+    for name in ("out.csv.journal", "other.csv.part"):
+        (tmp_path / name).mkdir()
+        for resume in (False, True):
+            out = tmp_path / ".".join(name.split(".")[:2])
+            with pytest.raises(InputError, match="can't be read") as refused:
+                run_sweep(plan(), out=out, resume=resume)
+            assert str(refused.value) == (
+                f'"{tmp_path / name}" can\'t be read (Is a directory): remove it, or choose '
+                "another file."
+            )
     store = Store.at(tmp_path / "full.csv")
     monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "full")))
     with pytest.raises(InputError, match="make room"):
@@ -481,6 +583,43 @@ def test_a_spoilt_line_costs_its_row_alone(tmp_path, small_parts):
     lines = journal_of(out).read_bytes().splitlines(keepends=True)
     journal_of(out).write_bytes(b"".join([lines[0], b'{"run":"y"\n', *lines[1:]]))
     same(run_sweep(plan(), out=out, resume=True), run_sweep(plan()))
+
+
+@pytest.mark.parametrize("score", [None, True, "abc", [1], 1, "digit", "name", "old"])
+def test_a_line_that_can_not_be_trusted_is_drawn_again(tmp_path, small_parts, whole, score):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    first, second, *others = journal_of(out).read_text().splitlines(keepends=True)
+    entry = json.loads(second)
+    if score == "digit":
+        entry["scores"]["nicv_ratio"] += 1e-9
+    elif score == "name":
+        entry["run"] = whole[None]["run"][9]
+    elif score == "old":
+        del entry["check"]
+    else:
+        # Even with a checksum that fits.
+        entry["scores"]["nicv_ratio"] = score
+        entry["check"] = journal._check(entry["run"], entry["scores"])
+    spoilt = [first, json.dumps(entry) + "\n", *others]
+    journal_of(out).write_text("".join(spoilt))
+    assert len(Store.at(out).rows(())) == len(spoilt) - 1
+    told = Told()
+    run_sweep(plan(), out=out, resume=True, progress=told)
+    assert told[0] == (len(spoilt), 60)
+    assert out.read_bytes() == whole[".csv"]
+
+
+def test_a_journal_without_checksums_is_drawn_again(tmp_path, small_parts, whole):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    entries = [json.loads(line) for line in journal_of(out).read_text().splitlines()]
+    old = [json.dumps({"run": one["run"], "scores": one["scores"]}) for one in entries]
+    journal_of(out).write_text("\n".join([*old, ""]))
+    told = Told()
+    run_sweep(plan(), out=out, resume=True, progress=told)
+    assert told[0] == (2, 60)
+    assert out.read_bytes() == whole[".csv"]
 
 
 def test_too_many_rows_are_refused():
@@ -587,7 +726,9 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"seeds": ()}, r"seeds = \(\): give 1 or more"),
         ({"subjects": ()}, r"subjects = \(\): give 1 or more"),
         ({"epsilons": (0.1, -1)}, "epsilon = -1 is no usable privacy budget"),
+        ({"scores": ()}, r"scores = \(\): give 1 or more"),
         ({"seeds": (-1,)}, "seed = -1: give a whole number"),
+        ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),
         ({"seeds": (0.5,)}, "seed = 0.5: give a whole number"),
         ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is there 2 times'),
         ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
@@ -652,7 +793,7 @@ def test_summary_sums_up_the_draws_of_each_point():
     values = table.loc[chosen, "dsg_c"].to_numpy()
     assert last["draws"] == 20 == len(values)
     assert last["mean"] == pytest.approx(values.mean())
-    low, median, high = np.quantile(values, [0.05, 0.5, 0.95])
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95], method="weibull")
     assert (last["low"], last["median"], last["high"]) == pytest.approx((low, median, high))
     with pytest.raises(InputError, match='score = "epsilon" is unknown'):
         summary(table, "epsilon")
@@ -734,10 +875,63 @@ def test_the_command_tells_of_methods_that_do_not_fit(command):
         (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is no list of numbers'),
         (LINE.replace("privthr", "magic"), 'method = "magic" is unknown'),
         (LINE.replace("privthr", "kmeans"), "kmeans adds no noise"),
-        (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "epsilons = "),
+        (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "--epsilons is empty: .* 0.5,1"),
+        (LINE.replace("--methods privthr,dplloyd", "--methods ,"), "--methods is empty: name 1"),
+        (f"{LINE} --scores ,", "--scores is empty: name 1 or more, for example --scores dsg_c"),
+        (f"{LINE} --seed {10**22}", "--seed 1000.*: give a whole number from 0 to 9,223,372,"),
         ("--methods privqt --epsilons 1 --grid 9000", "grid = 9000 x 9000 has"),
     ],
 )
 def test_the_command_refuses_what_is_wrong(command, line, sentence):
     with pytest.raises(InputError, match=sentence):
         command(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "table"),
+    [
+        ("sweep incomes --methods privthr,privqt --epsilons 1 --repeats 4 --out x.csv", "x.csv"),
+        ("figures 003-3 --repeats 1 --out x", "x/rows.csv"),
+    ],
+)
+def test_interrupted_commands_say_how_to_go_on(
+    tmp_path, monkeypatch, capsys, small_parts, line, table
+):
+    monkeypatch.chdir(tmp_path)
+    drawn = sweep._draw
+    parts = []
+
+    def interrupted(part, kept):
+        parts.append(part)
+        if len(parts) == 3:
+            raise KeyboardInterrupt
+        return drawn(part, kept)
+
+    monkeypatch.setattr(sweep, "_draw", interrupted)
+    assert command_line.main([*line.split(), "--json"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "dpviz: interrupted: finished draws are kept, and the same command with --resume goes "
+        "on.\n",
+    )
+    rows = sum(len(part.rows) for part in parts[:2])
+    assert journal_of(Path(table)).read_text().count("\n") == rows
+    assert command_line.main(line.split()) == 2
+    assert f"holds {rows} finished rows" in capsys.readouterr().err
+    assert command_line.main([*line.split(), "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == len(pd.read_csv(table))
+    assert not journal_of(Path(table)).exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("sweep incomes --methods privthr --epsilons 1 --repeats 1", "file to write"),
+        ("figures 003-3 --repeats 1", "folder to write"),
+    ],
+)
+def test_a_table_needs_a_name(tmp_path, monkeypatch, capsys, line, what):
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main([*line.split(), "--out", ""]) == 2
+    assert f"--out is empty: name the {what}, for example --out " in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,27 @@ from dpviz.commands.output import Report, write_table
 from dpviz.commands.sweep import (
     add_work,
     check_common,
+    check_out,
     check_repeats,
     names,
     neighbours,
     progress_line,
     read_subject,
+    taken_up_again,
     whole,
 )
 from dpviz.comparison import Truth, true_config
 from dpviz.config import Config
 from dpviz.errors import InputError
-from dpviz.experiments.presets import PRESETS, Preset, figure_table, plans, preset, rank_table
+from dpviz.experiments.presets import (
+    NONE_PRINTED,
+    PRESETS,
+    Preset,
+    figure_table,
+    plans,
+    preset,
+    rank_table,
+)
 from dpviz.experiments.sweep import RANK, Plan, Subject, rows_of, run_sweeps
 from dpviz.pipeline import Source, Stages
 from dpviz.privacy.claim import EXPLORATION
@@ -67,6 +78,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     presets = [preset(name) for name in dict.fromkeys(given.names)]
     if not presets:
         raise InputError(f"NAME is missing: choose from {', '.join(PRESETS)}.")
+    check_out(given.out, "the folder to write, for example --out figures")
     check_common(given, presets[0].methods[0])
     if given.repeats is not None:
         check_repeats(given.repeats)
@@ -79,6 +91,18 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
         neighbours=neighbours(given),
     )
     folder = _folder(given.out)
+    with taken_up_again():
+        files = _write(given, presets, drawn, folder)
+    if RANKS in files and files[RANKS]["printed"].isna().all():
+        print(f"note: {NONE_PRINTED}", file=sys.stderr)
+    report = _report(given, presets, files, round(time.perf_counter() - started, 3))
+    return report, _as_text(report, files.get(RANKS))
+
+
+def _write(
+    given: argparse.Namespace, presets: Sequence[Preset], drawn: Mapping[str, Plan], folder: Path
+) -> dict[str, pd.DataFrame]:
+    """Draw all rows and write the tables; returns them by the names of their files."""
     table = run_sweeps(
         list(dict.fromkeys(drawn.values())),
         jobs=given.jobs,
@@ -97,8 +121,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     for name, frame in files.items():
         if name != "rows.csv":
             write_table(frame, str(folder / name))
-    report = _report(given, presets, files, round(time.perf_counter() - started, 3))
-    return report, _as_text(report, files.get(RANKS))
+    return files
 
 
 def _report(

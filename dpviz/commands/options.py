@@ -44,7 +44,7 @@ def check_options(given: argparse.Namespace) -> None:
             f"--unit {given.unit} needs --cap: say how many records of a person count."
         )
     if not 0 <= given.seed < 2**63:
-        raise InputError(f"--seed {given.seed}: give a whole number from 0.")
+        raise InputError(f"--seed {given.seed}: give a whole number from 0 to {2**63 - 1:,}.")
 
 
 def _check_family(given: argparse.Namespace) -> None:

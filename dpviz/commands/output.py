@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from dpviz.errors import InputError
-from dpviz.metrics.bands import band
+from dpviz.metrics.bands import band, band_words
 
 T = TypeVar("T")
 Report = dict[str, Any]
@@ -31,7 +31,7 @@ def write_table(frame: pd.DataFrame, path: str) -> None:
 
 
 def spread(values: Sequence[float]) -> Report:
-    """Mean, median and 5% to 95% band of one score, and its values."""
+    """Mean, median and band of one score, and its values."""
     return {**asdict(band(values)), "values": list(values)}
 
 
@@ -45,7 +45,8 @@ def _spread_text(one: Report) -> str:
     """Median and band of one score, or the one value."""
     if len(one["values"]) == 1:
         return f"{one['median']:.4g}"
-    return f"median {one['median']:.4g}  5-95% {one['low']:.4g} to {one['high']:.4g}"
+    words = band_words(len(one["values"]))
+    return f"median {one['median']:.4g}  {words} {one['low']:.4g} to {one['high']:.4g}"
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:

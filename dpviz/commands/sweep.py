@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dpviz.commands.options import OPTIONS, check_options
 from dpviz.commands.output import Report
 from dpviz.commands.source import capped, domain_of, known_sample, load
+from dpviz.data.table import shown
 from dpviz.errors import InputError
-from dpviz.experiments.sweep import PARAMETERS, SCORES, Plan, Subject, run_sweep, settings_of
+from dpviz.experiments.sweep import (
+    MOST_SEED,
+    PARAMETERS,
+    SCORES,
+    Plan,
+    Subject,
+    run_sweep,
+    settings_of,
+)
 from dpviz.privacy.claim import EXPLORATION
 from dpviz.privacy.ledger import Neighbours
 
@@ -22,6 +32,9 @@ T = TypeVar("T")
 
 #: Draws of one setting at most.
 MOST_REPEATS = 100_000
+
+#: Options that list something, with an example.
+_LISTS = {"methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c"}
 
 
 def add_sweep(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +71,10 @@ def add_work(parser: argparse.ArgumentParser, repeats: int | None) -> None:
 
 def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Draw all that is asked for; returns the report and its text for people."""
+    for name, example in _LISTS.items():
+        if getattr(given, name) == []:
+            raise InputError(f"--{name} is empty: name 1 or more, for example --{name} {example}.")
+    check_out(given.out, "the file to write, for example --out sweep.csv")
     for method in given.methods:
         check_common(given, method)
     check_repeats(given.repeats)
@@ -73,13 +90,14 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
         options=_chosen(given),
         scores=None if given.scores is None else tuple(given.scores),
     )
-    table = run_sweep(
-        plan,
-        jobs=given.jobs,
-        out=Path(given.out),
-        resume=given.resume,
-        progress=progress_line(),
-    )
+    with taken_up_again():
+        table = run_sweep(
+            plan,
+            jobs=given.jobs,
+            out=Path(given.out),
+            resume=given.resume,
+            progress=progress_line(),
+        )
     notes = table.attrs["notes"]
     if table.empty:
         raise InputError(notes[0])
@@ -96,6 +114,10 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 def check_common(given: argparse.Namespace, method: str) -> None:
     """Refuse what is wrong whatever the data, for one of several methods."""
+    if not 0 <= given.seed <= MOST_SEED:
+        raise InputError(
+            f"--seed {shown(given.seed)}: give a whole number from 0 to {MOST_SEED:,}."
+        )
     # Which of the methods an option of a family goes with, the plan looks after.
     family = {name: None for names in OPTIONS.values() for name in names}
     check_options(argparse.Namespace(**{**vars(given), **family, "method": method}))
@@ -105,6 +127,25 @@ def check_repeats(repeats: int) -> None:
     """Raise InputError where nothing would be drawn."""
     if not 1 <= repeats <= MOST_REPEATS:
         raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
+
+
+def check_out(out: str, what: str) -> None:
+    """Raise InputError where there is no name of what is to be written."""
+    if not out.strip():
+        raise InputError(f"--out is empty: name {what}.")
+
+
+@contextmanager
+def taken_up_again() -> Iterator[None]:
+    """Let Ctrl-C say how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # the line on progress is not at its end
+        raise KeyboardInterrupt(
+            "finished draws are kept, and the same command with --resume goes on"
+        ) from None
 
 
 def neighbours(given: argparse.Namespace) -> Neighbours:

@@ -53,7 +53,7 @@ class Draws:
 
     @cached_property
     def bands(self) -> dict[str, Band]:
-        """Median and 5% to 95% band of each score."""
+        """Median and band of each score."""
         return {name: band(values) for name, values in self.scores.items()}
 
 

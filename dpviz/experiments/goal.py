@@ -49,6 +49,9 @@ GRID = tuple(float(f"{10 ** (step / 10 - 2):.3g}") for step in range(31))
 SEEDS = tuple(range(50))
 SHARE = 0.9
 
+#: How sure the range is that the draws leave for the share of all possible ones.
+CONFIDENCE = 0.95
+
 #: Which way a score gets better; the others are neither good nor bad by themselves.
 BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if one.better}
 
@@ -151,7 +154,7 @@ class Goal:
 
     @cached_property
     def bands(self) -> dict[float, Band]:
-        """Median and 5% to 95% band of the score at each budget that was tried."""
+        """Median and band of the score at each budget that was tried."""
         rows = zip(self.epsilons, self.values, self.tried, strict=True)
         return {epsilon: band(row) for epsilon, row, tried in rows if tried}
 
@@ -164,10 +167,13 @@ class Goal:
 
     @property
     def says(self) -> str:
-        """The answer in a sentence or two."""
+        """What was seen, and how sure it is, in a sentence or two."""
         if self.epsilon is None:
             return self._missed
-        said = f"ε = {self.epsilon:.3g} is enough: {self.target} in {self._draws(self.epsilon)}"
+        said = (
+            f"ε = {self.epsilon:.3g} met {self.target} in {self._draws(self.epsilon)} "
+            f"({self._surely(self.epsilon)})"
+        )
         if self.epsilon == self.epsilons[-1]:
             return f"{said}. It is the largest that was tried."
         if self.epsilon == self.epsilons[0]:
@@ -177,7 +183,10 @@ class Goal:
             return (
                 f"{said}. The way there is not steady: ε = {listed} met it too, but not all above."
             )
-        return f"{said}, and in {self.share:.0%} or more at every larger budget that was tried."
+        return (
+            f"{said}. At every larger budget that was tried, {self.share:.0%} or more of the draws "
+            "met it too."
+        )
 
     @property
     def _missed(self) -> str:
@@ -198,8 +207,20 @@ class Goal:
 
     def _draws(self, epsilon: float) -> str:
         """Write "46 of 50 draws": how many meet the target at a budget."""
-        row = self.values[self.epsilons.index(epsilon)]
-        return f"{int(self.target.met(row).sum())} of {row.size} draws"
+        return f"{self._met(epsilon)} of {len(self.seeds)} draws"
+
+    def _surely(self, epsilon: float) -> str:
+        """Range of the share of all possible draws, which these few leave (Clopper-Pearson)."""
+        from dpviz.audit.bounds import share_bounds  # the audit is no part of a search
+
+        low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
+        # Outwards, so that rounding makes it no surer than it is.
+        ends = f"{math.floor(100 * low)}% to {math.ceil(100 * high)}%"
+        return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
+
+    def _met(self, epsilon: float) -> int:
+        """How many draws meet the target at a budget."""
+        return int(self.target.met(self.values[self.epsilons.index(epsilon)]).sum())
 
 
 def smallest_epsilon(
@@ -652,7 +673,7 @@ class NullSet:
 
     @cached_property
     def bands(self) -> dict[str, Band]:
-        """Median and 5% to 95% band of each technique."""
+        """Median and band of each technique."""
         return {name: band(values) for name, values in self.clusters.items()}
 
 

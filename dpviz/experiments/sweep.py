@@ -28,6 +28,7 @@ from dpviz.comparison import true_config
 from dpviz.config import Config, VariantName, check_epsilon
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample, load_sample, sample
+from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
 from dpviz.experiments.journal import Scores, Store
@@ -65,6 +66,9 @@ FORMAT = 1
 
 #: More rows than this are no sweep but a slip of the pen.
 MOST_ROWS = 5_000_000
+
+#: Largest seed: a table keeps them in 64 bits.
+MOST_SEED = 2**63 - 1
 
 #: Parameters that go with a data set or a plan; each applies where a method has it.
 PARAMETERS = (
@@ -106,7 +110,17 @@ Cancel = Callable[[], bool]
 
 
 class SweepCancelled(Exception):  # noqa: N818 - a wish, no fault
-    """The sweep was stopped before it was done; what is finished stays in the journal."""
+    """The sweep was stopped before it was done; what is finished stays in the journal.
+
+    Attributes
+    ----------
+    table
+        Finished rows, as the whole sweep would have given them.
+    """
+
+    def __init__(self, message: str, table: pd.DataFrame | None = None) -> None:
+        super().__init__(message)
+        self.table = pd.DataFrame() if table is None else table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -181,8 +195,9 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Check what can be checked before anything is drawn."""
-        for name in ("subjects", "methods", "epsilons", "seeds"):
-            if not getattr(self, name):
+        for name in ("subjects", "methods", "epsilons", "seeds", "scores"):
+            given = getattr(self, name)
+            if given is not None and not given:
                 raise InputError(f"{name} = (): give 1 or more.")
         _check_names(self.subjects)
         for method in self.methods:
@@ -287,7 +302,7 @@ def run_sweep(
         Processes that work on it.
     out
         Table to write, .csv or .parquet; finished rows are kept beside it (``.journal``) until
-        it is whole. One that exists is started anew unless ``resume``.
+        it is whole. A table that exists is started anew unless ``resume``.
     resume
         Take over the rows of ``out`` and of its journal that the plan asks for.
     progress
@@ -305,9 +320,10 @@ def run_sweep(
     Raises
     ------
     InputError
-        Where a parameter is wrong whatever the data, or ``out`` can't be written.
+        Where a parameter is wrong whatever the data, or ``out`` can't be written; without
+        ``resume`` also where an interrupted sweep left finished rows there.
     SweepCancelled
-        Where it was stopped.
+        Where it was stopped; its ``table`` holds the rows that are finished.
     """
     return run_sweeps(
         (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
@@ -341,10 +357,12 @@ def run_sweeps(
         if store:
             store.start(done, anew=not resume)
         parts = _parts([one for row, one in wanted.items() if row not in done])
-        notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
+        count, notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
         table = _table(planned, done, columns)
         # In the order of the plan, whichever part was done first.
         table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
+        if count < len(wanted):
+            raise SweepCancelled(f"stopped after {count} of {len(wanted)} draws", table)
         if store:
             store.finish(table)
     return table
@@ -372,7 +390,8 @@ def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Per data set, method, variant and epsilon: draws, mean, median, low (5%) and high (95%).
+        Per data set, method, variant and epsilon: draws, mean, median, low and high: the
+        5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
         Methods whose family lacks the score have no row.
 
     Raises
@@ -486,9 +505,9 @@ def _check_draws(method: str) -> None:
 
 
 def _seed(seed: object) -> int:
-    """Return a seed, or raise InputError where it is no whole number from 0."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise InputError(f"seed = {seed}: give a whole number from 0.")
+    """Return a seed, or raise InputError where it is no whole number of the range."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
+        raise InputError(f"seed = {shown(seed)}: give a whole number from 0 to {MOST_SEED:,}.")
     return seed
 
 
@@ -548,13 +567,16 @@ def _work(
     total: int,
     progress: Progress | None,
     cancelled: Cancel | None,
-) -> list[tuple[int, str]]:
-    """Draw all parts into ``done``; returns sentences on what failed, with the part's number."""
+) -> tuple[int, list[tuple[int, str]]]:
+    """Draw parts into ``done`` until told to stop.
+
+    Returns how many rows are done with, and sentences on what failed, with the part's number.
+    """
     notes: list[tuple[int, str]] = []
     count = len(done)
     stopped = Event()
     if parts and cancelled and cancelled():
-        raise SweepCancelled(f"stopped after {count} of {total} draws")
+        return count, notes
     # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
     with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
@@ -570,9 +592,7 @@ def _work(
                 progress(count, total)
             if count < total and cancelled and cancelled():
                 stopped.set()
-    if count < total:
-        raise SweepCancelled(f"stopped after {count} of {total} draws")
-    return notes
+    return count, notes
 
 
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dpviz.figures.panels import Panels, add_heading, place
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.methods import CARDS
+from dpviz.metrics.bands import ENOUGH, band_words
 from dpviz.metrics.names import Score, score_of
 
 Floats = NDArray[np.float64]
@@ -300,7 +301,7 @@ def _traces(
         look = look_of(method, mode)
         if len(values.epsilons) > 1:
             bands.append(_band(method, values, look, len(methods)))
-        lines.append(_line(method, values, look, score_of(chart.score), chart.data))
+        lines.append(_line(method, values, look, chart))
     if chart.true is not None:
         bands.append(
             {
@@ -344,7 +345,7 @@ class _Values:
 
 
 def _band(method: str, values: _Values, look: Look, n_methods: int) -> dict[str, Any]:
-    """Area from the 5% to the 95% quantile; paler where many lie on each other."""
+    """Area between the ends of the bands; paler where many lie on each other."""
     kept = np.isfinite(values.low) & np.isfinite(values.high)
     across = values.epsilons[kept]
     channels = ",".join(str(int(look.colour[i : i + 2], 16)) for i in (1, 3, 5))
@@ -362,9 +363,9 @@ def _band(method: str, values: _Values, look: Look, n_methods: int) -> dict[str,
     }
 
 
-def _line(method: str, values: _Values, look: Look, score: Score, data: str) -> dict[str, Any]:
+def _line(method: str, values: _Values, look: Look, chart: Chart) -> dict[str, Any]:
     """Medians, told apart by colour, symbol and dash."""
-    title = CARDS[method].title
+    title, score = CARDS[method].title, score_of(chart.score)
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "lines+markers",
@@ -372,12 +373,13 @@ def _line(method: str, values: _Values, look: Look, score: Score, data: str) -> 
         "x": values.epsilons,
         "y": values.median,
         "customdata": np.column_stack([values.low, values.high, values.draws]),
-        "meta": [data, method],
+        "text": [band_words(int(draws)) for draws in values.draws],
+        "meta": [chart.data, method, chart.score],
         "line": {"color": look.colour, "width": 2, "dash": look.dash},
         "marker": {"color": look.colour, "symbol": look.symbol, "size": 8},
         "hovertemplate": (
             f"<b>{title}</b> at ε %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
-            "nine draws in ten: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>"
+            "%{text}: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>"
             "%{customdata[2]} draws<extra></extra>"
         ),
         "legendgroup": method,
@@ -415,9 +417,18 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str]) -> str:
         told.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
     return (
-        f"Median of {', '.join(names)} over the privacy budget, with a band that holds nine draws "
-        f"in ten. {' '.join(told)}"
+        f"Median of {', '.join(names)} over the privacy budget, with a band of "
+        f"{_held(charts)}. {' '.join(told)}"
     )
+
+
+def _held(charts: Sequence[Chart]) -> str:
+    """What the bands hold; while draws still come in, some have fewer than others."""
+    draws = [int(n) for chart in charts if len(chart.table) for n in chart.table["draws"].unique()]
+    words = {band_words(n) for n in draws}
+    if len(words) == 1:
+        return words.pop()
+    return f"{band_words(ENOUGH)}, and of all draws where there are fewer than {ENOUGH}"
 
 
 def summary_frame(charts: Sequence[Chart]) -> pd.DataFrame:

@@ -14,11 +14,24 @@ from dpviz.experiments.draws import Draws
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, MISSED, Mode, steps
+from dpviz.metrics.bands import band_words, end_names
 from dpviz.metrics.names import score_of
 from dpviz.pipeline import Stages
 
 #: Cells a side of the map of records that change their cluster.
 _LATTICE = 64
+
+#: What the true run scores, held against itself; noise keeps none of its centres in place.
+_ITSELF = {
+    "dsg_c": 0.0,
+    "ocm": 0.0,
+    "two_ce": 0.0,
+    "displacement": 0.0,
+    "f_measure": 1.0,
+    "ari": 1.0,
+    "ami": 1.0,
+    "kept_centers": 0.0,
+}
 
 #: How wide the dots of a strip spread, in strips.
 _SPREAD = 0.26
@@ -131,7 +144,7 @@ def kmeans_maps(scene: kmeans.Scene, draws: Draws, shown: int, watched: NDArray[
 def strips(
     draws: Draws, current: int | None, true: Mapping[str, float], mode: Mode, title: str
 ) -> Panels:
-    """Every score as a strip of dots, with its median, its 5% to 95% band and one draw marked.
+    """Every score as a strip of dots, with its median, its band and one draw marked.
 
     Parameters
     ----------
@@ -160,7 +173,7 @@ def strips(
         data += _strip(draws, name, current, suffix, mode)
         band = draws.bands[name]
         ends = f"{band.low:.4g} to {band.high:.4g}"
-        said.append(f"{score_of(name).title} median {band.median:.4g}, 5% to 95% {ends}")
+        said.append(f"{score_of(name).title} median {band.median:.4g}, band {ends}")
         layout[f"xaxis{suffix}"] = {
             "domain": [left, left + wide],
             "anchor": f"y{suffix}",
@@ -178,11 +191,15 @@ def strips(
             "zeroline": False,
         }
         layout["shapes"] += _band_shapes(draws, name, suffix, true.get(name), mode)
-        add_heading(layout, number + 1, f"<b>{score_of(name).title}</b><br>{band.median:.4g}")
+        heading = f"<b>{score_of(name).title}</b><br>median {band.median:.4g}"
+        add_heading(layout, number + 1, heading)
     return Panels(
         data=data,
         layout=layout,
-        alt=f"Scores of {len(draws.seeds)} draws: {'; '.join(said)}.",
+        alt=(
+            f"Scores of {len(draws.seeds)} draws: {'; '.join(said)}. The band holds "
+            f"{band_words(len(draws.seeds))}."
+        ),
         height=240,
         share=0.0,
     )
@@ -190,6 +207,7 @@ def strips(
 
 def frame(draws: Draws, current: int | None, true: Mapping[str, float]) -> pd.DataFrame:
     """Table behind the strips: one row a score."""
+    low, high = end_names(len(draws.seeds))
     return pd.DataFrame(
         [
             {
@@ -197,10 +215,10 @@ def frame(draws: Draws, current: int | None, true: Mapping[str, float]) -> pd.Da
                 "best is": score_of(name).best or "the true value",
                 "this draw": np.nan if current is None else draws.scores[name][current],
                 "median": band.median,
-                "5%": band.low,
-                "95%": band.high,
+                low: band.low,
+                high: band.high,
                 "mean": band.mean,
-                "true": true.get(name, np.nan),
+                "true": true.get(name, _ITSELF.get(name, np.nan)),
                 "draws": len(draws.seeds),
             }
             for name, band in draws.bands.items()
@@ -333,7 +351,7 @@ def _strip(
 def _band_shapes(
     draws: Draws, name: str, suffix: str, true: float | None, mode: Mode
 ) -> list[dict[str, Any]]:
-    """Box from 5% to 95%, line at the median, dashes at the true value."""
+    """Box of the band, line at the median, dashes at the true value."""
     band = draws.bands[name]
     axes = {"xref": f"x{suffix}", "yref": f"y{suffix}"}
     ink = INK[mode]

@@ -17,6 +17,7 @@ from dpviz.experiments.goal import BETTER, Goal, NullSet, ParameterMap
 from dpviz.figures.panels import LEGEND, Panels, named_axis, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.methods import CARDS
+from dpviz.metrics.bands import band_words, end_names
 from dpviz.metrics.names import score_of
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,9 @@ PARAMETERS = {
     "density": "density threshold p",
     "iterations": "iterations T",
 }
+
+#: Extents of the two panels of the curves; to the right of each stands its target's name.
+_SIDES = ((0.0, 0.42), (0.55, 0.94))
 
 #: So many times the target, larger values of a score run out of the picture.
 _HEADROOM = 6
@@ -51,28 +55,29 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
     """
     data = [*_shares(goal, mode), *_band(goal, mode)]
     score = score_of(goal.target.score).title
+    left, right = _SIDES
     layout: dict[str, Any] = {
         "title": titled(f"{title} · {goal.target} · {len(goal.seeds)} draws at each ε"),
         "margin": {"l": 58, "r": 14, "t": 62, "b": 44},
         "hovermode": "closest",
-        "xaxis": {**_budgets(goal.epsilons), "domain": [0, 0.47], "anchor": "y"},
+        "xaxis": {**_budgets(goal.epsilons), "domain": list(left), "anchor": "y"},
         "yaxis": {**named_axis("share of draws that meet the target, %"), "range": [-3, 104]},
         "xaxis2": {
             **_budgets(goal.epsilons),
-            "domain": [0.55, 1],
+            "domain": list(right),
             "anchor": "y2",
             "matches": "x",
         },
         "yaxis2": {**named_axis(score), "anchor": "x2", **_reach(goal)},
         "shapes": [
-            _line("paper", (0, 0.47), "y", (100 * goal.share,) * 2, mode),
-            _line("paper", (0.55, 1), "y2", (goal.target.value,) * 2, mode),
+            _line("paper", left, "y", (100 * goal.share,) * 2, mode),
+            _line("paper", right, "y2", (goal.target.value,) * 2, mode),
         ],
         "annotations": [
-            _note(0.47, 100 * goal.share, "y", f"{goal.share:.0%} of draws"),
-            _note(1, goal.target.value, "y2", f"target {goal.target.value:.4g}"),
+            _note(left[1], 100 * goal.share, "y", f"{goal.share:.0%}<br>of draws"),
+            _note(right[1], goal.target.value, "y2", f"target<br>{goal.target.value:.4g}"),
         ],
-        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
+        "legend": {**LEGEND, "x": right[1], "xanchor": "right"},
         "showlegend": True,
         "uirevision": str(goal.target),
     }
@@ -86,8 +91,8 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
         alt=(
             f"{title}: share of draws that meet {goal.target}, from "
             f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
-            f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it with its 5% to "
-            f"95% band. {goal.says}"
+            f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it, median and "
+            f"{band_words(len(goal.seeds))}. {goal.says}"
         ),
         height=330,
         share=0.0,
@@ -113,7 +118,7 @@ def _shares(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
 
 
 def _band(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
-    """Median and 5% to 95% band of the score."""
+    """Median and band of the score."""
     colour = CLUSTERS[mode][0]
     budgets = list(goal.bands)
     ends = _finite([(one.low, one.median, one.high) for one in goal.bands.values()])
@@ -124,7 +129,7 @@ def _band(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
         {
             **edge,
             "y": ends[:, 2],
-            "name": "5% to 95% of draws",
+            "name": band_words(len(goal.seeds)),
             "fill": "tonexty",
             "fillcolor": blend(colour, BACKGROUND[mode], 0.3),
         },
@@ -155,15 +160,16 @@ def _reach(goal: Goal) -> dict[str, Any]:
 def goal_frame(goal: Goal) -> pd.DataFrame:
     """Table behind the curves: one row per budget that was tried."""
     bands, tried = goal.bands, goal.tried
+    low, high = end_names(len(goal.seeds))
     return pd.DataFrame(
         {
             "epsilon": list(bands),
             "share of draws that meet the target": goal.shares[tried],
             "median": [one.median for one in bands.values()],
-            "5%": [one.low for one in bands.values()],
-            "95%": [one.high for one in bands.values()],
+            low: [one.low for one in bands.values()],
+            high: [one.high for one in bands.values()],
             "draws": len(goal.seeds),
-            "score": goal.target.score,
+            "score": score_of(goal.target.score).title,
             "target": f"{goal.target.sign} {goal.target.value:g}",
             "smallest": [epsilon == goal.epsilon for epsilon in bands],
         }
@@ -202,15 +208,17 @@ def _line(
 
 
 def _note(x: float, y: float, up: str, text: str) -> dict[str, Any]:
-    """Name of a target, at the right end of its line."""
+    """Name of a target, beside the right end of its line, where no data can lie."""
     return {
         "text": text,
         "xref": "paper",
         "x": x,
-        "xanchor": "right",
+        "xanchor": "left",
+        "xshift": 4,
+        "align": "left",
         "yref": up,
         "y": y,
-        "yanchor": "top",
+        "yanchor": "middle",
         "showarrow": False,
         "font": {"size": 12},
     }
@@ -401,11 +409,12 @@ def map_frame(found: ParameterMap) -> pd.DataFrame:
     """Table behind the map: one row per cell."""
     cells = list(np.ndindex(*found.kept.shape))
     first, second = found.names
+    reached = f"{score_of(found.score).title} reached in {found.share:.0%}"
     return pd.DataFrame(
         {
             first: [found.values[0][row] for row, _ in cells],
             second: [found.values[1][column] for _, column in cells],
-            f"{found.score} reached in {found.share:.0%} of draws": found.kept.ravel(),
+            f"{reached} of draws": found.kept.ravel(),
             "draws": len(found.seeds),
             "best": [cell == found.best for cell in cells],
             "setting of the search": [cell == found.current for cell in cells],
@@ -421,7 +430,7 @@ _FEWEST_BARS = 5
 
 def null_bars(null: NullSet, mode: Mode) -> Panels:
     """Draw how many clusters each technique finds in uniform noise, with their bands."""
-    bands = null.bands
+    bands, held = null.bands, band_words(len(null.seeds))
     names = [
         f"{CARDS[name].title} · {one.median:,.3g} ({one.low:,.3g} to {one.high:,.3g})"
         for name, one in bands.items()
@@ -455,7 +464,12 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
         )
     config = null.config
     grid = config.grid if isinstance(config.grid, int) else " x ".join(map(str, config.grid))
-    settings = f"ε {config.epsilon:.4g} · g {grid} · p {config.density:.4g}"
+    settings = (
+        f"ε {config.epsilon:.4g} · g {grid} · p {config.density:.2f} · {config.wavelet} level "
+        f"{config.level}"
+    )
+    if CARDS[config.method].parameter("alpha"):
+        settings += f" · α {config.alpha:.2f} for {CARDS[config.method].title}"
     layout = {
         "title": titled(
             f"Uniform noise, {null.n:,} points · {settings} · {len(null.seeds)} draws of each"
@@ -465,7 +479,7 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
         "bargap": 0.35,
         "hovermode": "closest",
         "xaxis": {
-            **named_axis("clusters found: median, and 5% to 95% of draws"),
+            **named_axis(f"clusters found: median, and {held}"),
             "rangemode": "tozero",
         },
         "yaxis": {
@@ -485,8 +499,8 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"Clusters found in uniform noise of {null.n:,} points, {settings}, median and 5% to "
-            f"95% of {len(null.seeds)} draws: {'; '.join(names)}."
+            f"Clusters found in uniform noise of {null.n:,} points, {settings}, "
+            f"{len(null.seeds)} draws of each, median and {held}: {'; '.join(names)}."
         ),
         height=120 + 34 * max(len(names), _FEWEST_BARS),
         share=0.0,
@@ -511,12 +525,13 @@ def _filling(private: bool, mode: Mode) -> dict[str, Any]:
 def null_frame(null: NullSet) -> pd.DataFrame:
     """Table behind the bars: one row per technique."""
     bands = null.bands
+    low, high = end_names(len(null.seeds))
     return pd.DataFrame(
         {
-            "method": list(bands),
+            "method": [CARDS[name].title for name in bands],
             "clusters, median": [one.median for one in bands.values()],
-            "5%": [one.low for one in bands.values()],
-            "95%": [one.high for one in bands.values()],
+            low: [one.low for one in bands.values()],
+            high: [one.high for one in bands.values()],
             "mean": [one.mean for one in bands.values()],
             "points": null.n,
             "draws": len(null.seeds),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 #: Ends of the band: nine draws in ten lie between.
 LOW, HIGH = 0.05, 0.95
 
+#: So many draws tell these ends; of fewer the band has the lowest and the highest instead.
+ENOUGH = round(1 / LOW) - 1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Mean, median and 5% to 95% quantiles of one score."""
+    """Mean and median of one score, and its 5% and 95% quantiles.
+
+    Of fewer than ``ENOUGH`` draws low and high are the lowest and the highest.
+    """
 
     mean: float
     median: float
@@ -24,15 +30,42 @@ class Band:
 
 
 def band(values: ArrayLike) -> Band:
-    """Sum up the draws (R,) of one score, at least one of them."""
+    """Sum up the draws (R,) of one score, at least one of them; ends of counts are whole."""
     found = np.asarray(values, dtype=float)
     low, median, high = quantiles(found, (LOW, 0.5, HIGH))
+    if np.array_equal(found, np.rint(found)):
+        # Outwards, so that the band covers no less; but for what the last bits do.
+        low, high = float(np.floor(round(low, 6))), float(np.ceil(round(high, 6)))
     return Band(mean=float(found.mean()), median=median, low=low, high=high)
 
 
 def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
-    """Quantiles of values (R,), of which some may be infinite."""
-    # Between an infinite ratio and another nothing can be interpolated.
-    rule: Literal["linear", "inverted_cdf"]
-    rule = "linear" if np.isfinite(values).all() else "inverted_cdf"
-    return [float(value) for value in np.quantile(values, shares, method=rule)]
+    """Quantiles of values (R,), of which some may be infinite: NaN where one is NaN.
+
+    Notes
+    -----
+    Of n draws the one of rank r is the quantile r / (n + 1). Between the ranks r < s lie
+    (s - r) / (n + 1) of all further draws on average, whatever the distribution of a score
+    without ties: of n >= 19 draws the band from 5% to 95% covers nine in ten. NumPy's own rule
+    covers 86% with 50 draws. Hyndman, Fan 1996, type 6.
+    """
+    if np.isnan(values).any():
+        return [math.nan] * len(shares)
+    if np.isfinite(values).all():
+        return [float(one) for one in np.quantile(values, shares, method="weibull")]
+    # Between an infinite ratio and another nothing can be interpolated: the next draw outwards.
+    ranks = np.quantile(np.arange(values.size), shares, method="weibull").round(6)
+    outwards = np.where(np.less_equal(shares, 0.5), np.floor(ranks), np.ceil(ranks))
+    return [float(one) for one in np.sort(values)[outwards.astype(int)]]
+
+
+def band_words(draws: int) -> str:
+    """Say what the band of so many draws holds: "5% to 95% of draws", "all 10 draws"."""
+    if draws >= ENOUGH:
+        return "5% to 95% of draws"
+    return "the one draw" if draws == 1 else f"all {draws} draws"
+
+
+def end_names(draws: int) -> tuple[str, str]:
+    """Heads of the columns that hold the ends of the band of so many draws."""
+    return ("5%", "95%") if draws >= ENOUGH else ("lowest", "highest")

@@ -12,6 +12,7 @@ from dpviz.experiments.sweep import (
 )
 from dpviz.methods import CARDS
 from dpviz.privacy.ledger import Neighbours
+from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import (
     Wish,
     families_of,
@@ -56,6 +57,8 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
     if data == UPLOAD:
         values["domain"] = str(subject.bounds) if subject.bounds.declared else "data"
         values["outside"] = subject.outside
+        if subject.dataset.counts is None:
+            values["columns"] = columns_option(subject.dataset.columns)
     return {name: format_value(value) for name, value in values.items()}
 
 
@@ -125,5 +128,5 @@ def _own_words(
     if subject.dataset.counts is not None:
         words.pop("grid", None)
         return words
-    words["columns"] = ",".join(subject.dataset.columns)
+    words["columns"] = columns_option(subject.dataset.columns)
     return words if unit is None else words | {"unit": unit, "cap": neighbours.cap}

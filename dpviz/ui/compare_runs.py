@@ -15,6 +15,7 @@ from dpviz.experiments.sweep import (
     RANK,
     Plan,
     Subject,
+    SweepCancelled,
     rows_of,
     run_sweep,
 )
@@ -208,7 +209,10 @@ def seconds(pieces: Iterable[Plan]) -> float:
 def draw_all(
     pieces: Sequence[Plan], about: Hashable, kept: Found, progress: Progress, cancelled: Cancel
 ) -> int:
-    """Draw plans one after the other, and keep the rows of each; returns how many there are."""
+    """Draw plans one after the other, and keep the rows of each; returns how many there are.
+
+    Where it is stopped, the finished rows of the last plan are kept as well.
+    """
     sizes = [len(plan.epsilons) * len(plan.seeds) for plan in pieces]
     done, total = 0, sum(sizes)
     kept.notes[about] = []
@@ -217,7 +221,13 @@ def draw_all(
         def report(now: int, _: int, before: int = done) -> None:
             progress(before + now, total)
 
-        table = run_sweep(plan, progress=report, cancelled=cancelled)
+        try:
+            table = run_sweep(plan, progress=report, cancelled=cancelled)
+        except SweepCancelled as stopped:
+            kept.notes[about] += stopped.table.attrs.pop("notes", [])
+            if len(stopped.table):
+                kept.add(stopped.table)
+            raise
         kept.notes[about] += table.attrs.pop("notes")
         kept.add(table)
         done += size

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.comparison import Truth, true_config
 from dpviz.config import Config
-from dpviz.experiments.presets import PRESETS, Preset, rank_table
+from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
 from dpviz.experiments.sweep import (
     RANK,
     Plan,
@@ -22,6 +22,7 @@ from dpviz.experiments.trial import WaveClusterTrial
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.methods import CARDS
 from dpviz.methods.card import Family
+from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.metrics.names import score_of
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState
@@ -40,6 +41,9 @@ from dpviz.ui.compare_runs import (
 from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.live_figure import live_figure
+
+#: Session entry of the seed that was chosen last among the runs of a chart.
+_SEED = "compare:open seed"
 
 #: Scores that are counted on one result of WaveCluster, so the true one has them too.
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
@@ -86,18 +90,22 @@ def _draw(state: CompareState, wish: Wish) -> None:
     plan = wish.any
     single = state.get("view") == "scores"
     what = wish.subjects[state.get("of")].title if single else score_of(state.get("score")).title
-    draws = f"{len(plan.seeds)} draw{'' if len(plan.seeds) == 1 else 's'}"
+    draws = len(plan.seeds)
+    drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
     shown = curves(
         charts,
         methods=plan.methods,
         epsilons=plan.epsilons,
-        title=f"{what} over ε · median and 5–95% band of {draws} · {plan.variant}",
+        title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
         shared=not single,
         mode="dark" if st.context.theme.type == "dark" else "light",
     )
     preset = PRESETS.get(state.get("preset"))
     if preset:
-        st.caption(f"**{preset.paper}.** {preset.caption}")
+        st.caption(
+            f"**{preset.paper}.** {preset.caption} The papers draw means: these are in the table, "
+            "the curves are medians."
+        )
     clicked = live_figure(
         shown.spec(),
         key="compare:figure",
@@ -108,7 +116,7 @@ def _draw(state: CompareState, wish: Wish) -> None:
         base_name=f"{BASE_NAME} compare {state.get('of') if single else state.get('score')}",
     )
     if clicked:
-        _follow_click(clicked, wish, tables, state.get("score"))
+        _follow_click(clicked, wish, tables)
     for note in found().notes.get(wish.about, ()):
         st.caption(note)
     st.caption(
@@ -126,7 +134,11 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
     """Whose parameters the curves have."""
     if preset is None:
         return "those that each method has by default"
-    same = set(plan.methods) == set(preset.methods) and plan.variant == "published"
+    same = (
+        set(plan.methods) == set(preset.methods)
+        and plan.variant == "published"
+        and plan.neighbours.relation == "add_remove"
+    )
     return "as in that figure" if same else "those of that figure, with your changes"
 
 
@@ -230,10 +242,10 @@ def _truth(name: str, plan: Plan) -> Truth:
 
 
 def _follow_click(
-    clicked: Mapping[str, Any], wish: Wish, tables: Mapping[str, pd.DataFrame], score: str
+    clicked: Mapping[str, Any], wish: Wish, tables: Mapping[str, pd.DataFrame]
 ) -> None:
     """Open the run nearest to the median that was clicked, in its explorer."""
-    data, method = clicked["meta"] or ("", "")
+    data, method, score = clicked["meta"] or ("", "", "")
     if data not in wish.plans or not clicked["x"] > 0:
         return  # a point of a chart that is gone
     epsilon = min(wish.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
@@ -273,13 +285,21 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
     table = tables[data]
     runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
     values = dict(zip(runs["seed"], runs[score], strict=True))
-    seed = places[3].selectbox(
+    seed = st.session_state.get(_SEED)
+    seed = seed if seed in plan.seeds else plan.seeds[0]
+    # The browser keeps a widget's label of a value, so there is a widget for each set of labels.
+    about = hash((wish.about, data, method, epsilon, score, seed in values))
+    places[3].selectbox(
         f"Draw, {score_of(score).title}",
         plan.seeds,
+        plan.seeds.index(seed),
         format_func=lambda seed: (
             f"seed {seed}: " + (f"{values[seed]:.4g}" if seed in values else "not run yet")
         ),
-        key="compare:open seed",
+        key=f"compare:open seed@{about}",
+        on_change=lambda: st.session_state.update(
+            {_SEED: st.session_state[f"compare:open seed@{about}"]}
+        ),
     )
     with places[4]:
         if seed in values:
@@ -303,6 +323,7 @@ def _behind(
 ) -> None:
     """Table behind the chart, downloads, and the command line that makes all rows."""
     table = summary_frame(charts)
+    low, high = end_names(len(wish.any.seeds))
     titles = {one.name: one.title for one in wish.subjects.values()}
     st.dataframe(
         table.assign(
@@ -316,8 +337,8 @@ def _behind(
         key="compare:table",
         column_config={
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
-            "low": st.column_config.NumberColumn("5%", format="%.4g"),
-            "high": st.column_config.NumberColumn("95%", format="%.4g"),
+            "low": st.column_config.NumberColumn(low, format="%.4g"),
+            "high": st.column_config.NumberColumn(high, format="%.4g"),
             "mean": st.column_config.NumberColumn(format="%.4g"),
             "median": st.column_config.NumberColumn(format="%.4g"),
             "true": st.column_config.NumberColumn("without noise", format="%.4g"),
@@ -372,4 +393,4 @@ def _ranks(wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
         placeholder="",
     )
     if ranks["printed"].isna().all():
-        st.caption("The paper prints averages for its own set DS2 alone: none of this data is it.")
+        st.caption(NONE_PRINTED)

@@ -17,6 +17,7 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.protection_panel import Unit, protection_panel
@@ -88,6 +89,8 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
     names = (*sample_names(), UPLOAD)
     return {
         "data": Control(default, choice("data", names)),
+        # Of own data; empty for those that are proposed.
+        "columns": Control("", lambda text: columns_option(columns_of(text))),
         "domain": Control("declared", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
@@ -139,7 +142,11 @@ def data_panel(
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
+    if name == UPLOAD and state.fresh and not named:
+        _take_columns(columns_of(state.get("columns")), many)
     own = None if name != UPLOAD else own_data(many, named=named)
+    is_table = own is not None and own.current.counts is None
+    state.set("columns", columns_option(own.current.columns) if own and is_table else "")
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:
@@ -318,6 +325,18 @@ def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str
     if len(used) < 2 or (len(used) > 2 and not many):
         raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
     return used, (used[0], used[1])
+
+
+def _take_columns(names: Sequence[str], many: bool) -> None:
+    """Choose the columns of a link, where the table on the screen has them."""
+    own: OwnData | None = st.session_state.get("own")
+    table = own.table if own else None
+    if own is None or not isinstance(table, Table) or len(names) < 2:
+        return
+    if len(names) == 2 and set(names) <= set(table.columns):
+        own.picked["many" if many else "two"] = (names[0], names[1], "shown")
+    elif many and set(names) == set(table.numeric_columns):
+        own.picked["many"] = (names[0], names[1], "all")
 
 
 def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None, tuple[str, str]]:

@@ -13,6 +13,7 @@ from dpviz.experiments.trial import CHEAP, KMeansTrial, WaveClusterTrial
 from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
+from dpviz.metrics.bands import band_words
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
@@ -109,7 +110,10 @@ def _panel(state: UrlState, asked: Asked, *, settled: bool) -> None:
         with right:
             follow(job, lambda: _progress(page))
         if job is not None and job.result is not None:
-            _show(state, asked, job.result, current=job.about == _about(asked, seeds, names))
+            current = job.about == _about(asked, seeds, names)
+            # Draws of the settings before keep the maps and the title of those.
+            of = asked if current else st.session_state[f"{_key(page)}:asked"]
+            _show(state, of, job.result, current=current)
 
 
 def _key(page: str) -> str:
@@ -137,6 +141,7 @@ def _job(page: str, asked: Asked, seeds: Sequence[int], names: Sequence[str]) ->
             return many_draws(asked.trial, seeds, names, progress=progress, cancelled=cancelled)
 
         job = start(_key(page), work, about=about)
+        st.session_state[f"{_key(page)}:asked"] = asked
         job.wait(_PATIENCE)
     return job
 
@@ -193,7 +198,8 @@ def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None
         base_name=f"{name} scores of many draws",
     )
     st.caption(
-        "Box: 5% to 95% of the draws; line: median; diamond: the played draw; dashes: the true run."
+        f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
+        "true run."
     )
     table = figures.frame(draws, position, true)
     st.dataframe(table, width="stretch", hide_index=True, height="content")

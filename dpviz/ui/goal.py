@@ -88,6 +88,9 @@ _TARGETS = {
 
 _FEWEST_DRAWS, _MOST_DRAWS = 10, 500
 
+#: Pixels of a table at most; a longer one is scrolled.
+_TABLE_HEIGHT = 213
+
 
 def goal_panel(state: UrlState, active: Active, config: AnyConfig) -> None:
     """Show the panel of an explorer; nothing is computed before it is asked for.
@@ -198,7 +201,8 @@ def _smallest(state: UrlState, asked: UrlState, active: Active, config: AnyConfi
     with fourth:
         draws = _draws(asked)
     target = Target(score, sign, float(bound))
-    ask = (*_ground(active, config), replace(config, epsilon=1.0), target, share, draws)
+    ground = _ground(active, config, ("epsilon",))
+    ask = (*ground, replace(config, epsilon=1.0), target, share, draws)
 
     def work(progress: Any, cancelled: Any) -> Goal:
         return smallest_epsilon(
@@ -301,7 +305,8 @@ def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -
     over = _over(pair, config)
     # What is found is among these; taking it over does not make the map another one.
     held: dict[str, Any] = {name: over[name][0] for name in over if not moves and name != "epsilon"}
-    ask = (*_ground(active, config), replace(config, **held), pair, score, share, draws)
+    ground = _ground(active, config, tuple(over))
+    ask = (*ground, replace(config, **held), pair, score, share, draws)
 
     def work(progress: Any, cancelled: Any) -> ParameterMap:
         return best_parameters(
@@ -402,10 +407,38 @@ def _null(state: UrlState, asked: UrlState, active: Active, config: Config) -> N
 Ask = tuple[str, *tuple[Hashable, ...]]
 
 
-def _ground(active: Active, config: AnyConfig) -> tuple[str, str, Domain, str]:
+def _ground(
+    active: Active, config: AnyConfig, searched: tuple[str, ...]
+) -> tuple[str, str, Domain, str]:
     """Title, and what every search on the data depends on."""
-    title = f"{active.title} · {CARDS[config.method].title}"
+    said = _parameters(active, config)
+    parts = [text for name, text in said.items() if name not in searched]
+    title = " · ".join([active.title, CARDS[config.method].title, *parts])
     return title, active.dataset.digest, active.domain, active.outside
+
+
+def _parameters(active: Active, config: AnyConfig) -> dict[str, str]:
+    """Parameters of a run by their names, written as in the explorer's figure."""
+    said = {"epsilon": f"ε {config.epsilon:.4g}"}
+    if isinstance(config, Config):
+        if CARDS[config.method].parameter("alpha"):
+            said["alpha"] = f"α {config.alpha:.2f}"
+        counts = active.dataset.counts
+        grid = config.grid if counts is None else counts.shape
+        sides = grid if isinstance(grid, tuple) else (grid,)
+        same = len(set(sides)) == 1
+        said["grid"] = f"g {sides[0] if same else ' x '.join(map(str, sides))}"
+        said["density"] = f"p {config.density:.2f}"
+        said["wavelet"] = f"{config.wavelet} level {config.level}"
+        return said
+    said["clusters"] = f"K {config.clusters}"
+    if config.iterations is not None:
+        said["iterations"] = f"T {config.iterations}"
+    if config.start is not None:
+        said["start"] = config.start.replace("_", " ")
+    if config.schedule is not None:
+        said["schedule"] = config.schedule
+    return said
 
 
 def _search(state: UrlState, part: str, label: str, work: Work, ask: Ask) -> tuple[str, Any] | None:
@@ -486,7 +519,7 @@ def _mode() -> Mode:
 
 
 def _show(state: UrlState, part: str, panels: Panels, table: pd.DataFrame) -> None:
-    """Draw a figure, with its table below."""
+    """Draw a figure, with its table below, on the page and as CSV."""
     live_figure(
         panels.spec(),
         key=f"{state.page}:goal {part} figure",
@@ -494,6 +527,14 @@ def _show(state: UrlState, part: str, panels: Panels, table: pd.DataFrame) -> No
         share=panels.share,
         alt=panels.alt,
         base_name=f"dpviz exploration not private find {part}",
+    )
+    st.dataframe(
+        table.rename(columns=_SIGNS),
+        key=f"{state.page}:goal {part} rows",
+        width="stretch",
+        height=min(_TABLE_HEIGHT, 38 + 35 * len(table)),
+        hide_index=True,
+        placeholder="",
     )
     st.download_button(
         "Table behind it (CSV)",

@@ -27,6 +27,7 @@ from dpviz.kmeans.config import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.methods import CARDS
 from dpviz.methods.utility import FILE, Cost, Spread, costs
+from dpviz.metrics.bands import band
 from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
 from tests.conftest import reference_file
@@ -159,7 +160,8 @@ def scores(
 
 def spread(values: list[float]) -> Spread:
     """Median and quantiles, to four digits: more would say nothing, and last bits differ."""
-    median, low, high = (float(f"{value:.4g}") for value in np.quantile(values, [0.5, 0.05, 0.95]))
+    found = band(values)
+    median, low, high = (float(f"{one:.4g}") for one in (found.median, found.low, found.high))
     return Spread(median=median, low=low, high=high)
 
 

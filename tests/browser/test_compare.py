@@ -59,7 +59,7 @@ def button(watched, name: str):
 
 def test_opens_with_curves_that_fit_the_window(comparer):
     watched = comparer()
-    expect_title(watched, "DSG_C over ε · median and 5–95% band of 10 draws · sound")
+    expect_title(watched, "DSG_C over ε · median and band of all 10 draws · sound")
     expect_curves(watched, "PrivQT", "PrivTHR", "PrivTHREM", n=3)
     image = watched.page.get_by_role("img", name=re.compile("Median of DSG_C over the privacy"))
     assert image.count() == 1
