@@ -42,6 +42,7 @@ from dpviz.metrics.names import score_of
 from dpviz.ui.data_panel import Active
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.run_title import run_title
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 
 PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
@@ -411,34 +412,12 @@ def _ground(
     active: Active, config: AnyConfig, searched: tuple[str, ...]
 ) -> tuple[str, str, Domain, str]:
     """Title, and what every search on the data depends on."""
-    said = _parameters(active, config)
-    parts = [text for name, text in said.items() if name not in searched]
-    title = " · ".join([active.title, CARDS[config.method].title, *parts])
-    return title, active.dataset.digest, active.domain, active.outside
-
-
-def _parameters(active: Active, config: AnyConfig) -> dict[str, str]:
-    """Parameters of a run by their names, written as in the explorer's figure."""
-    said = {"epsilon": f"ε {config.epsilon:.4g}"}
-    if isinstance(config, Config):
-        if CARDS[config.method].parameter("alpha"):
-            said["alpha"] = f"α {config.alpha:.2f}"
-        counts = active.dataset.counts
-        grid = config.grid if counts is None else counts.shape
-        sides = grid if isinstance(grid, tuple) else (grid,)
-        same = len(set(sides)) == 1
-        said["grid"] = f"g {sides[0] if same else ' x '.join(map(str, sides))}"
-        said["density"] = f"p {config.density:.2f}"
-        said["wavelet"] = f"{config.wavelet} level {config.level}"
-        return said
-    said["clusters"] = f"K {config.clusters}"
-    if config.iterations is not None:
-        said["iterations"] = f"T {config.iterations}"
-    if config.start is not None:
-        said["start"] = config.start.replace("_", " ")
-    if config.schedule is not None:
-        said["schedule"] = config.schedule
-    return said
+    return (
+        run_title(active, config, without=searched),
+        active.dataset.digest,
+        active.domain,
+        active.outside,
+    )
 
 
 def _search(state: UrlState, part: str, label: str, work: Work, ask: Ask) -> tuple[str, Any] | None:

@@ -19,6 +19,7 @@ from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
+from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 
@@ -102,28 +103,10 @@ def _scene(state: UrlState, choices: Choices, both: Both, step: int | None = Non
         columns=choices.active.dataset.columns,
         step=step,
         mode=mode,
-        title=_title(choices),
+        title=run_title(choices.active, choices.config, seed=choices.seed),
         left_title=f"{card.title} without noise" if silent else "true",
         private_title=card.title if card.spends else "no noise",
     )
-
-
-def _title(choices: Choices) -> str:
-    """Parameters of the run in one line."""
-    config, card = choices.config, KMEANS[choices.config.method].card
-    parts = [choices.active.title, card.title]
-    if card.spends:
-        parts.append(f"ε {config.epsilon:.4g}")
-    parts.append(f"K {config.clusters}")
-    if config.iterations is not None:
-        parts.append(f"T {config.iterations}")
-    if config.start is not None:
-        parts.append(config.start.replace("_", " "))
-    if config.schedule is not None:
-        parts.append(config.schedule)
-    if card.spends:
-        parts.append(f"seed {choices.seed}")
-    return " · ".join(parts)
 
 
 def _key(both: Both) -> str:

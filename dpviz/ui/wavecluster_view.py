@@ -25,6 +25,7 @@ from dpviz.ui.readouts import (
     show_readouts,
     show_reason,
 )
+from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 from dpviz.ui.stepper import stepper_panel
@@ -104,26 +105,9 @@ def _scene(choices: Choices, both: Both) -> Scene:
         raster=both.grid.raster,
         columns=choices.active.dataset.columns,
         mode=mode,
-        title=_title(choices, both),
+        title=run_title(choices.active, choices.config, seed=choices.seed),
         private_title=card.title if card.spends else "no noise",
     )
-
-
-def _title(choices: Choices, both: Both) -> str:
-    """Parameters of the run in one line."""
-    shape = both.grid.source.shape
-    grid = shape[0] if len(set(shape)) == 1 else " x ".join(map(str, shape))
-    config, card = choices.config, WAVECLUSTER[choices.config.method].card
-    parts = [choices.active.title, card.title]
-    if card.spends:
-        parts.append(f"ε {config.epsilon:.4g}")
-    if card.parameter("alpha"):
-        parts.append(f"α {config.alpha:.2f}")
-    parts += [f"g {grid}", f"p {config.density:.2f}"]
-    parts.append(f"{config.wavelet} level {config.level}")
-    if card.spends:
-        parts.append(f"seed {choices.seed}")
-    return " · ".join(parts)
 
 
 def _readouts(both: Both, agreement: dict[str, float]) -> list[Readout]:
