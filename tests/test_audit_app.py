@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -209,6 +211,28 @@ def app():
         return checked(test.run())
 
     return open_app
+
+
+def test_the_end_of_the_program_waits_for_jobs_to_stop():
+    """Compiled code that still runs while the interpreter is taken down may crash it."""
+    script = """
+from time import sleep
+from dpviz.ui.job import Job
+def work(progress, cancelled):
+    while not cancelled():
+        sleep(0.01)
+    sleep(0.2)
+    print("stopped", flush=True)
+job = Job(work)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "stopped\n")
 
 
 def finish(test: AppTest, key: str) -> AppTest:

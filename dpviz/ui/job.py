@@ -6,11 +6,13 @@ never calls streamlit's drawing or session state; what it finds it hands over th
 
 from __future__ import annotations
 
+import atexit
 import logging
 import time
 from collections.abc import Callable, Hashable
 from threading import Event, Thread
 from typing import Any
+from weakref import WeakSet
 
 import streamlit as st
 from streamlit import runtime
@@ -34,6 +36,9 @@ POLL = 0.4
 
 #: Seconds without its browser after which a session counts as gone; shorter breaks heal.
 _AWAY = 15.0
+
+#: Seconds that the end of the program waits for jobs to notice that they are cancelled.
+_FAREWELL = 5.0
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "
@@ -74,6 +79,7 @@ class Job:
         self._stop = Event()
         self._gone = gone
         self._thread = Thread(target=self._run, args=(work,), name="dpviz job", daemon=True)
+        _JOBS.add(self)
         self._thread.start()
 
     @property
@@ -129,6 +135,21 @@ class Job:
         if self._gone():
             self._stop.set()
         return self._stop.is_set()
+
+
+#: All jobs that somebody still knows of.
+_JOBS: WeakSet[Job] = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Stop all jobs: compiled code that runs on while the interpreter is taken down may crash."""
+    running = [job for job in _JOBS if job.running]
+    for job in running:
+        job.cancel()
+    end = time.monotonic() + _FAREWELL
+    for job in running:
+        job.wait(max(end - time.monotonic(), 0.0))
 
 
 def start(key: str, work: Work, *, about: Hashable = None) -> Job:
