@@ -474,6 +474,7 @@ def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, 
     for late in (first, {"p": "3", "q": "a"}):
         st.query_params.from_dict(late)
         assert state().get("p") == 4
+        assert st.query_params == now
     # Any other link is a new one, and so is an old one that comes again later.
     st.query_params.from_dict({"p": "6"})
     assert state().get("p") == 6

@@ -73,7 +73,10 @@ class UrlState:
     def _read(self) -> None:
         """Take over the link when it is new; report what is wrong with it."""
         link = {name: text for name, text in st.query_params.items() if name in self._controls}
-        is_new = bool(link) and link != self._store["written"] and not self._is_late(link)
+        is_new = bool(link) and link != self._store["written"]
+        # Then the browser is told of the link that holds once more.
+        self._late = is_new and self._is_late(link)
+        is_new &= not self._late
         if self._told and not is_new:
             return
         self.fresh = True
@@ -186,13 +189,15 @@ class UrlState:
 
     def write(self) -> None:
         """Put all values into the URL; for settled values only, browsers limit the rate."""
-        link = self.link()
-        if link != self._store["written"] or not st.query_params.to_dict():
-            if self._store["written"] is not None:
-                self._store["notes"] = []
-                self._store["replaced"].append((time.monotonic(), self._store["written"]))
-            st.query_params.from_dict(link)
-            self._store["written"] = link
+        link, written = self.link(), self._store["written"]
+        if link == written and not self._late and st.query_params.to_dict():
+            return
+        if written is not None:
+            self._store["notes"] = []
+        if written not in (None, link):
+            self._store["replaced"].append((time.monotonic(), written))
+        st.query_params.from_dict(link)
+        self._store["written"] = link
 
     def link(self) -> dict[str, str]:
         """Values of all controls as a link has them."""
