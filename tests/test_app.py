@@ -414,6 +414,17 @@ class Link(dict):
         self.update(texts)
 
 
+@pytest.mark.parametrize(("columns", "declared"), [("z,y", True), ("q,y", False)])
+def test_columns_of_a_link_wait_for_their_table(app, columns, declared):
+    rows = b"x,y,z\n" + b"".join(b"%d,%d,%d\n" % (i % 90, i % 70, i % 50) for i in range(200))
+    test = app(data="own", g=16, columns=columns, domain="0,50;0,70")
+    test.file_uploader(key="own:file").set_value(("three.csv", rows, "text/csv"))
+    checked(test.run())
+    assert test.query_params["columns"] == ("z,y" if declared else "x,y")
+    # Bounds are of the columns that they came with.
+    assert test.query_params["domain"] == ("0.0,50.0;0.0,70.0" if declared else "data")
+
+
 @pytest.fixture
 def state(monkeypatch):
     """Controls p and q of a page, outside of the server: run by run."""

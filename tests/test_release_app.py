@@ -198,6 +198,21 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert accounts(home)[0].id == "visits"
 
 
+@pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
+def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, declared: bool) -> None:
+    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,50")
+    table = TABLE.replace(b"p", b"1")  # persons by number: a column that could be clustered
+    test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+    checked(test.run())
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    checked(columns.set_value(named.split(",")).run())
+    refused = any("The domain is not declared" in one.value for one in test.error)
+    assert refused is not declared
+    if declared:
+        boxes = [one.value for one in test.text_input if one.label.endswith(": from, to")]
+        assert boxes == ["0, 100", "0, 50"]
+
+
 def test_the_bundle_stays_while_other_pages_are_open(page, home: Path) -> None:
     test = release_now(page(data="incomes", g=16))
     test.query_params.clear()

@@ -262,8 +262,8 @@ def _part(folder: Path) -> Path:
 
     Its name follows from the folder's, so that no two releases write to one.
     """
-    part = folder.with_name(f"{folder.name}.part")
     try:
+        part = folder.with_name(f"{folder.name}.part")
         folder.parent.mkdir(parents=True, exist_ok=True)
         taken = folder.is_symlink() or (
             folder.exists() and (not folder.is_dir() or any(folder.iterdir()))

@@ -19,7 +19,7 @@ from dpviz.errors import InputError
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
-from dpviz.ui.domain_panel import domain_panel
+from dpviz.ui.domain_panel import domain_panel, linked_columns_key
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -142,8 +142,11 @@ def data_panel(
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
-    if name == UPLOAD and state.fresh and not named:
-        _take_columns(columns_of(state.get("columns")), many)
+    linked = tuple(columns_of(state.get("columns")))
+    if name == UPLOAD and state.fresh and linked:
+        st.session_state[linked_columns_key(state)] = linked
+        if not named:
+            _take_columns(linked, many)
     own = None if name != UPLOAD else own_data(many, named=named)
     is_table = own is not None and own.current.counts is None
     state.set("columns", columns_option(own.current.columns) if own and is_table else "")
@@ -194,6 +197,8 @@ class OwnData:
     token: object = None
     loaded: int = 0
     picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    taken: int = 0
     named: list[str] = field(default_factory=list)
     table: Table | Dataset | None = None
     shown: Dataset | None = None
@@ -265,6 +270,8 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
             _choose(own, many, named)
         except InputError as error:
             if named:
+                if own.error:
+                    st.error(own.error, icon=":material/error:")
                 raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
@@ -327,16 +334,23 @@ def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str
     return used, (used[0], used[1])
 
 
-def _take_columns(names: Sequence[str], many: bool) -> None:
-    """Choose the columns of a link, where the table on the screen has them."""
-    own: OwnData | None = st.session_state.get("own")
-    table = own.table if own else None
-    if own is None or not isinstance(table, Table) or len(names) < 2:
-        return
+def _take_columns(names: tuple[str, ...], many: bool) -> None:
+    """Note the columns of a link: the table may come later."""
+    own: OwnData = st.session_state.setdefault("own", OwnData())
+    own.wanted["many" if many else "two"] = names
+
+
+def _take_wanted(own: OwnData, table: Table, many: bool) -> None:
+    """Choose what a link asked for, with new widgets, where the table has it."""
+    page = "many" if many else "two"
+    names = own.wanted.pop(page, ())
     if len(names) == 2 and set(names) <= set(table.columns):
-        own.picked["many" if many else "two"] = (names[0], names[1], "shown")
-    elif many and set(names) == set(table.numeric_columns):
-        own.picked["many"] = (names[0], names[1], "all")
+        own.picked[page] = (names[0], names[1], "shown")
+    elif many and len(names) > 2 and set(names) == set(table.numeric_columns):
+        own.picked[page] = (names[0], names[1], "all")
+    else:
+        return
+    own.taken += 1
 
 
 def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None, tuple[str, str]]:
@@ -348,7 +362,8 @@ def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None,
     # A choice belongs to its page and file: another one may not even have that column. Streamlit
     # forgets it when the page is left, so it is kept here too.
     page = "many" if many else "two"
-    suffix = f"{page}:{own.loaded}"
+    _take_wanted(own, table, many)
+    suffix = f"{page}:{own.loaded}:{own.taken}"
     first, second, every = own.picked.get(page, (first, second, "shown"))
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")

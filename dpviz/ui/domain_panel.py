@@ -34,12 +34,20 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
     return declared or _data_range(dataset)
 
 
+def linked_columns_key(state: UrlState) -> str:
+    """Session entry with the columns that came with a link, until its bounds are held to them."""
+    return f"{state.page}:domain:linked"
+
+
 def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) -> None:
     """Bounds belong to columns: on other data they start as that data declares them."""
     key = f"{state.page}:domain:of"
     known = st.session_state.get(key)
     st.session_state[key] = identity
-    if known is not None and known != identity:
+    # Bounds of a link are of its columns, which may not be those on the screen.
+    linked = st.session_state.pop(linked_columns_key(state), None)
+    is_other = known not in (None, identity) if linked is None else linked != dataset.columns
+    if is_other:
         state.set("domain", "declared" if dataset.domain else "data")
     if dataset.domain is None and known is None and state.get("domain") == "declared":
         state.set("domain", "data")
@@ -68,7 +76,10 @@ def _kind(state: UrlState, identity: str, wanted: str) -> None:
 def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> None:
     """One text box per column: "from, to"; empty until somebody declares."""
     token = f"{state.page}:{identity}:{state.epoch}"
-    keys = [f"domain:{axis}:{token}" for axis in range(dataset.ndim)]
+    typed = st.session_state.setdefault(f"domain:typed:{token}", [0, wanted])
+    if typed[1] != wanted:  # set by the program: new boxes begin with it
+        typed[:] = typed[0] + 1, wanted
+    keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
 
     def changed() -> None:
@@ -76,14 +87,16 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
         texts = [st.session_state[key].strip() for key in keys]
         if not all(texts):
             state.set("domain", "declared")
+            typed[1] = "declared"
             return
         try:
             for name, text in zip(dataset.columns, texts, strict=True):
                 _check_box(name, text)
             domain = Domain.parse(";".join(texts))
             state.set("domain", "declared" if domain == dataset.domain else str(domain))
+            typed[1] = state.get("domain")
         except InputError as error:
-            st.session_state[error_key] = str(error)
+            st.session_state[error_key] = (texts, str(error))
 
     current = _declared(dataset, wanted)
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
@@ -95,7 +108,8 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
             "Type bounds that are known without the data, for every column; until then the grid "
             "spans the data, which is not private."
         )
-    if error := st.session_state.get(error_key):
+    texts, error = st.session_state.get(error_key, (None, ""))
+    if texts == [st.session_state[key].strip() for key in keys]:
         st.error(error)
 
 

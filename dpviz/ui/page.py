@@ -22,7 +22,7 @@ LOGO = str(_FRONTEND / "logo.svg")
 STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
-_ENTERED = "app:entered"
+_ENTERED, _SHOWN = "app:entered", "app:shown"
 
 
 def enter() -> None:
@@ -36,6 +36,10 @@ def through_app(path: str) -> None:
     Until a first session has called ``st.navigation``, a link to a page makes a new server
     run that page's file alone, in a frame of Streamlit's own. Any call ends that mode.
     """
+    if st.session_state.get(_SHOWN) != path:
+        # A link from another page is none that came late.
+        st.session_state[_SHOWN] = path
+        st.session_state.get(f"{path}:state", {}).get("replaced", []).clear()
     if _ENTERED not in st.session_state:
         places = [
             st.Page(lambda: None, title="dpviz", default=True),

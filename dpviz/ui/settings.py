@@ -55,7 +55,7 @@ def draw_controls(
 
 
 #: What a release does not take over from an explorer.
-_EXPLORING = ("seed", "view", "left", "i", "columns")
+_EXPLORING = ("seed", "view", "left", "i")
 
 
 def release_link(state: UrlState, card: Card) -> None:
