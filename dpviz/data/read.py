@@ -375,7 +375,7 @@ def _from_lines(file: _File, header: bool | str | None) -> Table:
         raise InputError(
             f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
             "how many columns there are, and what separates them: put such a line first, or give "
-            'it (--header "x,y").'
+            'it as the header, for example "x,y".'
         )
     data = file.data.removeprefix(b"\xef\xbb\xbf")
     data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
