@@ -229,7 +229,7 @@ def _check_names(dataset: Dataset) -> None:
         # Which ones they are is not said: they may be values.
         raise InputError(
             "column names look like values of a first record: write names that begin with a letter "
-            'into the first line, or give the one that is missing (--header "x,y").'
+            'into the first line, or give the header that is missing, for example "x,y".'
         )
 
 
