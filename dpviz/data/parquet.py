@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from dpviz.data.arrow import plain, readable
-from dpviz.data.table import Cells, holds_text, megabytes
+from dpviz.data.table import Cells, TooLargeError, holds_text, megabytes
 from dpviz.data.text import MAX_COLUMNS, check_width
 from dpviz.errors import InputError, shown
 
@@ -161,8 +161,6 @@ def _leaves(data: bytes, name: str) -> list[int | None]:
 def _tree(thrift: _Thrift, name: str) -> list[int | None]:
     """Read the schema: a list of all nodes, each before its children."""
     nodes, _ = thrift.size()
-    if nodes > 4 * MAX_COLUMNS:
-        check_width(nodes - 1, name)
     leaves: list[int | None] = []
     left = [1]  # children to come, by depth
     position = 0
@@ -177,17 +175,18 @@ def _tree(thrift: _Thrift, name: str) -> list[int | None]:
             left.pop()
         if not left or children < 0:
             raise _DamagedError
+        if len(left) == 1:
+            check_width(children, name)
         left[-1] -= 1
         if len(left) == 2:
             leaves.append(None if children else position)
         position += not children
         left.append(children)
-        if len(left) > _DEPTH:
+        if len(left) > _DEPTH or position > MAX_COLUMNS:
             raise InputError(
-                f"{shown(name)} has columns nested more than {_DEPTH} levels deep: give a table of "
-                "flat columns."
+                f"{shown(name)} has columns nested more than {_DEPTH} levels deep, or more than "
+                f"{MAX_COLUMNS:,} with the nested ones: give a table of flat columns."
             )
-    check_width(len(leaves), name)
     return leaves
 
 
@@ -297,7 +296,7 @@ class ParquetCells(Cells):
             pages += 1
             largest, total = max(largest, page.unpacked), total + page.unpacked
             if text and page.encoding == _DELTA_BYTE_ARRAY:
-                raise InputError(
+                raise TooLargeError(
                     f'column "{shown(column)}" of {shown(self._name)} holds text in the encoding '
                     "DELTA_BYTE_ARRAY, which is not read: write it with a dictionary, as pyarrow "
                     "does by default."
@@ -311,7 +310,7 @@ class ParquetCells(Cells):
             (total, self._memory // _TEXT_SHARE) if text else (largest, self._memory // _PAGE_SHARE)
         )
         if needed > most:
-            raise InputError(
+            raise TooLargeError(
                 f'column "{shown(column)}" of {shown(self._name)} takes {megabytes(needed)} '
                 f"unpacked in one {'row group' if text else 'page'}; the limit for a file of its "
                 f"size is {megabytes(most)}: write it again with smaller row groups."

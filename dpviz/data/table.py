@@ -58,6 +58,10 @@ _PATTERNS = {
 _STRING = 64
 
 
+class TooLargeError(InputError):
+    """Decoding a column would take more memory than the size of its file allows for."""
+
+
 class Cells(ABC):
     """Rows and columns of a source; a column is decoded when somebody asks for it.
 
@@ -150,15 +154,12 @@ def as_numbers(
         return _floats(pc.cast(cells, pa.float64(), safe=False)), fine
     if not holds_text(cells.type):
         return np.full(len(cells), np.nan), np.array(cells.is_valid())
-    if style != "comma":
-        try:
-            values = _floats(pc.cast(cells, pa.float64()))
-        except pa.ArrowInvalid:
-            pass
-        else:  # "nan(1)" is read as well
-            if np.count_nonzero(np.isnan(values)) == cells.null_count:
-                return values, fine
-    cells = text_cells(cells)
+    values = _all_numbers(cells, style)
+    if values is None:
+        cells = text_cells(cells)
+        values = _all_numbers(cells, style)
+    if values is not None:
+        return values, fine
     pattern = rf"{_PATTERNS[style]}|^(?i:-?nan)$"
     right = pc.match_substring_regex(cells, pattern).fill_null(True)
     cells = pc.if_else(right, cells, pa.scalar(None, type=pa.large_string()))
@@ -169,6 +170,21 @@ def as_numbers(
     except pa.ArrowInvalid:  # a form that only Python knows
         values = np.array([np.nan if c is None else float(c) for c in cells.to_pylist()])
     return values, ~np.asarray(right)
+
+
+def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
+    """Values (n,) of text, or None where perhaps not every cell is a number: matching is slow."""
+    if style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py():
+        return None
+    if style != "point":
+        cells = pc.replace_substring(cells, ",", ".")
+    try:
+        values = _floats(pc.cast(cells, pa.float64()))
+    except pa.ArrowInvalid:
+        return None
+    # "nan(1)" is read as well, and "inf" is never written with a comma.
+    odd = np.count_nonzero(np.isnan(values)) > cells.null_count
+    return None if odd or (style == "comma" and np.isinf(values).any()) else values
 
 
 def _floats(cells: pa.Array) -> NDArray[np.float64]:
@@ -245,6 +261,8 @@ class Judgement:
 
 def megabytes(size: int) -> str:
     """Size in the unit that reads best."""
+    if size >= 2**40:
+        return f"over {2**20:,} MB"
     return f"{size / 2**20:,.4g} MB" if size >= 2**20 else f"{size:,} bytes"
 
 
@@ -408,10 +426,13 @@ class Table:
         """What the column at position ``axis`` holds; looks at no more of it than it takes."""
         if axis not in self.kinds:
             judgement = Judgement(commas=False)
-            for (column,) in self.cells.blocks([axis]):
-                judgement.take(column)
-                if judgement.settled:
-                    break
+            try:
+                for (column,) in self.cells.blocks([axis]):
+                    judgement.take(column)
+                    if judgement.settled:
+                        break
+            except TooLargeError:  # nobody has chosen it yet
+                return "text"
             self.kinds[axis] = judgement.kind
         return self.kinds[axis]
 
@@ -615,8 +636,8 @@ def _listed_units(
         values[known] = column[known].to_numpy(dtype=values.dtype)
         return values, known, 0
     cells = zip(column, known, strict=True)
-    texts = _identifiers([as_text(cell) if there else "" for cell, there in cells])
-    return texts, known & (texts != ""), 0
+    texts = pa.array([as_text(cell) if there else None for cell, there in cells], pa.large_string())
+    return _arrow_units(texts)
 
 
 def _arrow_units(
@@ -634,24 +655,16 @@ def _arrow_units(
         return values, known & ~np.isnan(values), 0
     if not pa.types.is_dictionary(cells.type):
         try:
-            cells = cells.cast(pa.large_string()).dictionary_encode()
+            cells = text_cells(cells).dictionary_encode()
         except pa.ArrowInvalid:  # dates of a time zone that nobody knows
             return np.full(len(cells), "", dtype=object), np.zeros(len(cells), dtype=bool), 0
     entries, places = used_entries(cells)
-    raw = entries.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
-    texts = _identifiers(["" if cell is None else as_text(cell) for cell in raw])
-    held = sum(map(len, texts)) + _STRING * len(texts)
+    entries = text_cells(entries)
+    # Two persons must not become one because their names can't be read.
+    entries = pc.if_else(pc.match_substring(entries, "\ufffd"), "", entries.fill_null(""))
+    texts = np.array(entries.to_pylist(), dtype=object)
+    held = (pc.sum(pc.utf8_length(entries)).as_py() or 0) + _STRING * len(texts)
     return texts[places], known & (texts != "")[places], held
-
-
-def _identifiers(texts: list[str]) -> NDArray[np.object_]:
-    """Trimmed identifiers (m,), empty where one stands for nobody."""
-    found = np.empty(len(texts), dtype=object)
-    for position, text in enumerate(texts):
-        trimmed = text.strip()
-        # Two persons must not become one because their names can't be read.
-        found[position] = "" if trimmed in MISSING or "\ufffd" in trimmed else trimmed
-    return found
 
 
 def _plain_type(column: pd.Series) -> np.dtype[Any]:

@@ -33,7 +33,7 @@ _HEAD = 2**18
 
 #: Bytes that are parsed at once: at least for few columns, at most for many. A longer record takes
 #: a longer block.
-_BLOCK, _WIDE_BLOCK = 2**23, 2**26
+_BLOCK, _WIDE_BLOCK = 2**23, 2**25
 
 
 def check_width(columns: int, name: str) -> None:
@@ -74,6 +74,10 @@ class Layout:
     first_row: int = 1
     notes: tuple[str, ...] = ()
     doubtful: tuple[int, ...] = ()
+
+
+#: Most lines of spaces or tabs that are passed over; lines with nothing at all are free.
+_MOST_BLANK = 100_000
 
 
 class TextCells(Cells):
@@ -170,11 +174,11 @@ class TextCells(Cells):
             return
         names = [str(axis) for axis in range(len(self._layout.names))]
         wrong: list[pyarrow.csv.InvalidRow] = []
+        passed = [] if blank is None else blank
 
         def handle(row: pyarrow.csv.InvalidRow) -> str:
-            if not row.text.strip():
-                if blank is not None:
-                    blank.append(row.number - 1)
+            if len(passed) <= _MOST_BLANK and not row.text.strip():
+                passed.append(row.number - 1)
                 return "skip"
             wrong.append(row)
             return "error"
@@ -201,6 +205,11 @@ class TextCells(Cells):
                 ),
             )
         except pa.ArrowInvalid as error:
+            if len(passed) > _MOST_BLANK:
+                raise InputError(
+                    f"{shown(self._name)} has more than {_MOST_BLANK:,} lines of nothing but "
+                    "spaces or tabs: remove them."
+                ) from None
             if wrong and blank is None:  # its number counts empty lines: parse them too
                 for _ in self._parsed([0], blank=[]):
                     pass
@@ -424,8 +433,7 @@ def is_number(field: str, delimiter: str) -> bool:
 def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
     """Rows of a text so that no line has a say in how the others are read, and their layout.
 
-    Every line is a row; one that has other fields than the line of names, or whose fields can't
-    be told, becomes an empty one.
+    Every line is a row, unless it has other fields than the line of names, or they can't be told.
     """
     if header is False:
         raise InputError(
@@ -486,7 +494,7 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
 
 
 def _mended(data: bytes, mark: str, width: int) -> bytes:
-    """Lines of ``width`` fields: one that has other fields, or can't be told, becomes an empty row.
+    """Lines of ``width`` fields; one that has other fields, or can't be told, is left out.
 
     Parameters
     ----------
@@ -498,24 +506,27 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     marks = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(marks == ord("\n")) + 1
     starts = np.concatenate(([0], ends[:-1]))
-    odd = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) != width - 1
-    odd |= np.logical_or.reduceat((marks == ord('"')) | (marks == 0) | (marks > 127), starts)
-    odd |= ends - starts == 1
+    even = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) == width - 1
+    # Of all other lines, the separators alone tell the fields.
+    odd = (marks == ord('"')) | (marks == 0) | ((marks > 127) & (_no_utf8(data) is not None))
+    odd = np.logical_or.reduceat(odd, starts)
+    keep, sizes = even | odd, ends - starts
+    data = marks[np.repeat(keep, sizes)].tobytes()
+    ends = np.cumsum(sizes[keep])
     parts, upto = [], 0
-    for number in np.flatnonzero(odd).tolist():
-        start, end = int(starts[number]), int(ends[number])
-        parts += [data[upto:start], _row(data[start : end - 1], mark, width)]
+    for end, size in zip(ends[odd[keep]].tolist(), sizes[odd].tolist(), strict=True):
+        parts += [data[upto : end - size], _row(data[end - size : end - 1], mark, width)]
         upto = end
-    return b"".join([*parts, data[upto:]]) if parts else data
+    return b"".join([*parts, data[upto:]])
 
 
 def _row(line: bytes, mark: str, width: int) -> bytes:
-    """One line of ``width`` fields, each in quotes; they are empty where the line can't be told."""
+    """Line of ``width`` fields, each in quotes, or nothing where it has others or can't be told."""
     try:
         text = line.decode(errors="replace").replace("\0", "\ufffd")
         fields = next(csv.reader([text], delimiter=mark, strict=True), [])
     except csv.Error:
         fields = []
     if len(fields) != width:
-        fields = [""] * width
+        return b""
     return (mark.join('"' + field.replace('"', '""') + '"' for field in fields) + "\n").encode()
