@@ -28,7 +28,7 @@ _FOOTER = 2**25
 _DEPTH = 50
 
 #: Most pages that are looked at for one selection.
-_PAGES = 500_000
+_PAGES = 200_000
 
 #: Share of the memory limit that one page may take unpacked; for text, all of a row group's: the
 #: decoder keeps it, with an address for each cell.

@@ -658,6 +658,7 @@ def _arrow_units(
             cells = text_cells(cells).dictionary_encode()
         except pa.ArrowInvalid:  # dates of a time zone that nobody knows
             return np.full(len(cells), "", dtype=object), np.zeros(len(cells), dtype=bool), 0
+    known &= np.array(cells.is_valid())
     entries, places = used_entries(cells)
     entries = text_cells(entries)
     # Two persons must not become one because their names can't be read.
