@@ -32,7 +32,7 @@ _PAGES = 200_000
 
 #: Share of the memory limit that one page may take unpacked; for text, all of a row group's: the
 #: decoder keeps it, with an address for each cell.
-_PAGE_SHARE, _TEXT_SHARE = 4, 10
+_PAGE_SHARE, _TEXT_SHARE = 4, 12
 
 _ROWS = 2**16
 
@@ -108,6 +108,8 @@ class _Thrift:
                 self.skip(inner, depth + 1)
         else:  # maps are in neither
             raise _DamagedError
+        if self.place > self.end:
+            raise _DamagedError
 
 
 @dataclass(frozen=True)
@@ -116,28 +118,29 @@ class _Page:
 
     packed: int
     unpacked: int
+    entries: int  # of a dictionary
     encoding: int
 
 
 def _page(thrift: _Thrift) -> _Page:
     """Read the header of a page; the page follows."""
-    sizes = {2: -1, 3: -1}
-    encoding = 0
+    found = {(2, 0): -1, (3, 0): -1, (5, 2): 0, (8, 4): 0, (7, 1): 0}
     for number, kind in thrift.fields():
-        if number in sizes and kind == 5:
-            sizes[number] = thrift.whole()
-        elif number in (5, 8) and kind == 12:  # of a data page, in two versions
-            place = 2 if number == 5 else 4
+        if kind == 12 and number in (5, 7, 8):  # of a data page, a dictionary, a data page again
             for inner, one in thrift.fields():
-                if inner == place and one == 5:
-                    encoding = thrift.whole()
+                if (number, inner) in found and one == 5:
+                    found[number, inner] = thrift.whole()
                 else:
                     thrift.skip(one)
+        elif (number, 0) in found and kind == 5:
+            found[number, 0] = thrift.whole()
         else:
             thrift.skip(kind)
-    if min(sizes.values()) < 0:
+    page = _Page(found[3, 0], found[2, 0], found[7, 1], found[5, 2] or found[8, 4])
+    # Every entry of a dictionary has a byte or more.
+    if min(page.packed, page.unpacked, page.entries) < 0 or page.entries > page.unpacked:
         raise _DamagedError
-    return _Page(packed=sizes[3], unpacked=sizes[2], encoding=encoding)
+    return page
 
 
 def _leaves(data: bytes, name: str) -> list[int | None]:
@@ -287,7 +290,7 @@ class ParquetCells(Cells):
             start = chunk.dictionary_page_offset
         if min(start, size) < 0 or start + size > len(self._data):
             raise _DamagedError
-        text = chunk.physical_type == "BYTE_ARRAY"
+        text = "BYTE_ARRAY" in chunk.physical_type  # of any length, or of a fixed one
         thrift = _Thrift(self._data, start, start + size)
         pages = largest = total = 0
         while thrift.place < thrift.end:
