@@ -7,10 +7,12 @@ them is one record, whatever stands in it, or one person's records.
 from __future__ import annotations
 
 import io
+import math
 import random
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +35,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.methods import CARDS, KMEANS, WAVECLUSTER, gupt, mcmc, synopses
+from dpviz.pipeline import Source
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.secure import SecureAccountant
@@ -394,6 +397,9 @@ def test_grids_of_any_number_of_records_are_released(
         file = io.BytesIO()
         np.save(file, counts)
         data = read_counts(file.getvalue(), any_total=True)
+        assert data.counts is not None
+        # Cut cell by cell, by their public number, so that the total is exact in floats.
+        np.testing.assert_array_equal(data.counts, np.minimum(counts, 2**53 // 30))
         assert "report.html" in files(Prepared.build(data, request).draw(1.0))
 
 
@@ -458,6 +464,14 @@ def test_points_that_can_not_be_computed_with_are_left_out() -> None:
     for config in (Config(method="privqt"), KMeansConfig(method="eugkm")):
         request = Request(config=config, domain=Domain(((0, 1), (0, 1))))
         assert Prepared.build(data, request).material.n == 1
+
+
+def test_counts_that_can_not_be_computed_with_are_cut_one_by_one() -> None:
+    counts = np.array([[2**62, 2**62], [7, -3]])
+    request = Request(config=Config(method="privqt"), domain=Domain(((0, 1), (0, 1))))
+    found = Prepared.build(Dataset(name="", counts=counts), request).material
+    assert isinstance(found, Source)
+    assert found.counts.tolist() == [[2**51, 2**51], [7, 0]]
 
 
 def test_no_refusal_tells_the_number_of_records(
@@ -539,6 +553,21 @@ def test_a_record_more_in_a_cell_changes_sums_by_the_sensitivity(
         assert np.abs(tables[1] - tables[0]).sum() <= space.sensitivity
         if highest == 3:
             assert 0 <= two.wcss(space, centers) - one.wcss(space, centers) <= 4 * len(shape)
+
+
+def test_sums_of_any_number_of_records_are_exact() -> None:
+    counts = np.full((4, 8), 2**48)
+    found = weighed(counts)
+    space = Space(found.domain)
+    points, most = found.scaled(space), 2**40 // (32 * 2)
+    total = found.sums(space, np.zeros((1, 2)))
+    assert total.counts.tolist() == [32 * most]
+    exact = [most * sum(map(Fraction, column)) for column in points.T.tolist()]
+    assert [Fraction(one) for one in total.sums[0].tolist()] == exact
+    far = found.wcss(space, np.array([[-1.0, -1.0]]))
+    squares = [sum((Fraction(x) + 1) ** 2 for x in point) for point in points.tolist()]
+    cut = sum(math.floor(square * 2**20) for square in squares) * most
+    assert far == cut / 2**20
 
 
 def test_weights_stand_for_records_one_by_one() -> None:

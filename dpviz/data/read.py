@@ -450,8 +450,7 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     ends = np.flatnonzero(marks == ord("\n")) + 1
     starts = np.concatenate(([0], ends[:-1]))
     odd = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) != width - 1
-    odd |= np.logical_or.reduceat((marks == ord('"')) | (marks == 0) | (marks > 127), starts)
-    odd |= ends - starts == 1
+    odd |= np.logical_or.reduceat((marks == ord('"')) | (marks > 127), starts)
     parts, upto = [], 0
     for number in np.flatnonzero(odd).tolist():
         start, end = int(starts[number]), int(ends[number])
@@ -463,7 +462,7 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
 def _row(line: bytes, mark: str, width: int) -> bytes:
     """One line of ``width`` fields, each in quotes; they are empty where the line can't be told."""
     try:
-        text = line.decode(errors="replace").replace("\0", "\ufffd")
+        text = line.decode(errors="replace")
         fields = next(csv.reader([text], delimiter=mark, strict=True), [])
     except csv.Error:
         fields = []
