@@ -417,8 +417,8 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
         }
     except csv.Error:
         raise InputError(
-            f"{shown(name)} has a quotation mark in its line of names that is never closed: close "
-            "or remove it."
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
+            "and give short names."
         ) from None
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]
