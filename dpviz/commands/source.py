@@ -83,8 +83,8 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 def _check_counts(given: argparse.Namespace) -> None:
     """Refuse options that only records can have."""
-    for option in ("unit", "columns", "no_header", "grid", "classes"):
-        if getattr(given, option):
+    for option in ("unit", "columns", "no_header", "header", "grid", "classes"):
+        if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
                 f"--{name} does not go with --counts: a grid of counts has cells, no records."

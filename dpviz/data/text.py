@@ -476,8 +476,8 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
         }
     except csv.Error:
         raise InputError(
-            f"{shown(name)} has a quotation mark in its line of names that is never closed: close "
-            "or remove it."
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
+            "and give short names."
         ) from None
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]
@@ -508,7 +508,7 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     starts = np.concatenate(([0], ends[:-1]))
     even = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) == width - 1
     # Of all other lines, the separators alone tell the fields.
-    odd = (marks == ord('"')) | (marks == 0) | ((marks > 127) & (_no_utf8(data) is not None))
+    odd = (marks == ord('"')) | ((marks > 127) & (_no_utf8(data) is not None))
     odd = np.logical_or.reduceat(odd, starts)
     keep, sizes = even | odd, ends - starts
     data = marks[np.repeat(keep, sizes)].tobytes()
@@ -523,7 +523,7 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
 def _row(line: bytes, mark: str, width: int) -> bytes:
     """Line of ``width`` fields, each in quotes, or nothing where it has others or can't be told."""
     try:
-        text = line.decode(errors="replace").replace("\0", "\ufffd")
+        text = line.decode(errors="replace")
         fields = next(csv.reader([text], delimiter=mark, strict=True), [])
     except csv.Error:
         fields = []

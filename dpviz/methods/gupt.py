@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -76,16 +76,14 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     if records.weights is not None:
         shares = records.shares(blocks, accountant.noise.generator("blocks"))
         parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
-        found = _block_centers(parts, (blocks, K, d))
+        found = _centers(parts, (blocks, K, d))
     else:
         order = None
         if config.variant == "sound":
             order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
         digest = None if order is None else blake2b(order.tobytes()).digest()
         key = ("blocks", K, blocks, digest)
-        found = records.kept(
-            key, lambda: _block_centers(_blocks(points, order, blocks), (blocks, K, d))
-        )
+        found = records.kept(key, lambda: _block_centers(points, order, blocks, K))
     # As printed, noise goes to the average. The sum, for as much noise in the end, lies on the
     # lattice that a release needs.
     share = blocks if config.variant == "published" else 1
@@ -97,21 +95,28 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     return restored(run, space)
 
 
-#: Points of a block, and how many records each of them is; None for one each.
-_Block = tuple[NDArray[np.float64], NDArray[np.float64] | None]
-
-
-def _blocks(
-    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int
-) -> Iterator[_Block]:
-    """Blocks of the points: by ``order``, or cut from the list."""
+def _block_centers(
+    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
+) -> NDArray[np.float64]:
+    """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
     if order is None:
-        return ((part, None) for part in np.array_split(points, blocks))
-    return ((points[order == block], None) for block in range(blocks))
+        parts = np.array_split(points, blocks)
+    else:
+        parts = [points[order == block] for block in range(blocks)]
+    return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
 
 
-def _block_centers(parts: Iterable[_Block], shape: tuple[int, int, int]) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d)."""
+def _centers(
+    parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    shape: tuple[int, int, int],
+) -> NDArray[np.float64]:
+    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d).
+
+    Parameters
+    ----------
+    parts
+        Points of each block, and how many records each of them is; None for one each.
+    """
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
         # A block with fewer records than clusters is filled up with centres that know nothing.
