@@ -263,6 +263,8 @@ class ParquetCells(Cells):
         order = sorted(leaves)
         rows = pages = 0
         for group in range(self._file.num_row_groups):
+            if not self._file.metadata.row_group(group).num_rows:  # there may be no page then
+                continue
             try:
                 for axis, leaf in zip(axes, leaves, strict=True):
                     pages += self._check_pages(group, leaf, self.names[axis], _PAGES - pages)
