@@ -650,7 +650,7 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(entry(b"1"), 9, DELTA_BYTE_ARRAY)])], 9),
-            "DELTA_BYTE_ARRAY",
+            'column "x" of data holds text in the encoding DELTA_BYTE_ARRAY',
         ),
         (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "more than 200,000 pages"),
     ],
@@ -840,6 +840,9 @@ def test_parquet_types():
         assert read.select().points.tolist() == [[1.25, 1, 3]]
         sentence(lambda r=read: r.select(["small", "day"]), "row 1", '"1970-01-02"')
         sentence(lambda r=read: r.select(["small", "flag"]), "row 1", '"True"')
+    assert read_table(parquet_bytes(table.select(["nested", "label", "price", "code"]))).select(
+        unit="label"
+    ).points.tolist() == [[1.25, 3]]
 
 
 def test_text_that_is_a_number_in_a_frame():

@@ -30,8 +30,8 @@ _DEPTH = 50
 #: Most pages that are looked at for one selection.
 _PAGES = 200_000
 
-#: Share of the memory limit that one page may take unpacked; for text, all of a row group's: the
-#: decoder keeps it, with an address for each cell.
+#: Share of the memory limit that one page may take unpacked; less where the decoder keeps an
+#: address for each cell. Of text it keeps all of a row group.
 _PAGE_SHARE, _TEXT_SHARE = 4, 12
 
 _ROWS = 2**16
@@ -267,7 +267,9 @@ class ParquetCells(Cells):
                 continue
             try:
                 for axis, leaf in zip(axes, leaves, strict=True):
-                    pages += self._check_pages(group, leaf, self.names[axis], _PAGES - pages)
+                    pages += self._check_pages(
+                        group, leaf, self.names[self.flat[axis]], _PAGES - pages
+                    )
                 batches = self._file.reader.iter_batches(
                     _ROWS, row_groups=[group], column_indices=order, use_threads=False
                 )
@@ -292,7 +294,9 @@ class ParquetCells(Cells):
             start = chunk.dictionary_page_offset
         if min(start, size) < 0 or start + size > len(self._data):
             raise _DamagedError
-        text = "BYTE_ARRAY" in chunk.physical_type  # of any length, or of a fixed one
+        text, share = chunk.physical_type == "BYTE_ARRAY", _PAGE_SHARE
+        if "BYTE_ARRAY" in chunk.physical_type:  # of any length, or of a fixed one
+            share = _TEXT_SHARE
         thrift = _Thrift(self._data, start, start + size)
         pages = largest = total = 0
         while thrift.place < thrift.end:
@@ -311,14 +315,13 @@ class ParquetCells(Cells):
                     f"{shown(self._name)} has more than {_PAGES:,} pages in the chosen columns: "
                     "write it again with larger pages, or choose fewer columns."
                 )
-        needed, most = (
-            (total, self._memory // _TEXT_SHARE) if text else (largest, self._memory // _PAGE_SHARE)
-        )
-        if needed > most:
+        needed = total if text else largest
+        if needed > self._memory // share:
             raise TooLargeError(
                 f'column "{shown(column)}" of {shown(self._name)} takes {megabytes(needed)} '
                 f"unpacked in one {'row group' if text else 'page'}; the limit for a file of its "
-                f"size is {megabytes(most)}: write it again with smaller row groups."
+                f"size is {megabytes(self._memory // share)}: write it again with smaller row "
+                "groups."
             )
         return pages
 
