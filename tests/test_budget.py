@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpviz.errors import InputError, PrivacyRefusal
@@ -67,20 +67,21 @@ def test_a_crash_before_the_mark_keeps_the_debit(budget: Budget) -> None:
 
 
 def test_debits_are_forced_to_the_disk(budget: Budget) -> None:
-    # No kill of a process can show that: the system keeps what it was handed.
+    # No kill of a process can show that: the system keeps what it was handed. A write-ahead log
+    # would keep the newest debits in a second file, which a copy may lack.
     budget.open("visits", 1.0)
-    with budget._transaction() as connection:
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    with budget._transaction() as log:
+        assert log.connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+        assert log.connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_a_refusal_tells_what_remains(budget: Budget) -> None:
     budget.open("visits", 1)
     budget.debit("visits", 0.7, WHAT)
     with pytest.raises(PrivacyRefusal) as error:
-        budget.debit("visits", 0.30000001, WHAT)
+        budget.debit("visits", 0.300001, WHAT)
     assert sentence(error) == (
-        "epsilon = 0.30000001 is more than what is left: 0.3 of the lifetime budget 1 of source "
+        "epsilon = 0.300001 is more than what is left: 0.3 of the lifetime budget 1 of source "
         '"visits".'
     )
     assert len(budget.open("visits").entries) == 1
@@ -89,10 +90,10 @@ def test_a_refusal_tells_what_remains(budget: Budget) -> None:
 def test_the_last_part_is_granted_and_none_beyond(budget: Budget) -> None:
     budget.open("visits", 1.0)
     budget.debit("visits", 0.5, WHAT)
-    with pytest.raises(PrivacyRefusal, match=r"0\.500000000001 is more than what is left: 0\.5 of"):
-        budget.debit("visits", 0.500000000001, WHAT)
-    # Less than a part is rounded off, and said so in what is granted.
-    assert budget.debit("visits", 0.5000000000001, WHAT).epsilon == 0.5
+    with pytest.raises(PrivacyRefusal, match=r"0\.500001 is more than what is left: 0\.5 of"):
+        budget.debit("visits", 0.500001, WHAT)
+    # Less than a micro-epsilon is rounded off, and said so in what is granted.
+    assert budget.debit("visits", 0.5000009, WHAT).epsilon == 0.5
 
 
 def test_the_first_use_sets_the_total_for_good(budget: Budget) -> None:
@@ -174,8 +175,6 @@ def test_only_own_entries_can_be_marked(budget: Budget, tmp_path: Path) -> None:
     with pytest.raises(InputError, match='has no entry 1 of source "visits"') as error:
         other.mark(entry)
     sentence(error)
-    with pytest.raises(InputError, match='state = "void" is unknown'):
-        budget.mark(entry, "void")  # type: ignore[arg-type]
 
 
 # -- sums ----------------------------------------------------------------------------------
@@ -188,11 +187,16 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFact
 
     class Careless(sqlite3.Connection):
         def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
-            return super().execute(sql.replace("synchronous = FULL", "synchronous = OFF"), *given)
+            return super().execute(sql.replace("synchronous = EXTRA", "synchronous = OFF"), *given)
 
     monkeypatch.setattr(
         sqlite3, "connect", lambda *args, **options: connect(*args, **options, factory=Careless)
     )
+
+
+def floor(epsilon: float) -> Fraction:
+    """Whole micro-epsilon of the decimal that was typed."""
+    return Fraction(int(Fraction(repr(epsilon)) * 10**6), 10**6)
 
 
 def spent(entries: tuple[Entry, ...]) -> Fraction:
@@ -207,17 +211,27 @@ def test_equal_shares_use_up_a_budget_and_no_more(
     budget: Budget, total: float, shares: int
 ) -> None:
     budget.open("visits", total)
+    share = floor(total / shares)
     for _ in range(shares):
-        granted = budget.debit("visits", total / shares, WHAT).epsilon
-        assert total / shares - 1e-12 <= granted <= total / shares
+        assert Fraction(repr(budget.debit("visits", total / shares, WHAT).epsilon)) == share
+    # Rounding left a micro-epsilon a share at most: it can be spent, and nothing beyond.
+    left = Fraction(repr(total)) - shares * share
+    assert Fraction(repr(budget.find("visits").remaining)) == left <= Fraction(shares, 10**6)
+    if left:
+        budget.debit("visits", float(left), WHAT)
     with pytest.raises(PrivacyRefusal, match="what is left"):
         budget.debit("visits", 1e-6, WHAT)
     account = budget.open("visits")
-    assert spent(account.entries) <= Fraction(repr(total))
-    assert account.spent == pytest.approx(total, abs=1e-10)
+    assert spent(account.entries) == Fraction(repr(total)) == Fraction(repr(account.spent))
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.usefixtures("quick")
+@settings(
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    derandomize=True,
+)
 @given(
     total=st.floats(1e-6, 1e6),
     shares=st.lists(st.floats(1e-7, 1.5), min_size=1, max_size=12),
@@ -225,25 +239,25 @@ def test_equal_shares_use_up_a_budget_and_no_more(
 def test_whatever_fits_is_granted_and_nothing_else(total: float, shares: list[float]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         budget = Budget(Path(folder) / "budget.db")
-        budget.open("visits", total)
+        whole = budget.open("visits", total).total
+        assert floor(total) == Fraction(repr(whole))
         granted = Fraction()
         for share in shares:
             epsilon = max(share * total, 1e-6)
             if epsilon > 1e6:
                 continue
-            left = Fraction(repr(total)) - granted
             try:
                 entry = budget.debit("visits", epsilon, WHAT)
             except PrivacyRefusal:
-                assert Fraction(repr(epsilon)) > left - Fraction(2, module.PARTS)
+                assert granted + floor(epsilon) > floor(total)
                 continue
-            assert epsilon - 1e-12 <= entry.epsilon <= epsilon
-            granted += Fraction(repr(entry.epsilon))
-            assert granted <= Fraction(repr(total))
+            assert Fraction(repr(entry.epsilon)) == floor(epsilon)
+            granted += floor(epsilon)
+            assert granted <= floor(total)
         account = budget.open("visits")
-        assert spent(account.entries) == granted
-        # Three numbers for people, each rounded by itself.
-        assert account.spent + account.remaining == pytest.approx(total, rel=1e-9, abs=1e-12)
+        # The floats that come out are the decimals themselves.
+        assert spent(account.entries) == granted == Fraction(repr(account.spent))
+        assert floor(total) - granted == Fraction(repr(account.remaining))
 
 
 # -- more than one process -----------------------------------------------------------------
@@ -469,7 +483,7 @@ def test_an_empty_file_can_become_a_budget_file(budget: Budget) -> None:
 def test_a_file_of_a_newer_version_is_refused(budget: Budget) -> None:
     budget.open("visits", 1.0)
     with contextlib.closing(sqlite3.connect(budget.path)) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     refused(budget.path, "newer version of this program")
 
 
@@ -505,7 +519,12 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
         path.chmod(0o444)
         folder.chmod(0o555)
         with nobody():
-            refused(path, "can't be")
+            # Who may read it may see what was spent.
+            budget = Budget(path)
+            assert [one.id for one in budget.datasets()] == ["visits"]
+            with pytest.raises(InputError, match="can't be written: check its rights") as error:
+                budget.debit("visits", 0.1, WHAT)
+            sentence(error)
             with pytest.raises(InputError, match="can't be opened: its folder has to") as error:
                 Budget(folder / "new.db").open("visits", 1.0)
             sentence(error)
@@ -565,32 +584,15 @@ def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:
             except (InputError, PrivacyRefusal) as error:
                 sentences.add(str(error).partition('damaged.db" ')[2])
     assert all(text.isprintable() for text in sentences)
-    assert any(one.startswith("is damaged: restore it from a backup") for one in sentences)
+    assert any(one.startswith("is damaged: put its newest copy back") for one in sentences)
     assert "is no budget file: name another one, or a new one." in sentences
-
-
-@pytest.mark.parametrize(
-    "change", ["UPDATE entries SET epsilon = -epsilon", "UPDATE sources SET total = 1"]
-)
-def test_numbers_that_this_program_never_wrote_are_said_to_be_damage(
-    budget: Budget, change: str
-) -> None:
-    budget.open("visits", 1.0)
-    budget.debit("visits", 0.5, WHAT)
-    with contextlib.closing(sqlite3.connect(budget.path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute(change)
-    with pytest.raises(InputError, match="is damaged: restore it"):
-        budget.datasets()
-    with pytest.raises((InputError, PrivacyRefusal)):
-        budget.debit("visits", 0.5, WHAT)
 
 
 def test_a_truncated_file_is_said_to_be_damaged(budget: Budget) -> None:
     budget.open("visits", 1.0)
     data = budget.path.read_bytes()
     budget.path.write_bytes(data[: len(data) // 2])
-    refused(budget.path, "is damaged: restore it from a backup")
+    refused(budget.path, "is damaged: put its newest copy back")
 
 
 def test_a_long_path_is_named_by_its_end(tmp_path: Path) -> None:
