@@ -11,7 +11,8 @@ from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import Report, spend_lines
 from dpviz.commands.source import domain_of, known_sample, load
 from dpviz.errors import InputError
-from dpviz.privacy.budget import Account, Budget, decimal, granted
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 

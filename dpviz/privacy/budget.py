@@ -4,20 +4,16 @@ A source is named by its owner, never by a hash of its content: one record more 
 budget. A release debits, draws, publishes and then marks its entry. What is debited stays
 debited: a crash on the way loses budget, never privacy.
 
-Epsilon is counted in whole micro-epsilon, 1e-6, from the debit to the sum: what is granted is
-asked for rounded down, and the release runs with that. The numbers that leave this module are the
-decimals of those whole numbers, which a float holds apart, so nothing is lost on the way back.
-
 The file holds a log whose records are never changed. Each has a hash that covers the one before
-it, so a record that was edited, forged, moved or taken out is noticed; and the newest hash is
-noted in the folder of this user (:func:`dpviz.home.home`), so an older or rewritten copy of the
-file is noticed too. Not noticed is who starts a new file, or puts back both the file and the note
-or takes the note away: whoever may write both is trusted.
+it, so a record that was edited, forged, moved or taken out is noticed. The newest hash is noted
+in the folder of this user (:func:`dpviz.home.home`), so an older copy of the file is noticed too,
+and one whose hashes were all made anew. Not noticed is who names another file, who puts back both
+file and note or takes the note away, and an older copy that another user or computer brings:
+whoever may write to both file and note is trusted.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import random
@@ -25,59 +21,50 @@ import re
 import secrets
 import sqlite3
 import stat
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from dpviz.errors import InputError, PrivacyRefusal, check_number
-from dpviz.home import home, home_folder, tighten
+from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.home import home_folder, tighten
 from dpviz.privacy import names
+from dpviz.privacy.account import (
+    APPLICATION,
+    MICRO,
+    VERSION,
+    Account,
+    DamagedError,
+    Entry,
+    Log,
+    decimal,
+    micro,
+    take_over,
+)
 
-State = Literal["debited", "released"]
-
-#: Micro-epsilon in an epsilon of 1.
-MICRO = 10**6
+if sys.platform != "win32":
+    import fcntl
 
 #: Seconds to wait for other processes; a debit takes milliseconds.
 PATIENCE = 60.0
-
-#: Tells our files from other programs' databases ("dpvb"). Version 1 had a table of sources and
-#: one of entries, in parts of 1e-12.
-_APPLICATION, _VERSION = 0x64707662, 2
-
-_OLD_PARTS = 10**6  # of version 1, in one micro-epsilon
 
 _LONGEST_WHAT = 100_000
 
 #: What is noted of a file: how many records it has, and the hash of the newest.
 _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
-_SCHEMA = (
-    """CREATE TABLE log (
-        number INTEGER PRIMARY KEY AUTOINCREMENT,
-        kind TEXT NOT NULL,
-        source TEXT NOT NULL,
-        amount INTEGER NOT NULL,
-        text TEXT NOT NULL,
-        time TEXT NOT NULL,
-        hash TEXT NOT NULL)""",
-    f"PRAGMA application_id = {_APPLICATION}",
-    f"PRAGMA user_version = {_VERSION}",
-)
-
 #: The way out where a file can't be believed.
 _NEWEST = (
     "put its newest copy back, or name a new file and give each source no more than it had left"
 )
 
-_RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER BY number"
+#: What a failure after a debit may leave behind.
+_LOST = "what was asked for may be debited all the same"
 
 #: What SQLite's error codes mean to a person.
 _REASONS = {
@@ -96,71 +83,6 @@ _REASONS = {
 #: Held while a file is made: closing that handle takes all locks of this process off the file, so
 #: no other thread may have opened it yet.
 _making = threading.Lock()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One debit.
-
-    Parameters
-    ----------
-    id
-        Number in the file.
-    source
-        Whose budget was debited.
-    epsilon
-        What was granted: the epsilon that the release runs with. It may lie below what was
-        asked for by less than 1e-6.
-    what
-        Method and public parameters.
-    state
-        ``"debited"``, or ``"released"`` once the release was published.
-    time
-        Of the debit, UTC, ISO 8601.
-    """
-
-    id: int
-    source: str
-    epsilon: float
-    what: dict[str, Any]
-    state: State
-    time: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Account:
-    """Lifetime budget of one source, in units of epsilon, with its entries in order."""
-
-    id: str
-    total: float
-    spent: float
-    remaining: float
-    entries: tuple[Entry, ...]
-
-    def check(self, epsilon: float) -> None:
-        """Raise PrivacyRefusal where less than this epsilon remains; it tells how much."""
-        if _micro("epsilon", epsilon) > round(self.remaining * MICRO):
-            raise PrivacyRefusal(
-                f"epsilon = {decimal(epsilon)} is more than what is left: "
-                f"{decimal(self.remaining)} of the lifetime budget {decimal(self.total)} of source "
-                f'"{self.id}".'
-            )
-
-
-def granted(epsilon: float) -> float:
-    """What a debit grants of an epsilon: whole micro-epsilon, rounded down.
-
-    Raises
-    ------
-    InputError
-        Where it does not lie from 0.000001 to 1,000,000.
-    """
-    return _micro("epsilon", epsilon) / MICRO
-
-
-def decimal(epsilon: float) -> str:
-    """Epsilon for people: all its digits, and no exponent."""
-    return f"{Decimal(repr(float(epsilon))).normalize():f}"
 
 
 class Budget:
@@ -207,7 +129,7 @@ class Budget:
         PrivacyRefusal
             Where the source has another total.
         """
-        asked = None if total is None else _micro("total", total)
+        asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
             return self._opened(log, source, asked)
 
@@ -264,8 +186,8 @@ class Budget:
         PrivacyRefusal
             Where less remains; it tells how much.
         """
-        asked, text = _micro("epsilon", epsilon), _json(what)
-        opening = None if total is None else _micro("total", total)
+        asked, text = micro("epsilon", epsilon), _json(what)
+        opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
             account = self._opened(log, source, opening)
             _check_alike(account, what, alike)
@@ -274,7 +196,7 @@ class Budget:
             entry = log.entries[-1]
         return entry
 
-    def _opened(self, log: _Log, source: str, asked: int | None) -> Account:
+    def _opened(self, log: Log, source: str, asked: int | None) -> Account:
         """Account of a source that has a total, given now or before."""
         account = log.find(source)
         if account is None and asked is None:
@@ -311,7 +233,7 @@ class Budget:
         return f'budget file "{path if len(path) <= 80 else "..." + path[-77:]}"'
 
     @contextmanager
-    def _transaction(self, *, create: bool = False) -> Iterator[_Log]:
+    def _transaction(self, *, create: bool = False) -> Iterator[Log]:
         """One transaction on a connection of its own: all of it is on the disk, or nothing is.
 
         With ``create`` a file that is missing or empty is made.
@@ -322,19 +244,24 @@ class Budget:
             with closing(_connected(place.path)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 log = self._read(connection, create=create)
-                noted = self._compare(log)
+                self._note(log)
                 yield log
                 self._check_place(place)
                 connection.execute("COMMIT")
                 # What was debited is lost where the file was swapped meanwhile, and nothing drawn.
                 self._check_place(place)
-            if len(log.hashes) > noted:
-                self._note(log)
         except sqlite3.Error as error:
             raise InputError(self._sentence(error)) from None
-        except (_DamagedError, UnicodeDecodeError) as error:
-            found = str(error) if isinstance(error, _DamagedError) else "is damaged"
+        except (DamagedError, UnicodeDecodeError) as error:
+            found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
+        if len(log.hashes) > log.stored:
+            # Where two copies of the file were written to at once, one of them ends here.
+            try:
+                with self._transaction():
+                    pass
+            except InputError as error:
+                raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
         """Where the file really is, made where it is wanted; refused where it has another name.
@@ -345,6 +272,7 @@ class Budget:
         try:
             with _making:
                 if create:
+                    self.path.parent.resolve(strict=True)  # "none/.." would name one that is there.
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
         except FileNotFoundError:
@@ -370,80 +298,62 @@ class Budget:
                 return
         raise InputError(
             f"{self} was moved, replaced or linked while it was in use: see that it has one name; "
-            "what was asked for may be debited all the same."
+            f"{_LOST}."
         )
 
-    def _read(self, connection: sqlite3.Connection, *, create: bool) -> _Log:
-        """Log of the file, verified; refuse files that are not ours or damaged."""
+    def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
+        """Log of the file, verified; begun where it is empty and one is wanted."""
+        version = self._version(connection)
+        if version is None:
+            return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
+        if version < VERSION:
+            take_over(connection)
+            # By itself: it stands whatever becomes of what was asked for.
+            connection.execute("COMMIT")
+            connection.execute("BEGIN IMMEDIATE")
+        return Log.read(connection)
+
+    def _version(self, connection: sqlite3.Connection) -> int | None:
+        """Version of the file, None of an empty one; refuse files that are not ours or damaged."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
-        if application != _APPLICATION:
+        if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if application or tables:
                 raise InputError(f"{self} {_REASONS[sqlite3.SQLITE_NOTADB]}.")
-            return _Log.begun(connection, secrets.token_hex(16)) if create else _Log(connection)
+            return None
         (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in (1, _VERSION):
+        if version not in (1, VERSION):
             raise InputError(f"{self} was written by a newer version of this program: update it.")
         # Spends that a damaged page hides would be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
-            raise _DamagedError("is damaged")
-        return _taken_over(connection) if version == 1 else _Log.read(connection)
+            raise DamagedError("is damaged")
+        return int(version)
 
-    def _compare(self, log: _Log) -> int:
-        """Number of records that were noted of the file; refuse it where it has not all of them."""
+    def _note(self, log: Log) -> None:
+        """Note the newest record; refuse a file that lacks the one that was noted last."""
         self.unnoted = ""
-        if not log.hashes:
-            return 0
+        if not log.stored:  # Only what is written is noted: a crash now must lock nobody out.
+            return
+        newest = (len(log.hashes), log.hashes[-1])
         try:
-            found = _NOTE.fullmatch(_note_of(log).read_bytes())
-        except FileNotFoundError:
-            return 0
+            note = home_folder("heads") / log.hashes[0]
+            with _alone(note.parent):
+                noted = _noted(note)
+                if noted is not None and log.hashes[noted[0] - 1 : noted[0]] != [noted[1]]:
+                    raise DamagedError("is an older or a changed copy, without what was noted last")
+                if noted != newest:
+                    _write_note(note, *newest)
         except (InputError, OSError) as error:
-            self._can_not_note(error)
-            return 0
-        if found is None:  # A crash of the system left half a note: better a new one.
-            return 0
-        noted = int(found[1])
-        if log.hashes[noted - 1 : noted] != [found[2].decode()]:
-            raise _DamagedError("is an older or a changed copy, without what was last noted of it")
-        return noted
-
-    def _note(self, log: _Log) -> None:
-        """Note the newest record, for the next look at the file.
-
-        Only what is debited already is noted, so that a crash in between locks nobody out. Two
-        processes may note in the wrong order: what comes next sets it right.
-        """
-        part = None
-        try:
-            note = _note_of(log)
-            # Only its user may read a file of this kind.
-            handle, part = tempfile.mkstemp(dir=home_folder(note.parent.name))
-            with open(handle, "wb") as file:
-                file.write(b"%d %s\n" % (len(log.hashes), log.hashes[-1].encode()))
-            os.replace(part, note)
-        except (InputError, OSError) as error:
-            self._can_not_note(error)
-            if part is not None:
-                with suppress(OSError):
-                    os.unlink(part)
-
-    def _can_not_note(self, error: Exception) -> None:
-        """Say what is not noticed, and why."""
-        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
-        self.unnoted = (
-            f"an older copy of {self} would not be noticed, since its newest record can't be noted "
-            f"({reason})."
-        )
+            reason = getattr(error, "strerror", None) or str(error).rstrip(".")
+            self.unnoted = (
+                f"an older copy of {self} would not be noticed, since its newest record can't be "
+                f"noted ({reason})."
+            )
 
     def _sentence(self, error: sqlite3.Error) -> str:
         """What SQLite's error means to a person."""
         reason = _REASONS.get(_code(error), f"can't be used ({error}): check it")
         return f"{self} {reason}."
-
-
-class _DamagedError(Exception):
-    """What the file holds is not what this module wrote; says so, to follow the file's name."""
 
 
 @dataclass(frozen=True)
@@ -530,159 +440,49 @@ def _code(error: sqlite3.Error) -> int:
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
-@dataclass
-class _Log:
-    """Records of a file, and what they add up to.
-
-    A record is a number from 1, a kind, a source, an amount, a text, a time, and the hash of all
-    these and of the record before. Kinds: ``file`` (the first: a text of its own), ``opened``
-    (a source with a total), ``debited`` (epsilon, parameters) and ``released`` (of which debit).
-    """
-
-    connection: sqlite3.Connection
-    hashes: list[str] = field(default_factory=list)
-    totals: dict[str, int] = field(default_factory=dict)
-    spent: dict[str, int] = field(default_factory=dict)
-    entries: list[Entry] = field(default_factory=list)
-
-    @classmethod
-    def begun(cls, connection: sqlite3.Connection, text: str, moment: str | None = None) -> _Log:
-        """Begin the log of a file, which the text tells from others."""
-        for statement in _SCHEMA:
-            connection.execute(statement)
-        log = cls(connection)
-        log.append("file", "", 0, text, moment)
-        return log
-
-    @classmethod
-    def read(cls, connection: sqlite3.Connection) -> _Log:
-        """Read all records; raises _DamagedError where they are not those that were written."""
-        log = cls(connection)
-        for number, *record, found in connection.execute(_RECORDS):
-            try:
-                if (number, found) != (len(log.hashes) + 1, log._hash(record)):
-                    raise ValueError
-                log._take(*record)
-            except (ValueError, TypeError, LookupError, RecursionError):
-                raise _DamagedError(
-                    f"was changed by another program, at record {len(log.hashes) + 1}"
-                ) from None
-            log.hashes.append(found)
-        made = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'log'").fetchone()
-        if made != (len(log.hashes),):
-            raise _DamagedError(f"was changed by another program, after record {len(log.hashes)}")
-        return log
-
-    def append(
-        self, kind: str, source: str, amount: int, text: str = "", moment: str | None = None
-    ) -> None:
-        """Write a record."""
-        record = (kind, source, amount, text, moment or _now())
-        found = self._hash(record)
-        self._take(*record)
-        self.hashes.append(found)
-        self.connection.execute(
-            "INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?)", (len(self.hashes), *record, found)
-        )
-
-    def _hash(self, record: Sequence[Any]) -> str:
-        """Hash of the next record."""
-        before = self.hashes[-1] if self.hashes else ""
-        text = json.dumps([before, len(self.hashes) + 1, *record])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def _take(self, kind: str, source: str, amount: int, text: str, time: str) -> None:
-        """Add a record up; raises ValueError or LookupError where it can't follow the others."""
-        if kind == "opened" and source not in self.totals and amount > 0:
-            self.totals[source], self.spent[source] = amount, 0
-        elif kind == "debited" and 0 < amount <= self.totals[source] - self.spent[source]:
-            self.spent[source] += amount
-            self.entries.append(
-                Entry(
-                    id=len(self.entries) + 1,
-                    source=source,
-                    epsilon=amount / MICRO,
-                    what=dict(json.loads(text)),
-                    state="debited",
-                    time=time,
-                )
-            )
-        elif kind == "released" and self.entries[amount - 1].source == source:
-            self.entries[amount - 1] = replace(self.entries[amount - 1], state="released")
-        elif kind != "file" or self.hashes:
-            raise ValueError
-
-    def find(self, source: str) -> Account | None:
-        """Account of a source; None where it has none, and could get one under this name."""
-        key = names.key(source)
-        for name in self.totals:
-            if names.key(name) == key:
-                return self.account(name)
-        names.check_new(source, self.totals)
-        return None
-
-    def account(self, name: str) -> Account:
-        """Account of a source by its name as it was first typed."""
-        total, spent = self.totals[name], self.spent[name]
-        return Account(
-            id=name,
-            total=total / MICRO,
-            spent=spent / MICRO,
-            remaining=(total - spent) / MICRO,
-            entries=tuple(entry for entry in self.entries if entry.source == name),
-        )
-
-
-def _taken_over(connection: sqlite3.Connection) -> _Log:
-    """Make a log of what version 1 wrote, in its finer parts; no budget comes back by rounding.
-
-    The spends of a source are rounded up as they add up, its total down; where that would be
-    less than was spent already, it is what was spent. What remains is so never more than it was.
-    """
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Have no other process note anything meanwhile, where the system has locks for that."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle, until = os.open(folder, os.O_RDONLY), time.monotonic() + PATIENCE
     try:
-        sources = connection.execute(
-            "SELECT id, name, total, created FROM sources ORDER BY rowid"
-        ).fetchall()
-        entries = connection.execute(
-            "SELECT id, source, epsilon, what, state, time FROM entries ORDER BY id"
-        ).fetchall()
-        made = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'")
-        # Rows were never taken out.
-        if [row[0] for row in entries] != list(range(1, (made.fetchone() or (0,))[0] + 1)):
-            raise ValueError
-        spent = dict.fromkeys((key for key, *_ in sources), 0)
-        micro = []
-        for _, key, parts, *_ in entries:
-            before, spent[key] = spent[key], spent[key] + parts
-            micro.append(_rounded_up(spent[key]) - _rounded_up(before))
-        # Named by its beginning: an older copy, taken over later, is so known to be one.
-        text = f"version 1: {json.dumps(sources[0])}" if sources else secrets.token_hex(16)
-        for table in ("entries", "sources"):
-            connection.execute(f"DROP TABLE {table}")
-        log = _Log.begun(connection, text, sources[0][3] if sources else None)
-        for key, name, total, created in sources:
-            if not 0 <= spent[key] <= total:
-                raise ValueError
-            whole = max(total // _OLD_PARTS, _rounded_up(spent[key]))
-            log.append("opened", name, whole, moment=created)
-        shown_names = {key: name for key, name, *_ in sources}
-        for (number, key, _, text, state, moment), amount in zip(entries, micro, strict=True):
-            log.append("debited", shown_names[key], amount, text, moment)
-            if state == "released":
-                log.append("released", shown_names[key], number, moment=moment)
-    except (ValueError, TypeError, LookupError, RecursionError):
-        raise _DamagedError("is damaged") from None
-    return log
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(handle)
 
 
-def _rounded_up(parts: int) -> int:
-    """Parts of version 1 in whole micro-epsilon."""
-    return -(-parts // _OLD_PARTS)
+def _noted(note: Path) -> tuple[int, str] | None:
+    """Number and hash of the newest record that was noted; raises OSError."""
+    try:
+        found = _NOTE.fullmatch(note.read_bytes())
+    except FileNotFoundError:
+        return None
+    # A crash of the system may leave half a note: better a new one.
+    return None if found is None else (int(found[1]), found[2].decode())
 
 
-def _note_of(log: _Log) -> Path:
-    """Where the newest record of a file is noted; raises InputError where this user has no home."""
-    return home() / "heads" / log.hashes[0]
+def _write_note(note: Path, number: int, newest: str) -> None:
+    """Write a note whole or not at all; raises OSError."""
+    handle, part = tempfile.mkstemp(dir=note.parent)
+    try:
+        with open(handle, "wb") as file:
+            os.chmod(part, 0o600)
+            file.write(b"%d %s\n" % (number, newest.encode()))
+        os.replace(part, note)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
 
 
 def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]) -> None:
@@ -697,18 +497,6 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
                 )
 
 
-def _micro(name: str, value: object) -> int:
-    """Return epsilon in whole micro-epsilon, rounded down, or raise InputError."""
-    number = check_number(name, value)
-    if not 1e-6 <= number <= 1e6:  # also where it is not a number
-        raise InputError(
-            f"{name} = {number:g} is no usable privacy budget: give a number from 0.000001 to "
-            "1,000,000."
-        )
-    # The decimal that was typed, not the binary fraction beside it.
-    return int(Decimal(repr(number)) * MICRO)
-
-
 def _json(what: Mapping[str, Any]) -> str:
     """Return public parameters as JSON, or raise InputError."""
     try:
@@ -720,8 +508,3 @@ def _json(what: Mapping[str, Any]) -> str:
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."
         )
     return text
-
-
-def _now() -> str:
-    """Time in UTC to the second, ISO 8601."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -25,7 +25,8 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.pipeline import Run, Source
-from dpviz.privacy.budget import Budget, Entry, granted
+from dpviz.privacy.account import Entry, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files

@@ -14,7 +14,8 @@ import streamlit as st
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.home import home, home_folder
 from dpviz.methods import CARDS
-from dpviz.privacy.budget import Account, Budget, decimal, granted
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.odds import odds
 from dpviz.release import Released, refusal, release
 from dpviz.ui.release import Wish, budget_file, new_folder
