@@ -51,7 +51,7 @@ def home_folder(name: str) -> Path:
         Where it can't be made.
     """
     folder = home()
-    if not _made(folder) and folder == Path(FOLDER).expanduser():
+    if not _made(folder) and not os.environ.get(FOLDER_VARIABLE):
         tighten(folder)
     if not _made(folder / name):
         tighten(folder / name)

@@ -208,6 +208,16 @@ def spent(entries: tuple[Entry, ...]) -> Fraction:
     return sum((Fraction(repr(entry.epsilon)) for entry in entries), Fraction())
 
 
+def test_whole_micro_epsilon_stay_whole() -> None:
+    rng = random.Random(0)
+    for micro in [*range(1, 3000), *(rng.randrange(10**12) + 1 for _ in range(20_000))]:
+        epsilon = float(f"{micro}e-6")
+        assert account.micro("epsilon", epsilon) == micro
+        assert account.granted(epsilon) == epsilon == account.micro("epsilon", epsilon) / 10**6
+        assert Fraction(account.decimal(epsilon)) == Fraction(micro, 10**6)
+        assert account.micro("epsilon", float(f"{micro}.9e-6")) == micro
+
+
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("shares", [2, 3, 6, 7, 9, 10, 11, 13, 49])
 @pytest.mark.parametrize("total", [1.0, 0.3, 8.7])
@@ -618,7 +628,7 @@ def test_a_hard_link_is_refused(budget: Budget, tmp_path: Path) -> None:
     other = tmp_path / "other.db"
     other.hardlink_to(budget.path)
     for path in (budget.path, other):
-        refused(path, "has 2 names (hard links)", "remove")
+        refused(path, "has 2 names (hard links): remove all but one.")
     other.unlink()
     assert budget.debit("visits", 1.0, WHAT).epsilon == 1.0
 
@@ -748,13 +758,20 @@ def test_mounts_are_told_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 KILLED = """
-import os, signal, sys
-from pathlib import Path
+import os, signal, sqlite3, sys
 from dpviz.privacy.budget import Budget
 
-budget = Budget(sys.argv[1])
-entry = budget.debit("visits", 0.75, {})
-os.kill(os.getpid(), signal.SIGKILL)  # Before anything is drawn.
+connect = sqlite3.connect
+
+class Killed(sqlite3.Connection):
+    def execute(self, sql, *given):
+        done = super().execute(sql, *given)
+        if sql == "COMMIT":
+            os.kill(os.getpid(), signal.SIGKILL)  # The file is still open, nothing is drawn yet.
+        return done
+
+sqlite3.connect = lambda *args, **options: connect(*args, **options, factory=Killed)
+Budget(sys.argv[1]).debit("visits", 0.75, {})
 """
 
 
@@ -833,6 +850,19 @@ def test_a_file_of_version_1_is_taken_over(budget: Budget) -> None:
     assert budget.debit("s\u0443rvey \u2600", 2.0, WHAT).id == 2
     assert budget.debit("visits", 0.7, WHAT, total=1.0).id == 3
     assert [one.remaining for one in budget.datasets()] == [0.0, 0.0]
+
+
+def test_a_refused_debit_leaves_no_note_and_a_file_that_is_taken_over(
+    budget: Budget, home: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(PrivacyRefusal):
+        Budget(tmp_path / "new.db").debit("visits", 2.0, WHAT, total=1.0)
+    assert not home.exists()
+    version_1(budget.path, {"visits": 10**12}, ("visits", 3 * 10**11))
+    with pytest.raises(PrivacyRefusal, match=r"left: 0\.7 of"):
+        budget.debit("visits", 2.0, WHAT)
+    with contextlib.closing(sqlite3.connect(budget.path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 @pytest.mark.usefixtures("home", "quick")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import resource
 import shutil
 import signal
 import sqlite3
@@ -27,7 +26,7 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.privacy.account import MICRO, Account
 from dpviz.privacy.budget import Budget
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes as POSIX has them")
+resource = pytest.importorskip("resource", reason="needs processes as POSIX has them")
 
 #: One source in several spellings, one that is refused.
 NAMES = ("visits", "Visits ", "VISITS", "\uff56isits", "v\u0456sits")

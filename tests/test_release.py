@@ -618,9 +618,20 @@ def test_files_that_can_not_be_are_refused_when_they_are_read(
     assert "--source" not in said
 
 
-def test_what_is_released_with_is_what_is_debited(budget: Budget) -> None:
+def test_what_is_released_with_is_what_is_debited(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
     request = request_of({"method": "privqt", "epsilon": 0.3333339})
+    drawn, draws = Prepared.draw, []
+
+    def noted(prepared: Prepared, epsilon: float) -> Any:
+        draws.append((epsilon, prepared.request.config.epsilon))
+        return drawn(prepared, epsilon)
+
+    monkeypatch.setattr(Prepared, "draw", noted)
     done = released(budget, request, dataset(0, 50), total=1.0000009)
+    # What is tried before the debit too, so that nothing fails after it for lack of epsilon.
+    assert draws == [(0.333333, 0.333333)] * 2
     assert done.entry.epsilon == done.document["privacy"]["epsilon"] == 0.333333
     assert done.document["privacy"]["certified"] <= 0.333333 + 1e-12
     account = budget.open("household survey")
@@ -648,7 +659,14 @@ def test_a_bundle_is_private_until_it_is_whole(
         seen.extend(one.stat().st_mode & 0o777 for one in budget.path.parent.glob("*.part"))
         fsync(number)
 
+    chmod = Path.chmod
+
+    def never_open(path: Path, mode: int) -> None:
+        assert path.suffix != ".part" or not path.stat().st_mode & 0o077
+        chmod(path, mode)
+
     monkeypatch.setattr(os, "fsync", look)
+    monkeypatch.setattr(Path, "chmod", never_open)
     before = os.umask(umask)
     try:
         done = released(budget, request_of({"method": "privqt"}), dataset(0, 50))

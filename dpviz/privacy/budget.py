@@ -382,9 +382,7 @@ class _Place:
         if not stat.S_ISREG(self.mode):
             return "is no file that can be kept: name another one"
         if self.links > 1:
-            return (
-                f"has {self.links} names (hard links), of which no other may be left: remove them"
-            )
+            return f"has {self.links} names (hard links): remove all but one"
         if _is_mounted(self.path):
             return "is mounted without its folder, where its journal has to be: mount that"
         return ""
