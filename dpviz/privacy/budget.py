@@ -7,9 +7,9 @@ debited: a crash on the way loses budget, never privacy.
 The file holds a log whose records are never changed. Each has a hash that covers the one before
 it, so a record that was edited, forged, moved or taken out is noticed. The newest hash is noted
 in the folder of this user (:func:`dpviz.home.home`), so an older copy of the file is noticed too,
-and one whose hashes were all made anew. Not noticed is who names another file, who puts back both
-file and note or takes the note away, and an older copy that another user or computer brings:
-whoever may write to both file and note is trusted.
+and one whose hashes were all made anew. What can't be noticed: a new file in place of the old one,
+an older file whose note was put back or removed with it, an older file on another computer or in
+the hands of another user. Whoever may write to both file and note is trusted.
 """
 
 from __future__ import annotations
