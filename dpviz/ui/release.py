@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import streamlit as st
 
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import Sample
-from dpviz.errors import InputError
+from dpviz.home import home
 from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.methods.card import Card
 from dpviz.release.request import Request
@@ -25,33 +24,6 @@ FIRST_METHOD = "privthrem"
 
 #: Methods that can be released at all: those with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
-
-#: Where lifetime budgets and bundles are kept, unless the environment names another folder.
-FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
-
-
-def home() -> Path:
-    """Folder of the budget file and of the bundles.
-
-    Raises
-    ------
-    InputError
-        Where there is no such folder, or another one in every working directory.
-    """
-    given = os.environ.get(FOLDER_VARIABLE) or FOLDER
-    try:
-        folder = Path(given).expanduser()
-    except RuntimeError:
-        raise InputError(
-            f"{FOLDER_VARIABLE} = {given}: that home folder does not exist; set {FOLDER_VARIABLE} "
-            "to a folder of your own."
-        ) from None
-    if not folder.is_absolute():
-        raise InputError(
-            f"{FOLDER_VARIABLE} = {given} is another folder wherever the app is started: give the "
-            "whole path."
-        )
-    return folder
 
 
 def budget_file() -> Path:

@@ -12,11 +12,13 @@ from typing import Any
 import streamlit as st
 
 from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.home import home, home_folder
 from dpviz.methods import CARDS
-from dpviz.privacy.budget import Account, Budget
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.odds import odds
 from dpviz.release import Released, refusal, release
-from dpviz.ui.release import Wish, budget_file, home, new_folder
+from dpviz.ui.release import Wish, budget_file, new_folder
 from dpviz.ui.state import UrlState, following
 
 #: Session entries of the page.
@@ -70,7 +72,10 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     """
     name, changed = _source_name(wish)
     left, right = st.columns(2)
-    known = Budget(budget_file()).datasets() if Budget(budget_file()).exists() else []
+    budget = Budget(budget_file())
+    known = budget.datasets() if budget.exists() else []
+    if budget.unnoted:
+        st.warning(f"Note: {budget.unnoted}", icon=":material/warning:")
     if known:
         st.caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
@@ -95,7 +100,10 @@ def payer(wish: Wish) -> tuple[str, float | None]:
         st.session_state[_TOTAL] = total
         return source, float(total)
     right.text_input(
-        "Lifetime budget of this source", f"{account.total:g}", disabled=True, key=f"{_TOTAL}:known"
+        "Lifetime budget of this source",
+        decimal(account.total),
+        disabled=True,
+        key=f"{_TOTAL}:known",
     )
     return source, None
 
@@ -126,14 +134,15 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     except InputError as error:
         st.error(str(error), icon=":material/error:")
         return
+    epsilon = granted(epsilon)
     spent = account.spent if account else 0.0
-    whole = account.total if account else total or _FIRST_TOTAL
-    over = spent + epsilon > whole * (1 + 1e-12)
-    asked = max(min(epsilon, whole - spent), 0.0)
+    whole = account.total if account else granted(total or _FIRST_TOTAL)
+    left = account.remaining if account else whole
+    over, asked = epsilon > left, min(epsilon, left)
     parts = [
         ("spent", spent, "#6b7680"),
         ("this release", asked, "#a33a00" if over else "#0b6aa2"),
-        ("left", max(whole - spent - asked, 0.0), "transparent"),
+        ("left", left - asked, "transparent"),
     ]
     bar = "".join(
         f'<div style="width:{100 * size / whole:.3f}%;background:{colour}" title="{name}">'
@@ -142,13 +151,13 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
         if size > 0
     )
     said = (
-        f"Lifetime budget {whole:g}: {spent:g} spent, this release {epsilon:g}, "
-        f"{max(whole - spent - epsilon, 0):g} left afterwards."
+        f"Lifetime budget {decimal(whole)}: {decimal(spent)} spent, this release "
+        f"{decimal(epsilon)}, {decimal(round(left - asked, 6))} left afterwards."
     )
     if over:
         said = (
-            f"Over budget: {whole - spent:g} of the lifetime budget {whole:g} is left, and this "
-            f"release asks for {epsilon:g}. Lower ε, or leave it."
+            f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
+            f"this release asks for {decimal(epsilon)}. Lower ε, or leave it."
         )
     st.html(
         f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(said)}">'
@@ -206,7 +215,7 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
     left, right, _ = st.columns([2, 1, 2])
     epsilon = wish.request.config.epsilon
     go = left.button(
-        f"Debit ε {epsilon:g} and release",
+        f"Debit ε {decimal(granted(epsilon))} and release",
         type="primary",
         icon=":material/lock_open:",
         width="stretch",
@@ -243,8 +252,8 @@ def _review(wish: Wish, source: str, total: float | None) -> None:
                 f"* Method: {card.title}, sound; {parameters}.",
                 f"* Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
                 *_opening(source, total),
-                f"* Debits ε {config.epsilon:g} from the lifetime budget of “{source}”, then draws "
-                "once, with noise that nobody can repeat.",
+                f"* Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of "
+                f"“{source}”, then draws once, with noise that nobody can repeat.",
                 "* The bundle: private cells or centres, private counts, parameters, domain and "
                 "ledger; as JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true "
                 "count, no score, no number of records, no seed and no file name.",
@@ -259,8 +268,9 @@ def _opening(source: str, total: float | None) -> list[str]:
     if total is None:
         return []
     return [
-        f"* Opens a lifetime budget of {total:g} for “{source}”, which can't be changed later. Is "
-        "it a new version of data that has a budget already? Then go back and give that name."
+        f"* Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
+        "changed later. Is it a new version of data that has a budget already? Then go back and "
+        "give that name."
     ]
 
 
@@ -279,14 +289,15 @@ def _go(wish: Wish, source: str, total: float | None) -> None:
     st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            home().mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = new_folder(wish.request.config.method)
+            home_folder(folder.parent.name)
             st.session_state[_DONE] = release(
                 wish.active.complete,
                 wish.request,
                 budget=Budget(budget_file()),
                 source=source,
                 total=total,
-                folder=new_folder(wish.request.config.method),
+                folder=folder,
             )
     except PrivacyRefusal as error:
         st.error(f"Refused: {error}", icon=":material/block:")
@@ -308,8 +319,9 @@ def bundle() -> bool:
         return False
     privacy = done.document["privacy"]
     st.success(
-        f"Released as entry {done.entry.id} of “{done.entry.source}”: ε {done.entry.epsilon:g} "
-        f"debited, {done.remaining:g} left. OpenDP's privacy map certifies "
+        f"Released as entry {done.entry.id} of “{done.entry.source}”: "
+        f"ε {decimal(done.entry.epsilon)} debited, {decimal(done.remaining)} left. "
+        "OpenDP's privacy map certifies "
         f"ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
     )
