@@ -247,6 +247,9 @@ def _parser() -> argparse.ArgumentParser:
         "--total", type=_REAL, metavar="E", help="lifetime budget, at the source's first release"
     )
     releasing.add_argument("--out", required=True, metavar="FOLDER", help="new folder to write")
+    releasing.add_argument(
+        "--header", metavar="LINE", help='the first line that DATA lacks, for example "x,y"'
+    )
     releasing.add_argument("--title", default="", metavar="T", help="of the report")
     _add_methods(releasing)
     releasing.set_defaults(classes=None, labels=None)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.data.dataset import Dataset
 from dpviz.data.read import MAX_BYTES, read_counts, read_table
 from dpviz.data.table import Table
 from dpviz.domain import MAX_CELLS, Domain
@@ -509,8 +510,9 @@ def test_arrays_of_other_types(kind):
 
 @pytest.mark.parametrize("shape", [(), (4,), (2, 2, 2), (0, 2), (2, 0)])
 def test_arrays_of_other_shapes(shape):
-    refused(np.zeros(shape), "has no row" if shape == (0, 2) else f"shape {shape}")
-    refused(npy_bytes(np.zeros(shape)), f"shape {shape}")
+    said = "has no row" if shape == (0, 2) else f"shape {shape}"
+    refused(np.zeros(shape), said)
+    refused(npy_bytes(np.zeros(shape)), said)
 
 
 def test_more_axes_than_numpy_can_handle():
@@ -696,3 +698,87 @@ def test_numbers_set_apart_by_spaces_are_read_and_said() -> None:
     assert data.points.tolist() == [[664159, 550946], [665845, 557965], [597173, 575538]]
     assert "Runs of spaces are read as separators." in data.notes
     refused(b"1 2\n3 4 5\n", "row 2 has 3 fields")
+
+
+# --- for a release --------------------------------------------------------------------
+
+
+def each(data: object, header: str | None = None, unit: str | None = None) -> Dataset:
+    """Read so that each row and each cell counts by itself."""
+    table = read_table(data, name="t.csv", header=header, unreadable="missing")
+    return table.select(["x", "y"], unit=unit, unreadable="missing")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *(b"abc,1", b",1", b"1", b"1,2,3", b'"1,2', b'1,"2', b'"1"2,3', b'1,2"""', b"\xff,1"),
+        *(b"1e301,1", b"inf,1", b"nan,1", b"\x00,1", b"0x10,1", b"true,1", b"", b"  ", b'"1,5",1'),
+        *(b"\xd9\xa3,1", b"1_0,1", b"2020-01-01,1", b'"x"",1', b"1;2", b"1 2", b"," * 9),
+    ],
+)
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_a_row_that_can_not_be_read_is_missing_by_itself(row, end):
+    lines = [b"x,y", b"1,2", row, b'"3"," 4 "', b"+5.,1e2"]
+    assert each(end.join(lines)).points.tolist() == [[1, 2], [3, 4], [5, 100]]
+    assert each(end.join([b"", *lines[:3], b""])).points.tolist() == [[1, 2]]
+
+
+def test_persons_whose_name_can_not_be_read_do_not_become_one():
+    data = each(b"x,y,who\n1,1,J\xfc\n2,2,J\xf6\n3,3,J\xc3\xbc\n4,4,\n5,5, a \n", unit="who")
+    assert data.units.tolist() == ["Jü", "a"]
+
+
+def test_one_odd_date_does_not_take_a_column_away():
+    days = pa.array([1, 2**31 - 1, 5], pa.int32()).view(pa.date32())
+    data = pa.table({"x": [1, 2, 3], "y": ["1", "b", "3"], "day": days})
+    assert each(data, unit="day").points.tolist() == [[1, 1], [3, 3]]
+    assert each(data, unit="day").units.tolist() == ["1970-01-02", "1970-01-06"]
+
+
+def test_the_line_of_names_tells_the_separator():
+    for mark in ",;\t|":
+        rows = f"1{mark}2\n3.5{mark}4\n"
+        assert each(f"x{mark}y\n{rows}".encode()).points.tolist() == [[1, 2], [3.5, 4]]
+        assert each(rows.encode(), f"x{mark}y").points.tolist() == [[1, 2], [3.5, 4]]
+        assert each(b"", f"x{mark}y").points.shape == (0, 2)
+    assert each(b" 1  2\n\n3 4 5\n6 7", "x y").points.tolist() == [[1, 2], [6, 7]]
+    assert each(b"x;y\n1,5;2\n1.5;,5\n").points.tolist() == [[1.5, 2], [1.5, 0.5]]
+    # No record is looked at, whatever its first bytes are.
+    for first in (b"PAR1", b"\x93NUMPY", b"\x1f\x8b", b"PK\x03\x04", b"\xff\xfe"):
+        assert each(first + b"\n1,2\n", "x,y").points.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("data", "header", "said"),
+    [
+        (b"1,2\n3,4\n", False, "give it as the header"),
+        (b"x;y,z\n1;2\n", None, "separated by commas as well as by semicolons"),
+        (b'"x,y\n1,2\n"\n', None, "close every quotation mark"),
+        (b"x," + b"y" * 2**18 + b"\n1,2\n", None, "give short names"),
+        (b"x,\xff\n1,2\n", None, "no UTF-8 text"),
+        (b"x,\0\n1,2\n", None, "NUL byte"),
+        (b"\xff\xfex\0,\0y\0\n\0", None, "UTF-16"),
+        (b"PK\x03\x04\n", None, "spreadsheet"),
+        (b"\n \n", None, "is empty"),
+    ],
+)
+def test_what_the_first_line_says_is_public(data, header, said):
+    sentence(lambda: read_table(data, name="t.csv", header=header, unreadable="missing"), said)
+
+
+def test_a_header_that_is_given_is_for_releases():
+    sentence(lambda: read_table(b"1,2\n", header="x,y"), 'unreadable = "missing"')
+
+
+def test_grids_of_counts_for_a_release_say_nothing_of_their_cells():
+    assert not read_counts(b"0,0\n0,0\n", any_total=True).counts.any()
+    most = 2**53 // 4
+    for large in (b"99999999999999999999,1\n1,1\n", b"9007199254740993,1\n1,1\n"):
+        assert read_counts(large, any_total=True).counts.tolist() == [[most, 1], [1, 1]]
+    huge = np.array([[2**64 - 1, 0], [3, 0]], dtype=np.uint64)
+    assert read_counts(huge, any_total=True).counts.tolist() == [[most, 0], [3, 0]]
+    for cell in (b"1.5", b"-4", b"nan", b"inf"):
+        with pytest.raises(InputError, match="a cell that is no count") as caught:
+            read_counts(b"1,1\n" + cell + b",1\n", any_total=True)
+        assert cell.decode() not in str(caught.value)

@@ -725,13 +725,17 @@ def test_a_first_record_taken_for_names_is_not_published(
     status, _, said = run(capsys, *given, "--columns", "2,3")
     assert status == 2
     assert "look like values of a first record" in said
+    assert "5.25" not in said
     assert not (tmp_path / "o").exists()
     assert not (tmp_path / "b.db").exists()
     if first == "alice,5.25,3.5":
-        status, _, _ = run(capsys, *given, "--columns", "2,3", "--no-header")
+        # How many columns there are, and what separates them, no record must tell.
+        status, _, said = run(capsys, *given, "--columns", "2,3", "--no-header")
+        assert (status, "give it as the header" in said) == (2, True)
+        status, _, _ = run(capsys, *given, "--columns", "2,3", "--header", "who,x,y")
         assert status == 0
         names = json.loads((tmp_path / "o" / "release.json").read_text())["domain"]["columns"]
-        assert names == ["column 2", "column 3"]
+        assert names == ["x", "y"]
 
 
 def test_columns_of_a_wider_table_are_named_by_a_person(

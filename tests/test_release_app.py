@@ -220,7 +220,9 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []
     checked(columns.set_value(["x", "who"]).run())
-    assert 'column "who" holds "p0" where a number is expected' in test.info[0].value
+    # What can't be read counts as missing: a refusal would tell of a record.
+    assert not test.info
+    assert any("300 rows were left out" in one.value for one in test.caption)
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
@@ -245,6 +247,48 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert (privacy["unit"], privacy["cap"]) == ("person", 2)
     assert privacy["ledger"][0]["sensitivity"] == 2
     assert accounts(home)[0].id == "visits"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"x,y\n",
+        b"x,y\n1,abc\n",
+        b'x,y\n1,2,3\n"4,5\n\xff,\x00\n',
+        b"x,y\n1e301,-1e301\n1e300,1\n-1e300,-1\n",
+        b"x,y\n5,5\n",
+    ],
+)
+@pytest.mark.parametrize("method", ["privthrem", "dplloyd"])
+def test_no_record_decides_whether_the_button_is_there(page, table: bytes, method: str) -> None:
+    test = page(data="own", method=method)
+    test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+    checked(test.run())
+    # Without a domain nothing is read off the data in its place.
+    assert ["The domain is not declared" in one.value for one in test.error] == [True]
+    assert not test.info
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
+        box.set_value("0, 3")
+    checked(test.run())
+    checked(control(test.text_input, "release:source").set_value("visits").run())
+    release_now(test)
+    assert not test.error
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_file_without_names_gets_them_from_a_person(page) -> None:
+    test = page(data="own", method="privqt", g=8)
+    test.file_uploader(key="own:file").set_value(("visits.csv", b"1 2\n3 4\n", "text/csv"))
+    control(test.segmented_control, "own:header").set_value("data")
+    checked(test.run())
+    assert "a record must not tell how many columns there are" in test.error[0].value
+    checked(control(test.text_input, "own:line").set_value("east north").run())
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    boxes = [one.label for one in test.text_input if one.label.endswith(": from, to")]
+    assert boxes == ["east: from, to", "north: from, to"]
 
 
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import Report, spend_lines
-from dpviz.commands.source import domain_of, known_sample, load
+from dpviz.commands.source import known_sample, load_for_release
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
@@ -26,11 +28,10 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     source = _source(given)
     if given.seed:
         print(f"note: --seed {given.seed} is ignored: nobody can repeat a release", file=sys.stderr)
-    data, _ = load(given, named=True)
+    data = load_for_release(given)
     request = Request(
         config=config_of(given),
-        # Bounds that nobody declared are refused; those of a grid of counts only number its cells.
-        domain=domain_of(given.domain, data) or (None if given.counts else data.domain),
+        domain=_domain(given, data),
         outside=given.outside,
         unit=given.unit,
         title=given.title,
@@ -70,6 +71,14 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             privacy["odds"],
         ]
     )
+
+
+def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:
+    """Declared bounds, or None, which is refused: as if nobody had declared any."""
+    if given.domain is None:
+        # Those of a grid of counts only number its cells.
+        return None if given.counts else data.domain
+    return None if given.domain == "data" else Domain.parse(given.domain)
 
 
 def budget_command(given: argparse.Namespace) -> tuple[Report, str]:

@@ -35,6 +35,7 @@ from dpviz.data.table import (
     MISSING,
     NUMBER,
     Table,
+    Unreadable,
     is_numeric,
     listed,
     numbers_from_text,
@@ -82,8 +83,9 @@ def read_table(
     source: Source,
     *,
     name: str | None = None,
-    header: bool | None = None,
+    header: bool | str | None = None,
     max_bytes: int | None = None,
+    unreadable: Unreadable = "refuse",
 ) -> Table:
     """Read named columns; :meth:`Table.select` makes points of them.
 
@@ -99,26 +101,62 @@ def read_table(
         name of the file.
     header
         Whether the first row of a CSV file holds names; by default it does unless
-        all of its fields are numbers.
+        all of its fields are numbers. With ``unreadable="missing"`` it does by default,
+        and text is the first line that the file lacks.
     max_bytes
         Limit to the size of a file, also after unpacking (:data:`MAX_BYTES`).
+    unreadable
+        ``"missing"``, for a release: nothing that stands in one record decides whether, or how,
+        the others are read; see Notes.
 
     Raises
     ------
     InputError
         Where the source can't be read or holds no row of a table.
+
+    Notes
+    -----
+    With ``unreadable="missing"`` the first line of a CSV file is public: it names the columns, and
+    tells their number and the separator. Every other line is a row. A line with more or fewer
+    fields, or with a quotation mark that is not closed in it, counts as missing; so does a cell
+    with bytes that are no UTF-8. A line break inside quotes ends a row as any other: give text with
+    line breaks as Parquet. There may be no row at all.
+
+    Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
+    of Parquet and NumPy files, and whether those files are whole.
     """
+    if isinstance(header, str) and unreadable == "refuse":
+        raise InputError(f'header = "{shown(header)}" goes with unreadable = "missing" alone.')
+    table = _read(source, name, header, max_bytes, unreadable)
+    if not len(table.frame) and unreadable == "refuse":
+        raise InputError(
+            f"{shown(table.name)} has no row: give a table with one row of numbers per record."
+        )
+    return table
+
+
+def _read(
+    source: Source,
+    name: str | None,
+    header: bool | str | None,
+    max_bytes: int | None,
+    unreadable: Unreadable,
+) -> Table:
+    """Read a table, which may have no row."""
     if isinstance(source, np.ndarray):
         return _from_array(source, name or "data")
     if isinstance(source, pd.DataFrame):
         return _table(source, name or "data")
     if isinstance(source, pa.Table):
         return _from_arrow(source, name or "data")
-    file = _File.load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
+    limit = MAX_BYTES if max_bytes is None else max_bytes
+    file = _File.load(source, name, limit, headless=isinstance(header, str))
     if file.kind == "npy":
         return _from_array(_npy(file), file.name)
     if file.kind == "parquet":
         return _from_arrow(_parquet(file), file.name)
+    if isinstance(header, str) or unreadable == "missing":
+        return _from_lines(file, header)
     return _from_text(file, header)
 
 
@@ -128,6 +166,7 @@ def read_counts(
     name: str | None = None,
     domain: Domain | None = None,
     max_bytes: int | None = None,
+    any_total: bool = False,
 ) -> Dataset:
     """Read a ready grid of counts: how many records lie in every cell.
 
@@ -142,6 +181,9 @@ def read_counts(
         Box that the grid covers; by default ``(0, side)`` on every axis.
     max_bytes
         Limit to the size of a file (:data:`MAX_BYTES`).
+    any_total
+        For a release, which must not tell of one record: whether all counts may be 0, and
+        large ones are cut to 2**53 / cells, by which their total stays exact.
 
     Returns
     -------
@@ -153,11 +195,12 @@ def read_counts(
     InputError
         Where the source can't be read, a cell is no whole number of at least 0, an
         axis has fewer than 2 cells, there are more than ``MAX_CELLS`` cells, the
-        total is 0 or not below 2**53, or the domain has another dimension.
+        total is 0 or not below 2**53 (unless any will do), or the domain has another
+        dimension.
     """
     limit = MAX_BYTES if max_bytes is None else max_bytes
     name, cells, rows = _grid(source, name, limit)
-    counts = _whole_numbers(cells, name, rows)
+    counts = _cut_counts(cells, name) if any_total else _whole_numbers(cells, name, rows)
     sides = tuple((0.0, float(side)) for side in counts.shape)
     if domain is not None and domain.ndim != counts.ndim:
         raise InputError(
@@ -177,12 +220,15 @@ class _File:
     limit: int
 
     @classmethod
-    def load(cls, source: object, name: str | None, limit: int) -> _File:
-        """Read and unpack, never more than ``limit`` bytes."""
+    def load(cls, source: object, name: str | None, limit: int, *, headless: bool = False) -> _File:
+        """Read and unpack, never more than ``limit`` bytes.
+
+        The first bytes of a file without a header are of a record, and tell nothing.
+        """
         own, data = _raw(source, limit)
         name = name or own or "data"
         stem, ending = os.path.splitext((own or name).lower())
-        packed = data.startswith(_GZIP)
+        packed = data.startswith(_GZIP) and not (headless and ending != ".gz")
         if ending == ".gz":
             if not packed:
                 raise InputError(
@@ -192,6 +238,8 @@ class _File:
             ending = os.path.splitext(stem)[1]
         if packed:
             data = _unpacked(data, name, limit)
+        if headless:
+            return cls(name, _KINDS.get(ending, "text"), data, limit)
         if not data.strip():
             raise InputError(
                 f"{shown(name)} is empty: give a file with one row of numbers per record."
@@ -293,7 +341,7 @@ class _Layout:
     body: int  # offset of the first data row in the bytes
     first_row: int  # its number in the file, from 1
     notes: tuple[str, ...]
-    doubtful: tuple[int, ...]  # columns whose name may be a value: nobody said there are names
+    doubtful: tuple[int, ...] = ()  # columns whose name may be a value: nobody said that
 
 
 def _from_text(file: _File, header: bool | None) -> Table:
@@ -319,6 +367,108 @@ def _from_text(file: _File, header: bool | None) -> Table:
         doubtful=layout.doubtful,
         written=written,
     )
+
+
+def _from_lines(file: _File, header: bool | str | None) -> Table:
+    """Read CSV so that no line has a say in how the others are read: every cell is text."""
+    if header is False:
+        raise InputError(
+            f"{shown(file.name)} is to be read without a line of names, but a record must not tell "
+            "how many columns there are, and what separates them: put such a line first, or give "
+            'it as the header, for example "x,y".'
+        )
+    data = file.data.removeprefix(b"\xef\xbb\xbf")
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    first = header
+    if not isinstance(first, str):
+        blank = re.match(rb"(?:[^\S\n]*\n)*", data)
+        head, _, data = data[blank.end() if blank else 0 :].partition(b"\n")
+        _check_text(replace(file, data=head))
+        first = head.decode()
+    delimiter, names = _named(first, file.name, spaces=isinstance(header, str))
+    if delimiter == " ":
+        data = b"\n".join(b",".join(line.split()) for line in data.split(b"\n"))
+    mark = "," if delimiter == " " else delimiter
+    layout = _Layout(mark, [""] * len(names), header=True, body=0, first_row=1, notes=())
+    body = _mended(data, mark, len(names))
+    cells = (
+        _parse(pa.py_buffer(body), layout, file.name, [], text=True).columns
+        if body
+        else [pa.array([], type=pa.string())] * len(names)
+    )
+    unique = _unique(names)
+    return Table(
+        name=file.name,
+        frame=_frame([column.to_pandas() for column in cells], unique),
+        doubtful=tuple(
+            name
+            for name, field in zip(unique, names, strict=True)
+            if header is None and _may_be_a_value(field)
+        ),
+        decimal_comma=delimiter in DELIMITERS and delimiter != ",",
+    )
+
+
+def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
+    """Separator and fields of the line that names the columns; it may be a run of spaces."""
+    try:
+        found = {
+            mark: next(csv.reader([line], delimiter=mark, strict=True), []) for mark in DELIMITERS
+        }
+    except csv.Error:
+        raise InputError(
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
+            "and give short names."
+        ) from None
+    width = max(map(len, found.values()))
+    marks = [mark for mark, fields in found.items() if len(fields) == width]
+    if width == 1 and spaces and len(line.split()) > 1:
+        return " ", line.split()
+    if width > 1 < len(marks):
+        words = " as well as by ".join(f"{DELIMITERS[mark]}s" for mark in marks)
+        raise InputError(
+            f"{shown(name)} has a line of names that is separated by {words}: remove one of them "
+            "from the names."
+        )
+    _check_width(width, name)
+    return marks[0], found[marks[0]]
+
+
+def _mended(data: bytes, mark: str, width: int) -> bytes:
+    """Lines of ``width`` fields: one that has other fields, or can't be told, becomes an empty row.
+
+    Parameters
+    ----------
+    data
+        Lines that end in a newline each, but perhaps the last.
+    """
+    if not data.strip(b"\n"):
+        return b""
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    marks = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(marks == ord("\n")) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    odd = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) != width - 1
+    odd |= np.logical_or.reduceat((marks == ord('"')) | (marks > 127), starts)
+    parts, upto = [], 0
+    for number in np.flatnonzero(odd).tolist():
+        start, end = int(starts[number]), int(ends[number])
+        parts += [data[upto:start], _row(data[start : end - 1], mark, width)]
+        upto = end
+    return b"".join([*parts, data[upto:]]) if parts else data
+
+
+def _row(line: bytes, mark: str, width: int) -> bytes:
+    """One line of ``width`` fields, each in quotes; they are empty where the line can't be told."""
+    try:
+        text = line.decode(errors="replace")
+        fields = next(csv.reader([text], delimiter=mark, strict=True), [])
+    except csv.Error:
+        fields = []
+    if len(fields) != width:
+        fields = [""] * width
+    return (mark.join('"' + field.replace('"', '""') + '"' for field in fields) + "\n").encode()
 
 
 def _without_runs_of_spaces(file: _File) -> tuple[_File, tuple[str, ...]]:
@@ -497,13 +647,15 @@ def _parse(
     name: str,
     blank: list[int],
     skip_empty: bool = False,
-    text: int | None = None,
+    text: int | bool = False,
 ) -> pa.Table:
     """Parse rows of equal length; append the positions of lines of white space to ``blank``.
 
-    With ``text``, only the column at that position, as it is written.
+    With ``text``, the columns as they are written: all, or the one at that position.
     """
-    only = "0" if skip_empty else None if text is None else str(text)
+    names = [str(number) for number in range(len(layout.names))]
+    texts = names if text is True else [] if text is False else [str(text)]
+    only = "0" if skip_empty else None if isinstance(text, bool) else str(text)
     wrong: list[pyarrow.csv.InvalidRow] = []
 
     def handle(row: pyarrow.csv.InvalidRow) -> str:
@@ -519,7 +671,7 @@ def _parse(
             read_options=pyarrow.csv.ReadOptions(
                 use_threads=False,  # otherwise invalid rows come without their number
                 block_size=min(len(body) + 1, 2**31 - 1),  # records may be of any length
-                column_names=[str(number) for number in range(len(layout.names))],
+                column_names=names,
             ),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=layout.delimiter,
@@ -529,8 +681,8 @@ def _parse(
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 null_values=["", *MISSING],
-                strings_can_be_null=text is None,
-                column_types={} if text is None else {str(text): pa.string()},
+                strings_can_be_null=not texts,
+                column_types=dict.fromkeys(texts, pa.string()),
                 true_values=[],
                 false_values=[],
                 include_columns=None if only is None else [only],
@@ -597,8 +749,10 @@ def _npy(file: _File) -> NDArray[np.generic]:
             f"{name} is cut off, {_megabytes(max(size, 0))} of values are announced but "
             f"{_megabytes(len(data) - stream.tell())} are there: transfer or save it again."
         )
-    if not size or len(shape) > 32:
+    if len(shape) > 32:
         raise InputError(f"{name} has shape {shown(shape)}: give rows and columns of numbers.")
+    if not size:
+        return np.empty(shape, dtype)
     values = np.frombuffer(data, dtype, count=math.prod(shape), offset=stream.tell())
     return values.reshape(shape, order="F" if fortran else "C")
 
@@ -677,7 +831,8 @@ def _series(column: pa.ChunkedArray) -> pd.Series | None:
     """Numbers, truth values or text (dates become text) in pandas; None for anything else."""
     types, kind = pa.types, column.type
     try:
-        column.validate(full=True)  # text of a damaged file may be no UTF-8
+        # Text of a damaged file may be no UTF-8; a date out of range is just odd text.
+        column.validate(full=not types.is_temporal(kind))
         if types.is_dictionary(kind):
             column = column.cast(kind.value_type)
             kind = column.type
@@ -732,10 +887,9 @@ def _table(
     written: _Written | None = None,
 ) -> Table:
     """Give columns unique names and turn text into numbers where every cell is one."""
-    if not frame.shape[1] or not len(frame):
+    if not frame.shape[1]:
         raise InputError(
-            f"{shown(name)} has no {'row' if frame.shape[1] else 'column'}: "
-            "give a table with one row of numbers per record."
+            f"{shown(name)} has no column: give a table with one row of numbers per record."
         )
     _check_width(frame.shape[1], name)
     names = _unique([str(column) if named else "" for column in frame.columns])
@@ -849,6 +1003,24 @@ def _whole_numbers(cells: NDArray[np.generic], name: str, rows: Table | None) ->
     if not counts.any():
         raise InputError(f"{shown(name)} has counts that are all 0: give at least one record.")
     return counts
+
+
+def _cut_counts(cells: NDArray[np.generic], name: str) -> NDArray[np.int64]:
+    """Return the counts as integers, large ones cut; that one is no count is said of none."""
+    values = _native(cells, name)
+    _check_cells(values.shape, name)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        whole = values >= 0  # type: ignore[operator]
+        if values.dtype.kind == "f":
+            whole &= np.isfinite(values) & (values == np.floor(values))
+    # No record makes a count negative or broken, so this tells of none.
+    if not whole.all():
+        raise InputError(
+            f"{shown(name)} holds a cell that is no count: counts are whole numbers from 0; "
+            "explore the grid to see which cell it is."
+        )
+    most = MAX_COUNT // values.size
+    return np.array(np.minimum(values, most), dtype=np.int64, order="C")
 
 
 def _place(place: tuple[np.intp, ...], rows: Table | None) -> str:

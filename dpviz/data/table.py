@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,10 @@ COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
 #: Sums and squares of larger numbers might overflow.
 LARGEST = 1e300
+
+#: What becomes of a cell that is no number: it is named in a sentence, or counts as missing. For a
+#: release it counts as missing: a sentence, or how other cells are read, would tell of one record.
+Unreadable: TypeAlias = Literal["refuse", "missing"]
 
 
 def shown(value: object, length: int = 40) -> str:
@@ -74,13 +78,20 @@ def text_cells(column: pd.Series) -> pa.Array:
         cells = pa.array(column, type=pa.large_string(), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError):  # mixed types
         gone = column.isna()
-        texts = [None if skip else str(cell) for cell, skip in zip(column, gone, strict=True)]
+        texts = [None if skip else as_text(cell) for cell, skip in zip(column, gone, strict=True)]
         cells = pa.array(texts, type=pa.large_string())
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     cells = pc.utf8_trim_whitespace(cells)
     missing = pc.is_in(cells, pa.array(["", *MISSING], type=pa.large_string()))
     return pc.if_else(missing, pa.scalar(None, type=pa.large_string()), cells)
+
+
+def as_text(cell: object) -> str:
+    """Text of a cell; what is no character is replaced by U+FFFD."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="replace")
+    return str(cell).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def matches(cells: pa.Array, pattern: str) -> bool:
@@ -116,11 +127,16 @@ def numbers_from_text(column: pd.Series, decimal_comma: bool) -> tuple[pd.Series
         if not comma:
             return column, False
         cells = pc.replace_substring(cells, ",", ".")
+    return pd.Series(parsed(cells), index=column.index, dtype=np.float64), comma
+
+
+def parsed(cells: pa.Array) -> NDArray[np.float64]:
+    """Return cells that match ``NUMBER`` as floats (n,), NaN where one is missing."""
     try:
         values = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:  # a form that only Python knows
         values = np.array([np.nan if c is None else float(c) for c in cells.to_pylist()])
-    return pd.Series(values, index=column.index, dtype=np.float64), comma
+    return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,6 +159,8 @@ class Table:
     written
         Called with a position, returns the cells of that column (n,) as the source has them,
         each by itself: the type that a column is read as depends on all of its cells.
+    decimal_comma
+        Whether ``3,14`` is 3.14 where every cell is read by itself.
     """
 
     name: str
@@ -151,6 +169,7 @@ class Table:
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     written: Callable[[int], Iterable[object]] | None = None
+    decimal_comma: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -171,6 +190,8 @@ class Table:
         columns: Sequence[str | int] | None = None,
         unit: str | int | None = None,
         domain: Domain | None = None,
+        *,
+        unreadable: Unreadable = "refuse",
     ) -> Dataset:
         """Make points of some columns; rows without a finite number in each are left out.
 
@@ -183,20 +204,26 @@ class Table:
             Column that tells which person a row belongs to; rows without are left out.
         domain
             Declared bounds of the chosen columns, in their order.
+        unreadable
+            ``"missing"``, for a release: every cell is read by itself, and one that holds text or
+            a number beyond ±1e300 counts as missing. All columns are chosen by default, since
+            which of them hold numbers is read off the data.
 
         Returns
         -------
         Dataset
-            Points (n, d) with n >= 1; notes say what was left out.
+            Points (n, d); notes say what was left out. Only with ``"missing"`` may n be 0.
 
         Raises
         ------
         InputError
-            Where a column is unknown or holds text, fewer than two are left, no row
-            is left, a number is beyond ±1e300, or the domain has another dimension.
+            Where a column is unknown, fewer than two are left, or the domain has another
+            dimension; unless such cells count as missing, also where a column holds text, no row
+            is left, or a number is beyond ±1e300.
         """
+        refuse = unreadable == "refuse"
         owner = None if unit is None else self._position(unit)
-        axes = self._axes(columns, owner)
+        axes = self._axes(columns, owner, refuse)
         names = tuple(self.frame.columns[axes])
         if domain is not None and domain.ndim != len(axes):
             raise InputError(
@@ -205,20 +232,21 @@ class Table:
             )
         points = np.empty((len(self.frame), len(axes)))
         for target, axis in enumerate(axes):
-            points[:, target] = self.numbers(axis)
+            points[:, target] = self.numbers(axis) if refuse else self._each_number(axis)
         keep = np.asarray(np.isfinite(points).all(axis=1))
         units = None
         if owner is not None:
             units, known = self._units(owner)
             keep &= known
         dropped = int(len(keep) - keep.sum())
-        if dropped == len(keep):
+        if refuse and dropped == len(keep):
             owner_said = "" if unit is None else f" and anything in {shown(unit)}"
             raise InputError(
                 f"{shown(self.name)} has no row with a finite number in each of {listed(names)}"
                 f"{owner_said}: choose other columns."
             )
-        self._check_size(points, keep, names)
+        if refuse:
+            self._check_size(points, keep, names)
         if dropped:
             points = points[keep]
         return Dataset(
@@ -247,10 +275,27 @@ class Table:
             values[known] = column[known].to_numpy(dtype=values.dtype)
             return values, known
         texts = [
-            str(cell).strip() if there else "" for cell, there in zip(column, known, strict=True)
+            as_text(cell).strip() if there else ""
+            for cell, there in zip(column, known, strict=True)
         ]
+        # Two persons must not become one because their names can't be read.
+        texts = ["" if "\ufffd" in text else text for text in texts]
         known &= ~np.isin(np.array(texts, dtype=object), ["", *MISSING])
         return np.array(texts, dtype=object), known
+
+    def _each_number(self, axis: int) -> NDArray[np.float64]:
+        """Column at position ``axis`` as floats (n,), each cell by itself; NaN if it is none."""
+        column = self.frame.iloc[:, axis]
+        if is_numeric(column):
+            values = floats(column)
+        else:
+            cells = text_cells(column)
+            if self.decimal_comma:
+                comma = pc.match_substring_regex(cells, COMMA_NUMBER)
+                cells = pc.if_else(comma, pc.replace_substring(cells, ",", "."), cells)
+            number = pc.match_substring_regex(cells, NUMBER)
+            values = parsed(pc.if_else(number, cells, pa.scalar(None, type=pa.large_string())))
+        return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the frame's row at ``position``."""
@@ -284,12 +329,15 @@ class Table:
             f"{way_out or 'correct the cell or choose another column'}."
         )
 
-    def _axes(self, columns: Sequence[str | int] | None, owner: int | None) -> list[int]:
+    def _axes(
+        self, columns: Sequence[str | int] | None, owner: int | None, refuse: bool
+    ) -> list[int]:
         """Positions of the chosen columns; at least two, none twice."""
         if self.frame.shape[1] == 1:
-            raise InputError(self._single_column())
+            raise InputError(self._single_column(20 if refuse else 0))
         if columns is None:
-            numeric = self.frame.columns.get_indexer(self.numeric_columns)
+            proposed = self.numeric_columns if refuse else self.columns
+            numeric = self.frame.columns.get_indexer(proposed)
             axes = [int(axis) for axis in numeric if axis != owner]
         else:
             axes = [self._position(column) for column in columns]
@@ -297,7 +345,7 @@ class Table:
             names = listed(self.columns[axis] for axis in axes)
             raise InputError(f"the chosen columns are {names}: name each column once.")
         if len(axes) < 2:
-            kind = "numeric" if columns is None else "chosen"
+            kind = "numeric" if refuse and columns is None else "chosen"
             names = listed(self.columns[axis] for axis in axes)
             raise InputError(
                 f"{shown(self.name)} has {len(axes) or 'no'} {kind} column"
@@ -306,9 +354,9 @@ class Table:
             )
         return axes
 
-    def _single_column(self) -> str:
+    def _single_column(self, rows: int) -> str:
         """Return the sentence for a table with one column; a separator may be the cause."""
-        text = [self.columns[0], *map(str, self.frame.iloc[:20, 0])]
+        text = [self.columns[0], *map(str, self.frame.iloc[:rows, 0])]
         separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
         found = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
         if not found and len(text[-1].split()) > 1:

@@ -45,19 +45,33 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
-    frame = pd.DataFrame(dataset.points)
-    frame["unit"] = _identifiers(dataset.units)
+    exact = _exact(dataset.units)
+    points, units = dataset.points[exact], dataset.units[exact]
+    frame = pd.DataFrame(points)
+    frame["unit"] = _identifiers(units)
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
     order = np.lexsort((hashes, frame["unit"].to_numpy()))
     rank = frame.iloc[order].groupby("unit", sort=False).cumcount().to_numpy()
     keep = np.sort(order[rank < cap])
-    left_out = len(frame) - len(keep)
-    note = f"{left_out:,} records left out: at most {cap} of each person are kept."
-    return replace(
-        dataset,
-        points=dataset.points[keep],
-        units=dataset.units[keep],
-        notes=(*dataset.notes, note) if left_out else dataset.notes,
+    notes = {
+        "identifiers of more than 15 digits among decimals can't be told apart; write them as "
+        "text, with a letter in front": len(exact) - len(points),
+        f"at most {cap} of each person are kept": len(frame) - len(keep),
+    }
+    said = [f"{many:,} records left out: {why}." for why, many in notes.items() if many]
+    return replace(dataset, points=points[keep], units=units[keep], notes=(*dataset.notes, *said))
+
+
+def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Mask (n,) of the identifiers that no rounding has made equal to others.
+
+    The others count as missing: a refusal would tell of one record.
+    """
+    if units.dtype.kind not in "fO":
+        return np.ones(len(units), dtype=bool)
+    return np.array(
+        [not (isinstance(unit, float) and abs(unit) >= 2**53) for unit in units.tolist()],
+        dtype=bool,
     )
 
 
@@ -68,13 +82,8 @@ def _identifiers(units: NDArray[np.generic]) -> list[str]:
     007 are one person in each case, or everybody's choice of records would change with that
     person.
     """
-    values = units.tolist()
-    if any(isinstance(value, float) and abs(value) >= 2**53 for value in values):
-        raise InputError(
-            "the unit column holds numbers of more than 15 digits among decimals, which can't be "
-            "told apart: write the identifiers as text, with a letter in front."
-        )
-    codes, known = pd.factorize(np.array([str(value).strip() for value in values], dtype=object))
+    texts = [str(value).strip() for value in units.tolist()]
+    codes, known = pd.factorize(np.array(texts, dtype=object))
     spelled = np.array([_canonical(text) for text in known], dtype=object)
     return spelled[codes].tolist()  # type: ignore[no-any-return]
 

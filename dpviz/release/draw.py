@@ -8,13 +8,15 @@ import secrets
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import listed, shown
+from dpviz.data.table import LARGEST, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
@@ -100,22 +102,28 @@ class Prepared:
     def build(cls, dataset: Dataset, request: Request) -> Prepared:
         """Bring data and request together.
 
+        Whether that succeeds depends on nothing that one record may change: no record at all, all
+        of them outside and numbers that can't be computed with are as good as any other data.
+
         Raises
         ------
         PrivacyRefusal
             Where the request must not be released.
         InputError
-            Where it does not fit the data.
+            Where it does not fit the columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
+        dataset = _usable(dataset)
         if request.persons:
             # The key that chooses a person's records is thrown away.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
         config = request.config
         material: Source | Records
         if isinstance(config, Config):
-            material = Source.build(dataset, config.grid, request.domain, request.outside)
+            material = Source.build(
+                dataset, config.grid, request.domain, request.outside, empty=True
+            )
         else:
             material = Records.build(dataset, request.domain, request.outside, cut=True)
             _check_noise(material, config)
@@ -221,11 +229,25 @@ def release(
 def _check_names(dataset: Dataset) -> None:
     """Refuse column names that may be values of a first record: they would be published."""
     if dataset.doubtful:
-        names = listed(dataset.doubtful)
+        # Which ones they are is not said: they may be values.
         raise InputError(
-            f"column names {names} look like values of a first record: write names that begin "
-            "with a letter into the first line, or say that it is data (--no-header)."
+            "column names look like values of a first record: write names that begin with a letter "
+            'into the first line, or give the header that is missing, for example "x,y".'
         )
+
+
+def _usable(dataset: Dataset) -> Dataset:
+    """Leave out what can't be computed with: each record, and each cell of counts, by itself."""
+    if dataset.counts is not None:
+        # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
+        most = 2**53 // dataset.counts.size
+        return replace(dataset, counts=np.clip(dataset.counts, 0, most))
+    points, units = dataset.points, dataset.units
+    assert points is not None  # noqa: S101 - a Dataset holds one of the two
+    keep = (np.abs(points) <= LARGEST).all(axis=1)
+    if keep.all():
+        return dataset
+    return replace(dataset, points=points[keep], units=None if units is None else units[keep])
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:

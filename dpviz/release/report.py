@@ -372,8 +372,8 @@ def _making(document: Document) -> str:
         "the same data tell something too, and no noise covers that.</p>"
         + _pairs([(escape(name), value) for name, value in chosen])
         + "<h3>Domain</h3><p>These bounds were declared by the owner of the data, who vouches that "
-        f"they are known without it. {_OUTSIDE[domain['outside']]} That there is a release at all "
-        "tells that there was a record inside.</p>" + _pairs(bounds),
+        f"they are known without it. {_OUTSIDE[domain['outside']]} That there is a release does "
+        "not tell that there was a record inside.</p>" + _pairs(bounds),
     )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import Table
+from dpviz.data.table import Table, Unreadable
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
@@ -153,7 +153,8 @@ def data_panel(
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:
-        domain = domain_panel(state, dataset, dataset.digest if own is None else own.identity)
+        identity = dataset.digest if own is None else own.identity
+        domain = domain_panel(state, dataset, identity, look=not named)
     with right:
         neighbours = protection(state, own)
     active = Active(
@@ -229,8 +230,9 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     many
         Whether more than two columns may be clustered.
     named
-        Whether a person names the columns of a wider table. Elsewhere the first ones that hold
-        numbers are proposed, and all of those: which ones these are depends on every record.
+        For a release: whether a person names the columns of a wider table, and what can't be read
+        counts as missing. Elsewhere the first ones that hold numbers are proposed, and all of
+        those: which ones these are depends on every record.
 
     Raises
     ------
@@ -238,6 +240,9 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         Where there is no file yet, or no column is named.
     """
     own: OwnData = st.session_state.setdefault("own", OwnData())
+    if named:
+        unit, own = own.unit, st.session_state.setdefault("own:released", OwnData())
+        own.unit = unit
     as_counts = st.toggle(
         "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
     )
@@ -254,12 +259,15 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         required=True,
         disabled=as_counts,
     )
-    token = (uploaded.file_id, as_counts, header) if uploaded else None
+    first: bool | str | None = _HEADER[str(header)]
+    if named and first is False and not as_counts:
+        first = _missing_line() or False
+    token = (uploaded.file_id, as_counts, first) if uploaded else None
     if token != own.token:
         own.token, own.error = token, ""
         if uploaded is not None:
             try:
-                own.table = _read(uploaded, as_counts, _HEADER[str(header)])
+                own.table = _read(uploaded, as_counts, first, named)
                 own.loaded += 1
                 own.picked, own.named = {}, []
             except InputError as error:
@@ -288,11 +296,26 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
 _HEADER = {"automatic": None, "names": True, "data": False}
 
 
-def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Dataset:
+def _missing_line() -> str:
+    """Ask for the line of names that the file lacks."""
+    return st.text_input(
+        "Header",
+        key="own:line",
+        placeholder="x,y",
+        help="The first line that the file lacks: names of all columns, separated as its fields "
+        "are. No record must tell how many there are.",
+    ).strip()
+
+
+def _read(
+    uploaded: Any, as_counts: bool, header: bool | str | None, released: bool
+) -> Table | Dataset:
     """Read an uploaded file as points or as counts."""
+    name, limit = uploaded.name, UPLOAD_LIMIT
     if as_counts:
-        return read_counts(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT)
-    return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
+        return read_counts(uploaded, name=name, max_bytes=limit, any_total=released)
+    unreadable: Unreadable = "missing" if released else "refuse"
+    return read_table(uploaded, name=name, header=header, max_bytes=limit, unreadable=unreadable)
 
 
 def _choose(own: OwnData, many: bool, named: bool) -> None:
@@ -304,11 +327,14 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         own.unit = Unit()
         return
     wide = len(table.columns) > 2
-    used, shown = _named(own, table, many) if named and wide else _proposed(own, table, many)
+    numeric = table.columns if named else table.numeric_columns
+    used, shown = (
+        _named(own, table, many) if named and wide else _proposed(own, table, many, numeric)
+    )
     unit = own.unit.column if own.unit.column in table.columns else None
     wanted = (own.loaded, shown, used, unit, own.unit.cap)
     if wanted != own.chosen:
-        whole = table.select(used, unit=unit)
+        whole = table.select(used, unit=unit, unreadable="missing" if named else "refuse")
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
         own.whole = whole
         # Bounds that were typed stay when the privacy unit changes.
@@ -353,9 +379,11 @@ def _take_wanted(own: OwnData, table: Table, many: bool) -> None:
     own.taken += 1
 
 
-def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None, tuple[str, str]]:
+def _proposed(
+    own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]
+) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from columns with numbers; returns those to cluster and the two that are shown."""
-    columns, numeric = table.columns, table.numeric_columns
+    columns = table.columns
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)

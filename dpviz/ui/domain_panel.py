@@ -10,12 +10,13 @@ from dpviz.errors import InputError
 from dpviz.ui.state import UrlState, following
 
 
-def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
+def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool = True) -> Domain:
     """Show the panel; returns the bounds in force.
 
     The control "domain" is "data", "declared" (by the data set, or about to be typed), or
     the typed bounds. Bounds count as declared only where the data set brought them or a
-    person typed those of every column: a proposal read off the data would not be.
+    person typed those of every column: a proposal read off the data would not be. Unless it may
+    ``look`` at the data, nothing stands in for bounds that nobody declared.
     """
     _start_anew_on_other_data(state, dataset, identity)
     wanted = state.get("domain")
@@ -31,6 +32,8 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
             horizontal=True,
         )
     declared = _declared(dataset, wanted)
+    if declared is None and not look:
+        return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
 
 
