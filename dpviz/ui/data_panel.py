@@ -20,6 +20,7 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
+from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -271,14 +272,14 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         except InputError as error:
             if named:
                 if own.error:
-                    st.error(own.error, icon=":material/error:")
+                    show_error(own.error)
                 raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
         kept = ""
         if own.shown:
             kept = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
-        st.error(failure + kept, icon=":material/error:")
+        show_error(failure + kept)
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
     return own
@@ -397,10 +398,10 @@ def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
 def _facts(active: Active) -> None:
     """Say which data is active, and what was done to it."""
     from_data = not active.domain.declared
-    st.caption(
-        f"Active: **{active.title}** · {active.dataset.n:,} records · "
+    show_caption(
+        f"Active: {active.title} · {active.dataset.n:,} records · "
         f"{'domain from the data' if from_data else 'declared domain'}",
         help=active.sample.description if active.sample else None,
     )
     for note in active.dataset.notes:
-        st.caption(note)
+        show_caption(note)

@@ -7,6 +7,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.ui.messages import plain_text, show_error
 from dpviz.ui.state import UrlState, following
 
 
@@ -102,7 +103,8 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
         bounds = current.bounds[axis] if current else ()
         text = ", ".join(f"{bound:.15g}" for bound in bounds)
-        st.text_input(f"{name}: from, to", text, key=key, placeholder="0, 100", on_change=changed)
+        label = plain_text(f"{name}: from, to")
+        st.text_input(label, text, key=key, placeholder="0, 100", on_change=changed)
     if current is None:
         st.caption(
             "Type bounds that are known without the data, for every column; until then the grid "
@@ -110,7 +112,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
         )
     texts, error = st.session_state.get(error_key, (None, ""))
     if texts == [st.session_state[key].strip() for key in keys]:
-        st.error(error)
+        show_error(error)
 
 
 def _check_box(name: str, text: str) -> None:
