@@ -103,8 +103,13 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
         bounds = current.bounds[axis] if current else ()
         text = ", ".join(f"{bound:.15g}" for bound in bounds)
-        label = plain_text(f"{name}: from, to")
-        st.text_input(label, text, key=key, placeholder="0, 100", on_change=changed)
+        st.text_input(
+            plain_text(f"{name}: from, to"),
+            text,
+            key=key,
+            placeholder="0, 100",
+            on_change=changed,
+        )
     if current is None:
         st.caption(
             "Type bounds that are known without the data, for every column; until then the grid "

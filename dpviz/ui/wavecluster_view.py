@@ -186,7 +186,8 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         left, right = st.columns(2)
         left.dataframe(_key_figures(both), width="stretch", height="content")
         right.dataframe(_sizes(both, scene), width="stretch", height=318)
-        right.caption(_sensitivities(choices, both))
+        with right:
+            show_caption(_sensitivities(choices, both))
         left.download_button(
             "Table of this view (CSV)",
             lambda: frame(scene, view).to_csv(index=False).encode(),
