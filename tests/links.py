@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 PAGES = ("wavecluster", "kmeans", "compare", "audit", "release")
 
 
-def opened(page: str, link: dict[str, Any]) -> AppTest:
+def opened(page: str, link: dict[str, Any], timeout: float = 120) -> AppTest:
     """Open a page by a link, as a new session does."""
-    test = AppTest.from_file("../app.py", default_timeout=120)
+    test = AppTest.from_file("../app.py", default_timeout=timeout)
     for name, value in link.items():
         test.query_params[name] = value
     return test.switch_page(f"pages/{page}.py").run()

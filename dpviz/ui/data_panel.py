@@ -12,7 +12,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import Table
+from dpviz.data.table import Table, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
@@ -104,7 +104,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:
-        raise InputError(f'domain is "{text[:40]}": the screen shows two columns, lo,hi;lo,hi.')
+        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
     return str(domain)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.table import shown
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.ui.messages import plain_text, show_error
@@ -125,7 +126,7 @@ def _check_box(name: str, text: str) -> None:
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
-        raise InputError(f'{name}: "{text[:40]}" is no pair of bounds: write from, to.') from None
+        raise InputError(f'{name}: "{shown(text)}" is no pair of bounds: write from, to.') from None
     if not lo < hi:
         raise InputError(f"{name}: {lo:g}, {hi:g}: the first bound must be less than the second.")
 

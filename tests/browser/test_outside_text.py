@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 import pytest
@@ -100,6 +101,43 @@ def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> Non
         quoted = [text for name, text in zip(own, texts, strict=True) if name != "columns"]
         assert [text for text in quoted if text[:40] not in said] == []
         check(watched)
+
+
+#: Bytes of a link that no program would write: broken escapes, UTF-8 and names.
+BYTES = (
+    "%", "%z", "%zz", "%00", "%C3%28", "%ED%A0%80", "%F0%9F", "%E2%80%AE", "%0A%0D", "%26%3D", "+",
+    "%2B", "=", "==", "&&", ";", "%25zz", "%u0041", "x" * 30_000, "%3C" * 5_000, "%5B" * 5_000,
+    *(quote(text, safe="") for text in TEXTS),
+)  # fmt: skip
+
+
+def raw_link(rng: random.Random, names: list[str]) -> str:
+    """Return the bytes of a random link: broken pairs, and often several values of one name."""
+    pairs = [
+        rng.choice((name, name, name, "", "%", "%5B%5D")) + "=" + rng.choice(BYTES)
+        for name in rng.choices(names, k=rng.randint(1, 6))
+    ]
+    return rng.choice(("&", "&", "&&", ";")).join(pairs)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_any_bytes_in_a_link_are_corrected_in_sentences(
+    app_url, app_folder, open_page, names, page: str
+) -> None:
+    rng = random.Random(page)
+    path = "" if page == "wavecluster" else page
+    watched = open_page(app_url("app.py"))
+    for _ in range(8):
+        link = f"{app_url('app.py')}/{path}?{raw_link(rng, names[page])}"
+        watched.page.goto(link, timeout=10_000)
+        # Each link opens a new session.
+        expect(watched.page.get_by_test_id("stMain")).not_to_be_empty(timeout=10_000)
+        watched.wait_idle()
+        assert watched.page.get_by_test_id("stException").count() == 0, link
+        for said in watched.page.get_by_role("alert").all():
+            assert seen(said.text_content()).endswith("."), link
+        check(watched)
+    assert "Traceback" not in (app_folder("app.py") / "server.log").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -248,5 +286,7 @@ def test_a_bundle_of_hostile_text_asks_nobody(chromium, tmp_path: Path) -> None:
         assert watched.errors == []
         if name == "report.html":
             assert watched.page.locator("h1").text_content() == title
+            wall = watched.page.locator("meta[http-equiv=Content-Security-Policy]")
+            assert "default-src 'none'" in (wall.get_attribute("content") or "")
             assert all(column in watched.page.text_content("main") for column in columns)
         watched.page.close()
