@@ -7,7 +7,7 @@ import random
 #: Host that no test may ask; the name is reserved for examples, so nobody has it.
 HOST = "evil.example"
 
-#: Each stays whole where a message quotes forty characters.
+#: Most stay whole where a message quotes forty characters.
 TEXTS = (
     f"![b](http://{HOST}/1)",
     f"<img src=//{HOST}/2>",
