@@ -17,6 +17,7 @@ from dpviz.methods.card import Card
 from dpviz.release.request import Request
 from dpviz.ui import kmeans, wavecluster
 from dpviz.ui.data_panel import Active, data_controls, data_panel
+from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import Control, UrlState, choice
 from dpviz.wavelet import wavelet_names
 
@@ -128,14 +129,15 @@ def method_panel(state: UrlState) -> None:
         on_change=lambda: _take_defaults(state),
     )
     card = CARDS[state.get("method")]
-    right.caption(f"{card.summary} ({card.paper})")
+    with right:
+        show_caption(f"{card.summary} ({card.paper})")
     shown = [one for one in _NUMBERS if card.parameter(_PARAMETERS.get(one, one))]
     for column, name in zip(st.columns(max(len(shown), 4)), shown, strict=False):
         column.number_input(**state.widget(name), **_number(card, name))
     chosen = [one for one in _choices(card) if card.parameter(one)]
     for column, name in zip(st.columns(max(len(chosen), 4)), chosen, strict=False):
         column.selectbox(
-            name.replace("_", " ").capitalize(),
+            plain_text(name.replace("_", " ").capitalize()),
             **state.choice(name, _choices(card)[name]),
             format_func=lambda option: kmeans.WORDS.get(option, str(option).replace("_", " ")),
         )

@@ -18,6 +18,14 @@ from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.odds import odds
 from dpviz.release import Released, refusal, release
+from dpviz.ui.messages import (
+    plain_text,
+    show_caption,
+    show_error,
+    show_info,
+    show_success,
+    show_warning,
+)
 from dpviz.ui.release import Wish, budget_file, new_folder
 from dpviz.ui.state import UrlState, following
 
@@ -39,7 +47,7 @@ _FIRST_TOTAL = 3.0
 def introduction() -> None:
     """Say what the page is for, and where to tune."""
     st.subheader("Release once, safely")
-    st.caption(_TUNING)
+    show_caption(_TUNING)
     left, right, _ = st.columns([1, 1, 2])
     left.page_link(
         "pages/wavecluster.py", label="Tune WaveCluster on a sample", icon=":material/grid_on:"
@@ -52,13 +60,14 @@ def stop_by(state: UrlState, wish: Wish) -> str:
     config = wish.request.config
     said = refusal(CARDS[config.method], config.variant, wish.request.domain)
     if said:
-        st.error(f"Refused: {said}", icon=":material/block:")
+        show_error(f"Refused: {said}", icon=":material/block:")
         if config.variant != "sound":
             st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
         left, right = st.columns([1, 9], vertical_alignment="center")
         left.badge("private", icon=":material/check:", color="green")
-        right.caption(odds(config.epsilon, config.neighbours))
+        with right:
+            show_caption(odds(config.epsilon, config.neighbours))
     return said
 
 
@@ -75,9 +84,9 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     budget = Budget(budget_file())
     known = budget.datasets() if budget.exists() else []
     if budget.unnoted:
-        st.warning(f"Note: {budget.unnoted}", icon=":material/warning:")
+        show_warning(f"Note: {budget.unnoted}")
     if known:
-        st.caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
+        show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
         **name,
@@ -132,7 +141,7 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     try:
         account = _account(source)
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
         return
     epsilon = granted(epsilon)
     spent = account.spent if account else 0.0
@@ -170,7 +179,8 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 def _entries(account: Account) -> None:
     """What was released before, in one table."""
     many = len(account.entries)
-    with st.expander(f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"):
+    said = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
+    with st.expander(plain_text(said)):
         st.dataframe(
             [
                 {
@@ -198,7 +208,7 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
-        st.info("Something was changed after the review: review it again.", icon=":material/info:")
+        show_info("Something was changed after the review: review it again.", ":material/info:")
         reviewed = None
     if reviewed is None:
         st.button(
@@ -209,7 +219,7 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
             help=None if source else "Name the data source first.",
         )
         if not source:
-            st.caption("Name the data source to go on.")
+            show_caption("Name the data source to go on.")
         return
     _review(wish, source, total)
     left, right, _ = st.columns([2, 1, 2])
@@ -241,25 +251,22 @@ def _review(wish: Wish, source: str, total: float | None) -> None:
         else "a record"
     )
     relation = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+    facts = [
+        f"Data: {wish.active.title}; {_bounds(wish)}; points outside are "
+        f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
+        f"Method: {card.title}, sound; {parameters}.",
+        f"Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
+        *_opening(source, total),
+        f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
+        "draws once, with noise that nobody can repeat.",
+        "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
+        "JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true count, no score, no "
+        "number of records, no seed and no file name.",
+        f"Why it is private: {card.variant('sound').reason}",
+    ]
     st.markdown(
-        "\n".join(
-            [
-                "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes "
-                "of it.",
-                "",
-                f"* Data: {wish.active.title}; {_bounds(wish)}; points outside are "
-                f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
-                f"* Method: {card.title}, sound; {parameters}.",
-                f"* Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
-                *_opening(source, total),
-                f"* Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of "
-                f"“{source}”, then draws once, with noise that nobody can repeat.",
-                "* The bundle: private cells or centres, private counts, parameters, domain and "
-                "ledger; as JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true "
-                "count, no score, no number of records, no seed and no file name.",
-                f"* Why it is private: {card.variant('sound').reason}",
-            ]
-        )
+        "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
+        "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
 
 
@@ -268,7 +275,7 @@ def _opening(source: str, total: float | None) -> list[str]:
     if total is None:
         return []
     return [
-        f"* Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
+        f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
         "changed later. Is it a new version of data that has a budget already? Then go back and "
         "give that name."
     ]
@@ -300,11 +307,11 @@ def _go(wish: Wish, source: str, total: float | None) -> None:
                 folder=folder,
             )
     except PrivacyRefusal as error:
-        st.error(f"Refused: {error}", icon=":material/block:")
+        show_error(f"Refused: {error}", icon=":material/block:")
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
     except OSError as error:
-        st.error(f"{home()} can't be written ({error.strerror}): check its rights.")
+        show_error(f"{home()} can't be written ({error.strerror}): check its rights.")
     else:
         st.rerun()
 
@@ -318,7 +325,7 @@ def bundle() -> bool:
     if done is None:
         return False
     privacy = done.document["privacy"]
-    st.success(
+    show_success(
         f"Released as entry {done.entry.id} of “{done.entry.source}”: "
         f"ε {decimal(done.entry.epsilon)} debited, {decimal(done.remaining)} left. "
         "OpenDP's privacy map certifies "
@@ -352,7 +359,7 @@ def bundle() -> bool:
         width="stretch",
         on_click=lambda: st.session_state.pop(_DONE, None),
     )
-    st.caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
+    show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     shown = [name for name in ("clusters.svg", "counts.svg") if name in done.files]
     for column, name in zip(st.columns(len(shown) or 1), shown, strict=False):
         data = base64.b64encode(done.files[name]).decode()
