@@ -260,17 +260,24 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         required=True,
         disabled=as_counts,
     )
-    first: bool | str | None = _HEADER[str(header)]
-    if named and first is False and not as_counts:
-        first = _missing_line() or False
-    token = (uploaded.file_id, as_counts, first) if uploaded else None
+    # On a page that is entered anew the box is empty: the last file that could be read stays.
+    given = st.session_state.get("own:upload")
+    if uploaded is not None:
+        given = (uploaded, as_counts, _HEADER[str(header)])
+    token = None
+    if given is not None:
+        file, as_counts, first = given
+        if named and first is False and not as_counts:
+            first = _missing_line() or False
+        token = (file.file_id, as_counts, first)
     if token != own.token:
         own.token, own.error = token, ""
-        if uploaded is not None:
+        if given is not None:
             try:
-                own.table = _read(uploaded, as_counts, first, named)
+                own.table = _read(file, as_counts, first, named)
                 own.loaded += 1
                 own.picked, own.named = {}, []
+                st.session_state["own:upload"] = given
             except InputError as error:
                 own.error = str(error)
     failure = own.error
