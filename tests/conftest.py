@@ -1,5 +1,6 @@
-"""Reference data of the papers, where it is."""
+"""Reference data of the papers, where it is, and a home that no test shares with a person."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -29,3 +30,10 @@ def reference():
         return kept[name]
 
     return load
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPVIZ_HOME", str(tmp_path_factory.mktemp("dpviz-home")))
+        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -151,6 +152,54 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     checked(control(test.number_input, "release:epsilon").set_value(1.0).run())
     release_now(test)
     assert accounts(home)[0].remaining == 0
+
+
+def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 0.3)
+    Budget(home / "budget.db").debit("incomes", 0.1, {})
+    test = page(data="incomes", g=16, epsilon=0.2000005)
+    assert said(test) == "Lifetime budget 0.3: 0.1 spent, this release 0.2, 0 left afterwards."
+    checked(control(test.number_input, "release:epsilon").set_value(0.200001).run())
+    assert said(test).startswith("Over budget: 0.2 of the lifetime budget 0.3 is left, and this")
+    checked(control(test.number_input, "release:epsilon").set_value(0.2000005).run())
+    press(test, "Review the release")
+    assert button(test, "Debit").label == "Debit ε 0.2 and release"
+    press(test, "Debit")
+    assert "ε 0.2 debited, 0 left." in test.success[0].value
+
+
+def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("copa", 1.0)
+    test = page(data="incomes", g=16)
+    checked(control(test.text_input, "release:source").set_value("сора").run())
+    assert 'can be taken for source "copa"' in test.error[0].value
+    assert not has_button(test, "Review the release")
+    checked(control(test.text_input, "release:source").set_value("Copa").run())
+    assert not test.error
+    assert said(test).startswith("Lifetime budget 1: 0 spent")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs rights as POSIX has them")
+def test_what_the_app_keeps_is_for_its_user_alone(page, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        release_now(page(data="incomes", g=16))
+    finally:
+        os.umask(before)
+    kept = [home, home / "releases", home / "heads", home / "budget.db"]
+    assert [one.stat().st_mode & 0o777 for one in kept] == [0o700, 0o700, 0o700, 0o600]
+
+
+def test_the_page_says_what_would_not_be_noticed(page, home: Path) -> None:
+    home.mkdir()
+    (home / "heads").touch()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    test = page(data="incomes", g=16)
+    assert any("an older copy of budget file" in one.value for one in test.warning)
+    release_now(test)
+    assert "Released as entry 1" in test.success[0].value
 
 
 def test_published_variants_are_refused_with_a_way_out(page, home: Path) -> None:

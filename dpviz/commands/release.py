@@ -13,10 +13,12 @@ from dpviz.commands.source import known_sample, load_for_release
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.privacy.budget import Account, Budget
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
+from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 
-#: Without a name of their own, records of a pipe could not be told from other ones.
+#: Standard input.
 _NAMELESS = "-"
 
 
@@ -46,7 +48,9 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     # Another process may have opened it meanwhile, with a total of its own.
     if is_new and given.total is not None:
-        print(f'note: "{source}" has a lifetime budget of {given.total:g} now', file=sys.stderr)
+        total = decimal(granted(given.total))
+        print(f'note: "{source}" has a lifetime budget of {total} now', file=sys.stderr)
+    _tell(budget)
     privacy = done.document["privacy"]
     report: Report = {
         "released": True,
@@ -59,10 +63,10 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     }
     return report, "\n".join(
         [
-            f"released {request.card.title}, epsilon {done.entry.epsilon:g}, as entry "
+            f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
             f'{done.entry.id} of "{done.entry.source}"',
             *spend_lines(privacy["ledger"]),
-            f"{done.remaining:g} of the lifetime budget is left",
+            f"{decimal(done.remaining)} of the lifetime budget is left",
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
@@ -79,7 +83,9 @@ def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:
 
 def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List the lifetime budgets of a file, with all that was spent of them."""
-    accounts = Budget(given.file).datasets()
+    budget = Budget(given.file)
+    accounts = budget.datasets()
+    _tell(budget)
     lines = [line for account in accounts for line in _account_lines(account)]
     return (
         {"datasets": [asdict(account) for account in accounts]},
@@ -90,28 +96,44 @@ def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _account_lines(account: Account) -> list[str]:
     """A source and its entries, for people."""
     return [
-        f'"{account.id}": {account.spent:g} of {account.total:g} spent, {account.remaining:g} left',
+        f'"{account.id}": {decimal(account.spent)} of {decimal(account.total)} spent, '
+        f"{decimal(account.remaining)} left",
         *(
-            f"  {one.id:>4}  {one.time}  epsilon {one.epsilon:g}  {one.what.get('method', '')}  "
+            f"  {one.id:>4}  {one.time}  epsilon {decimal(one.epsilon)}  "
+            f"{one.what.get('method', '')}  "
             f"{one.state}"
             for one in account.entries
         ),
     ]
 
 
+def _tell(budget: Budget) -> None:
+    """Say what would go unnoticed."""
+    if budget.unnoted:
+        print(f"note: {budget.unnoted}", file=sys.stderr)
+
+
 def _source(given: argparse.Namespace) -> str:
     """Name of the data source in the budget file: as told, or the name of the sample or file.
 
     Without its folders, links and packing: the same file under another path must not get another
-    budget.
+    budget. Pipes have no name, or a new one every time (``/dev/fd/63``).
     """
     if given.source is not None:
         return str(given.source)
-    if given.data == _NAMELESS:
-        raise InputError(
-            "--source is missing: name the data source whose budget pays, since standard input "
-            "has no name."
-        )
-    if known_sample(given) is not None:
+    if given.data != _NAMELESS and known_sample(given) is not None:
         return str(given.data)
-    return Path(given.data).resolve().name.removesuffix(".gz")
+    try:
+        named = Path(given.data).resolve()
+        # A file that is not there, and a folder, are refused when they are read.
+        nameless = given.data == _NAMELESS or (
+            Path(given.data).exists() and not (named.is_file() or named.is_dir())
+        )
+    except (OSError, RuntimeError, ValueError):  # As above.
+        return str(given.data)
+    if nameless:
+        raise InputError(
+            "--source is missing: name the data source whose budget pays, since a pipe has no "
+            "name that stays."
+        )
+    return without_packing(named.name)

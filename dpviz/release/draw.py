@@ -27,7 +27,8 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.pipeline import Run, Source
-from dpviz.privacy.budget import Budget, Entry
+from dpviz.privacy.account import Entry, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files
@@ -195,6 +196,8 @@ def release(
     InputError
         Where request, data, budget file or folder can't be used.
     """
+    # All that is tried before the debit runs with what the debit will grant.
+    request = request.granted(granted(request.config.epsilon))
     prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon))
@@ -272,17 +275,15 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
             f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
         )
     account = budget.find(source)
-    if account and epsilon > account.remaining * (1 + 1e-9):
-        raise PrivacyRefusal(
-            f"epsilon = {epsilon:g} is more than what is left: {account.remaining:g} of the "
-            f'lifetime budget {account.total:g} of source "{account.id}".'
-        )
+    if account:
+        account.check(epsilon)
 
 
 def _part(folder: Path) -> Path:
     """Make the folder that the bundle is written to before it gets its name.
 
-    Its name follows from the folder's, so that no two releases write to one.
+    Its name follows from the folder's, so that no two releases write to one. No other user may
+    look into it.
     """
     try:
         part = folder.with_name(f"{folder.name}.part")
@@ -298,7 +299,8 @@ def _part(folder: Path) -> Path:
             "so that no release is overwritten."
         )
     try:
-        part.mkdir()
+        part.mkdir(mode=0o700)
+        part.chmod(0o700)  # A umask may have taken the owner's rights too.
     except FileExistsError:
         raise InputError(
             f"out = {shown(folder, 80)} is being written by another release, or one was broken "
@@ -316,13 +318,19 @@ def _unwritable(folder: Path, error: Exception) -> str:
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then give their folder its name: a bundle is there whole or not at all."""
+    """Write all files, then give their folder its name: a bundle is there whole or not at all.
+
+    It is for publishing: whoever may read its files, as the user's umask has it, may look into
+    the folder then.
+    """
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            rights = (part / name).stat().st_mode & 0o777
+        part.chmod(rights | (rights & 0o444) >> 2 | 0o700)
         part.replace(folder)
         _settle(folder.parent)
     except OSError as error:

@@ -131,6 +131,9 @@ def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, 
     return (
         '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="en">\n<head>\n'
         '<meta charset="utf-8"/>\n'
+        # A second wall behind the escaping: the page may load nothing, whatever stands in it.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)

@@ -41,6 +41,7 @@ from dpviz.ui.compare_runs import (
 from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 
 #: Session entry of the seed that was chosen last among the runs of a chart.
 _SEED = "compare:open seed"
@@ -102,8 +103,8 @@ def _draw(state: CompareState, wish: Wish) -> None:
     )
     preset = PRESETS.get(state.get("preset"))
     if preset:
-        st.caption(
-            f"**{preset.paper}.** {preset.caption} The papers draw means: these are in the table, "
+        show_caption(
+            f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
             "the curves are medians."
         )
     clicked = live_figure(
@@ -118,8 +119,8 @@ def _draw(state: CompareState, wish: Wish) -> None:
     if clicked:
         _follow_click(clicked, wish, tables)
     for note in found().notes.get(wish.about, ()):
-        st.caption(note)
-    st.caption(
+        show_caption(note)
+    show_caption(
         "A click on a point opens the run nearest to that median. True results and seeded draws, "
         "for exploring only. Parameters are "
         f"{_parameters_of(preset, plan)}, on each "
@@ -312,7 +313,7 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
                 width="stretch",
             )
         else:
-            st.caption("Not run yet.")
+            show_caption("Not run yet.")
 
 
 def _behind(
@@ -393,4 +394,4 @@ def _ranks(wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
         placeholder="",
     )
     if ranks["printed"].isna().all():
-        st.caption(NONE_PRINTED)
+        show_caption(NONE_PRINTED)

@@ -12,7 +12,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import Table, Unreadable
+from dpviz.data.table import Table, Unreadable, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError, shown
@@ -20,6 +20,7 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
+from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -103,7 +104,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:
-        raise InputError(f'domain is "{text[:40]}": the screen shows two columns, lo,hi;lo,hi.')
+        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
     return str(domain)
 
 
@@ -259,17 +260,24 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         required=True,
         disabled=as_counts,
     )
-    first: bool | str | None = _HEADER[str(header)]
-    if named and first is False and not as_counts:
-        first = _missing_line() or False
-    token = (uploaded.file_id, as_counts, first) if uploaded else None
+    # On a page that is entered anew the box is empty: the last file that could be read stays.
+    given = st.session_state.get("own:upload")
+    if uploaded is not None:
+        given = (uploaded, as_counts, _HEADER[str(header)])
+    token = None
+    if given is not None:
+        file, as_counts, first = given
+        if named and first is False and not as_counts:
+            first = _missing_line() or False
+        token = (file.file_id, as_counts, first)
     if token != own.token:
         own.token, own.error = token, ""
-        if uploaded is not None:
+        if given is not None:
             try:
-                own.table = _read(uploaded, as_counts, first, named)
+                own.table = _read(file, as_counts, first, named)
                 own.loaded += 1
                 own.picked, own.named = {}, []
+                st.session_state["own:upload"] = given
             except InputError as error:
                 own.error = str(error)
     failure = own.error
@@ -279,14 +287,14 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         except InputError as error:
             if named:
                 if own.error:
-                    st.error(own.error, icon=":material/error:")
+                    show_error(own.error)
                 raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
         kept = ""
         if own.shown:
             kept = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
-        st.error(failure + kept, icon=":material/error:")
+        show_error(failure + kept)
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
     return own
@@ -432,10 +440,10 @@ def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
 def _facts(active: Active) -> None:
     """Say which data is active, and what was done to it."""
     from_data = not active.domain.declared
-    st.caption(
-        f"Active: **{active.title}** · {active.dataset.n:,} records · "
+    show_caption(
+        f"Active: {active.title} · {active.dataset.n:,} records · "
         f"{'domain from the data' if from_data else 'declared domain'}",
         help=active.sample.description if active.sample else None,
     )
     for note in active.dataset.notes:
-        st.caption(note)
+        show_caption(note)

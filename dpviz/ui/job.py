@@ -19,6 +19,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError
+from dpviz.ui.messages import show_error
 
 _LOG = logging.getLogger(__name__)
 
@@ -218,7 +219,7 @@ def show_progress(job: Job | None, unit: str, idle: str) -> None:
     share = min(job.done / job.total, 1.0) if job.total else 0.0
     st.progress(share, text=progress_text(job, unit))
     if job.error:
-        st.error(job.error, icon=":material/error:")
+        show_error(job.error)
 
 
 def progress_text(job: Job, unit: str) -> str:

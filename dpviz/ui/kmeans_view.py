@@ -18,6 +18,7 @@ from dpviz.ui.draws import kmeans_draws
 from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
@@ -50,9 +51,9 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
     if view != "noise":
-        st.caption(_key(both))
+        show_caption(_key(both))
     if notices := _notices(choices, both):
-        st.caption(" ".join(notices))
+        show_caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)

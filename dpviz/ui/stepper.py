@@ -18,6 +18,7 @@ from dpviz.figures.wavecluster import Scene
 from dpviz.methods import WAVECLUSTER
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 from dpviz.ui.state import following
 from dpviz.ui.wavecluster import Both, Choices
 
@@ -36,7 +37,7 @@ def stepper_panel(choices: Choices, both: Both, scene: Scene) -> None:
         if not panel.open:
             return
         if not both.truth.stages.n_clusters:
-            st.caption("Without noise there is no cluster here: lower p, or take another grid.")
+            show_caption("Without noise there is no cluster here: lower p, or take another grid.")
             return
         stepper = stepper_of(
             both.truth, both.private.stages, choices.config, choices.seed, _finer(choices, both)

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -131,13 +132,19 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder of an app, which holds its log."""
+    return cache(lambda script: tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(scope="session")
+def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
     """Start an app once and return its address; all apps end with the session."""
     running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
 
     def start(script: str) -> str:
         if script not in running:
-            running[script] = _serve(script, tmp_path_factory.mktemp("app"))
+            running[script] = _serve(script, app_folder(script))
             _await_health(*running[script])
         return running[script][0]
 
