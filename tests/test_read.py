@@ -564,6 +564,12 @@ def test_memory_for_text_grows_with_the_file_alone(line, n, packed):
     assert taken(data, lambda table: table.select([1]).n, header=False) == n
 
 
+def test_text_is_parsed_in_blocks():
+    data = b"x,t\n" + (b"1," + b"a" * 98 + b"\n") * (2 * 10**6)
+    with limits(len(data), most=2**28):
+        assert read_table(data).select().n == 2 * 10**6
+
+
 def test_memory_for_wide_tables_and_identifiers():
     wide = (b",".join([b"7"] * 10_000) + b"\n") * 2_000
     assert taken(wide, lambda table: table.select().points.shape) == (2_000, 10_000)
@@ -638,6 +644,20 @@ def test_parquet_decodes_chosen_columns_alone():
         (wide(10**6), "1,000,000 columns; the limit is 10,000"),
         (deep(10**5), "nested more than"),
         (parquet([repeated(b"x", 9)], 10**15), "1,000,000,000,000,000 rows"),
+        (
+            parquet(
+                [
+                    Column(
+                        b"x",
+                        DOUBLE,
+                        [page(bytes(8), 2**31 - 1, dictionary=True), page(same_entry(9), 9, 8)],
+                        dictionary=True,
+                    )
+                ],
+                9,
+            ),
+            "no whole Parquet file",
+        ),
         (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
         (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
         (
@@ -654,11 +674,17 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "more than 200,000 pages"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_parquet_that_lies_or_is_too_large(data, said):
     assert said in taken(data, lambda table: table.select(["x"]))
     taken(data, lambda table: table.select())
+
+
+def test_more_rows_than_any_column_may_have_are_refused_at_once():
+    data = parquet([repeated(b"x", 9)], 10**15)
+    with limits(len(data), most=2**24):
+        sentence(lambda: read_table(data), "1,000,000,000,000,000 rows", "give fewer rows.")
 
 
 def test_thirty_million_points_are_read(tmp_path):
