@@ -33,6 +33,8 @@ from tests.parquet_by_hand import (
     page,
     parquet,
     same_entry,
+    struct,
+    varint,
     wide,
 )
 
@@ -586,6 +588,9 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
     assert "1,000,000 rows, of which 2 columns would take 16.21 MB of memory" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select([2]).n) == 10**6
+    outcome = taken(gzip.compress(b"1,2\n" * 4 * 10**7, 1, mtime=0), lambda table: table.select())
+    assert "unpacked; the limit is 7" in outcome
+    assert "a random sample" in outcome
     names = b"id,x\n" + b"".join(b"%07x,1\n" % number for number in range(5 * 10**5))
     outcome = taken(names, lambda table: table.select(unit="id"))
     assert 'column "id" of data holds too many different identifiers' in outcome
@@ -661,6 +666,11 @@ def test_parquet_decodes_chosen_columns_alone():
         (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
         (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
         (
+            # The header of the page announces a list of 2**60 numbers.
+            parquet([Column(b"x", DOUBLE, [struct({9: (9, b"\xf7" + varint(2**60))})[1]])], 9),
+            "no whole Parquet file",
+        ),
+        (
             parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=2**30)])], 10),
             "1,024 MB unpacked",
         ),
@@ -674,7 +684,7 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "more than 200,000 pages"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_parquet_that_lies_or_is_too_large(data, said):
     assert said in taken(data, lambda table: table.select(["x"]))

@@ -258,7 +258,7 @@ def _outcome(way, data: bytes, name: str | None) -> str:
         complaint = _complaint(str(error))
         assert not complaint, (complaint, str(error), way, name, data[:999])  # noqa: PT017
         return "refused"
-    except (Exception, AssertionError) as error:
+    except (Exception, pytest.fail.Exception) as error:
         raise AssertionError((way, name, data[:999])) from error
     _check(dataset, released=way in (_for_release, _without_header))
     return "read"
