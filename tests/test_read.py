@@ -585,7 +585,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
     monkeypatch.setattr("dpviz.data.read._MORE", 2**27 + 2**24)
     data = gzip.compress(b"1,2\n" * 10**6, mtime=0)
     outcome = taken(data, lambda table: table.select())
-    assert "1,000,000 rows, of which 2 columns would take 16.21 MB of memory" in outcome
+    assert "has more rows than 2 columns may have within" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select([2]).n) == 10**6
     outcome = taken(gzip.compress(b"1,2\n" * 4 * 10**7, 1, mtime=0), lambda table: table.select())
@@ -626,7 +626,7 @@ def test_parquet_rows_that_would_fill_the_memory():
     n = 10**8
     data = parquet([repeated(b"c%d" % number, n) for number in range(6)], n)
     outcome = taken(data, lambda table: table.select())
-    assert "100,000,000 rows, of which 6 columns would take" in outcome
+    assert "has more rows than 6 columns may have within 896" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select(["c3"]).points.shape) == (n, 1)
 
@@ -638,7 +638,7 @@ def test_parquet_decodes_chosen_columns_alone():
     data = parquet([repeated(b"x", n), text, zeros, repeated(b"y", n)], n)
     assert taken(data, lambda table: table.select(["x", "y"]).points.shape) == (n, 2)
     assert taken(data, lambda table: table.numeric_columns) == ("x", "y")
-    assert "256 MB unpacked in one page" in taken(data, lambda table: table.select(["x", "z"]))
+    assert "MB unpacked in one page" in taken(data, lambda table: table.select(["x", "z"]))
     units = taken(data, lambda table: table.select(["x", "y"], unit="t").units)
     assert (len(units), units[-1]) == (n, "a" * 10**6)
 
@@ -648,7 +648,7 @@ def test_parquet_decodes_chosen_columns_alone():
     [
         (wide(10**6), "1,000,000 columns; the limit is 10,000"),
         (deep(10**5), "nested more than"),
-        (parquet([repeated(b"x", 9)], 10**15), "1,000,000,000,000,000 rows"),
+        (parquet([repeated(b"x", 9)], 10**15), "more rows than a column may have within 896 MB"),
         (
             parquet(
                 [
@@ -672,11 +672,11 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (
             parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=2**30)])], 10),
-            "1,024 MB unpacked",
+            "224 MB unpacked in one page",
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(bytes(2**27), 2**25)])], 2**25),
-            "128 MB unpacked in one row group",
+            "74.7 MB unpacked in one row group",
         ),
         (
             parquet([Column(b"x", BYTE_ARRAY, [page(entry(b"1"), 9, DELTA_BYTE_ARRAY)])], 9),
@@ -694,7 +694,7 @@ def test_parquet_that_lies_or_is_too_large(data, said):
 def test_more_rows_than_any_column_may_have_are_refused_at_once():
     data = parquet([repeated(b"x", 9)], 10**15)
     with limits(len(data), most=2**24):
-        sentence(lambda: read_table(data), "1,000,000,000,000,000 rows", "give fewer rows.")
+        sentence(lambda: read_table(data), "more rows than a column", "give fewer rows.")
 
 
 def test_thirty_million_points_are_read(tmp_path):

@@ -318,10 +318,10 @@ class ParquetCells(Cells):
         needed = total if text else largest
         if needed > self._memory // share:
             raise TooLargeError(
-                f'column "{shown(column)}" of {shown(self._name)} takes {megabytes(needed)} '
-                f"unpacked in one {'row group' if text else 'page'}; the limit for a file of its "
-                f"size is {megabytes(self._memory // share)}: write it again with smaller row "
-                "groups."
+                f'column "{shown(column)}" of {shown(self._name)} takes more than '
+                f"{megabytes(self._memory // share)} unpacked in one "
+                f"{'row group' if text else 'page'}, the limit for a file of its size: write it "
+                "again with smaller row groups."
             )
         return pages
 

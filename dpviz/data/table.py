@@ -540,16 +540,16 @@ class Table:
         return self.rows * (8 * ndim + 1 + 9 * (owner is not None))
 
     def check_memory(self, ndim: int, owner: int | None = None) -> None:
-        """Refuse more points than the size of the file allows for."""
-        needed = self._needed(ndim, owner)
-        if self.memory is not None and needed > self.memory:
-            columns, fewer = f"{ndim:,} columns", ", or choose fewer columns"
-            if ndim == 1:
-                columns, fewer = "a column", ""
+        """Refuse more points than the size of the file allows for.
+
+        The sentence may be one about a release, so it does not tell how many rows there are.
+        """
+        if self.memory is not None and self._needed(ndim, owner) > self.memory:
+            columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
-                f"{shown(self.name)} has {self.rows:,} rows, of which {columns} would take "
-                f"{megabytes(needed)} of memory; the limit for a file of its size is "
-                f"{megabytes(max(self.memory, 0))}: give fewer rows{fewer}."
+                f"{shown(self.name)} has more rows than {columns} may have within "
+                f"{megabytes(self.memory)} of memory, the limit for a file of its size: give "
+                f"fewer rows{', or choose fewer columns' if ndim > 1 else ''}."
             )
 
     def _axes(
