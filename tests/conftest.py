@@ -1,9 +1,11 @@
-"""Reference data of the papers, where it is."""
+"""Reference data of the papers, where it is; short work after the last mechanism."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
 
@@ -29,3 +31,12 @@ def reference():
         return kept[name]
 
     return load
+
+
+@pytest.fixture(scope="module")
+def quick_after_the_mechanisms() -> Iterator[None]:
+    """What only reads answers may be short: one thread, a short chain."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+        patch.setattr("dpviz.methods.mcmc.STEPS", 50)
+        patch.setattr("dpviz.methods.mcmc.RESTARTS", 1)
+        yield
