@@ -12,12 +12,12 @@ numbers gives it back.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, partial
+from hashlib import blake2b
 from itertools import combinations, product
 from typing import Any
 
@@ -164,23 +164,46 @@ class Coupled(SeededNoise):
 
 
 class OwnDraws(np.random.Generator):
-    """Generator whose whole numbers, one a record, hang on the record's place alone."""
+    """Generator whose draws, one a record, hang on the record's place alone.
+
+    Records of a place are numbered: one more there leaves the draws of those before as they are.
+    """
 
     def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:
         super().__init__(generator.bit_generator)
-        self.points, self.seed = points, seed
+        salt = b"%d" % seed
+        # Adding 0 makes 0 of -0.
+        found = [blake2b(point.tobytes(), digest_size=8, salt=salt) for point in points + 0.0]
+        self.places = np.array([int.from_bytes(each.digest()) for each in found], dtype=np.uint64)
+        self.calls = 0
 
     def integers(self, high: Any, *, size: Any) -> Any:
-        assert size == len(self.points)
-        met: Counter[bytes] = Counter()
-        drawn = np.empty(size, dtype=np.int64)
-        for number, point in enumerate(self.points + 0.0):  # no -0
-            place = point.tobytes()
+        """Set of each record."""
+        assert size == len(self.places)
+        met: Counter[int] = Counter()
+        numbers = np.empty(size, dtype=np.uint64)
+        for row, place in enumerate(self.places.tolist()):
+            numbers[row] = met[place]
             met[place] += 1
-            told = hashlib.blake2b(place, digest_size=7, salt=b"%d" % met[place])
-            told.update(b"%d" % self.seed)
-            drawn[number] = int.from_bytes(told.digest()) % high
-        return drawn
+        return (mixed(self.places, numbers) % np.uint64(high)).astype(np.int64)
+
+    def binomial(self, n: Any, p: Any) -> Any:
+        """How many of the n records at each place throw a coin that says yes."""
+        assert len(n) == len(self.places)
+        self.calls += 1
+        first = np.repeat(np.cumsum(n) - n, n)
+        numbers = np.arange(n.sum()) - first + self.calls * 2**32
+        coins = mixed(np.repeat(self.places, n), numbers.astype(np.uint64)) / 2.0**64 < p
+        owners = np.repeat(np.arange(len(n)), n)
+        return np.bincount(owners, weights=coins, minlength=len(n)).astype(np.int64)
+
+
+def mixed(places: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One 64-bit number for each place and number (the last steps of SplitMix64)."""
+    mix = places + numbers * np.uint64(0x9E3779B97F4A7C15)
+    mix = (mix ^ (mix >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mix = (mix ^ (mix >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mix ^ (mix >> np.uint64(31))
 
 
 @cache
@@ -401,7 +424,7 @@ def draw(
             clusters=int(rng.integers(1, 5)),
             **{name: value for name, value in choices.items() if name in known},
         )
-        sides, as_points = grid_sides(rng, 1), rng.random() < 0.9
+        sides, as_points = grid_sides(rng, 1), rng.random() < (0.6 if secure else 0.9)
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),
