@@ -70,7 +70,7 @@ PAIRS = {
 }
 
 #: The same with the noise of a release.
-SECURE_PAIRS = 100
+SECURE_PAIRS = 160
 
 #: Neighbours that one data set gets.
 NEIGHBOURS = 10
@@ -424,7 +424,7 @@ def draw(
             clusters=int(rng.integers(1, 5)),
             **{name: value for name, value in choices.items() if name in known},
         )
-        sides, as_points = grid_sides(rng, 1), rng.random() < (0.6 if secure else 0.9)
+        sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),
