@@ -15,7 +15,7 @@ from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.data.table import Table, Unreadable, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
@@ -321,7 +321,13 @@ def _read(
     """Read an uploaded file as points or as counts."""
     name, limit = uploaded.name, UPLOAD_LIMIT
     if as_counts:
-        return read_counts(uploaded, name=name, max_bytes=limit, any_total=released)
+        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released)
+        if grid.ndim < 2:
+            raise InputError(
+                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                "one, or use the command line."
+            )
+        return grid
     unreadable: Unreadable = "missing" if released else "refuse"
     return read_table(uploaded, name=name, header=header, max_bytes=limit, unreadable=unreadable)
 
@@ -342,7 +348,8 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
     unit = own.unit.column if own.unit.column in table.columns else None
     wanted = (own.loaded, shown, used, unit, own.unit.cap)
     if wanted != own.chosen:
-        whole = table.select(used, unit=unit, unreadable="missing" if named else "refuse")
+        unreadable: Unreadable = "missing" if named else "refuse"
+        whole = table.select(used, unit=unit, least=2, unreadable=unreadable)
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
         own.whole = whole
         # Bounds that were typed stay when the privacy unit changes.
