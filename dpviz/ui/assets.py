@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from importlib.metadata import version
-from pathlib import Path
+from importlib.metadata import distribution
 
 import streamlit as st
 from streamlit.components.v1 import declare_component
 
-#: Folder of plotly.js. Served from where it is: nothing is written at a start.
-_FOLDER = Path(str(resources.files("plotly").joinpath("package_data")))
+_PLOTLY = distribution("plotly")
 
-_served = declare_component("plotly", path=_FOLDER)
+# Served from where it is: nothing is written at a start. Importing plotly would take a moment.
+_served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
 
 
 def plotly_url() -> str:
     """Return the address of plotly.js on this server; it changes with the version of plotly."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    path = f"/{base}/component/{_served.name}/plotly.min.js?{version('plotly')}"
+    path = f"/{base}/component/{_served.name}/plotly.min.js?{_PLOTLY.version}"
     return path.replace("//", "/")
