@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.metrics.bands import band, band_words
 
@@ -106,4 +107,4 @@ def progress(items: list[T], done_word: str) -> Iterator[T]:
         yield item
         if shown:
             end = "\n" if done == len(items) else ""
-            print(f"\r{done} of {len(items)} draws {done_word}", end=end, file=sys.stderr)
+            say(f"\r{done} of {len(items)} draws {done_word}", end=end)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import Report, spend_lines
 from dpviz.commands.source import domain_of, known_sample, load
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.privacy.budget import Account, Budget
 from dpviz.release import Request, release
@@ -23,7 +23,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_options(given)
     source = _source(given)
     if given.seed:
-        print(f"note: --seed {given.seed} is ignored: nobody can repeat a release", file=sys.stderr)
+        say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
     data, _ = load(given, named=True)
     request = Request(
         config=config_of(given),
@@ -45,7 +45,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     # Another process may have opened it meanwhile, with a total of its own.
     if is_new and given.total is not None:
-        print(f'note: "{source}" has a lifetime budget of {given.total:g} now', file=sys.stderr)
+        say(f'note: "{source}" has a lifetime budget of {given.total:g} now')
     privacy = done.document["privacy"]
     report: Report = {
         "released": True,
