@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpviz.data.samples import sample_names
+from tests.read_only import read_only_checkout
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("dpviz", "sample_data", "LICENSE", "README.md", "pyproject.toml", "requirements.txt")
@@ -109,3 +110,12 @@ def test_it_is_a_program(installed, tmp_path, program):
     done = call([str(installed / program[0]), *program[1:], "sample", "--list"], tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == len(sample_names())
+
+
+@pytest.mark.parametrize("method", ["privthr", "dplloyd"])
+def test_a_checkout_and_a_home_that_nobody_may_write_are_enough(tmp_path, method):
+    run = [sys.executable, "-m", "dpviz", "run", "incomes", "--method", method, "--json"]
+    with read_only_checkout(tmp_path) as (_, process):
+        done = subprocess.run(run, capture_output=True, text=True, check=False, **process)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["data"]["n"] > 0
