@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.ui.audit import claims, page_state, story
+from dpviz.ui.audit import claims, page_state, sight, story
 from dpviz.ui.cost_panel import cost_overview
 from dpviz.ui.page import through_app
 from dpviz.ui.state import UrlState
@@ -27,4 +27,5 @@ if state.notes:
     st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
 part(story, state)
 part(claims, state)
+sight()
 cost_overview()

@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import streamlit as st
 
+from dpviz.audit import steps
 from dpviz.audit.bounds import highest
+from dpviz.audit.planted import HALF
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
@@ -605,6 +607,61 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
         return len(keys)
 
     start(_ALL, work, about=claim)
+
+
+# -- what can be seen --------------------------------------------------------------------
+
+
+@st.fragment
+def sight() -> None:
+    """Show which bugs an audit finds in which step, as measured beforehand."""
+    st.subheader("What this audit can see", anchor="what-this-audit-can-see")
+    halved = [row for row in steps.table() if row.factor == HALF]
+    found = sum(row.found for row in halved)
+    st.markdown(
+        "A mistake is planted in every step of every sound method: its noise is halved, or left "
+        "out, while the ledger still shows all of it. The data sets are those on which all steps "
+        "move as far as we know how, and the score is the most telling one there is: how likely "
+        "the noisy numbers are with and without the person, for whoever knows the code. "
+        f"With {steps.RUNS[HALF]:,} runs on each data set and a claim of "
+        f"{steps.CLAIM:g}, half the noise is found in **{found} of {len(halved)} steps**. "
+        "The others are out of sight:"
+    )
+    unseen = {why: [row for row in halved if row.why == why] for why in steps.REASONS}
+    st.markdown(
+        "\n".join(
+            f"- **{len(rows)}, {why}:** {steps.REASONS[why]} ({_steps_text(rows)})."
+            for why, rows in unseen.items()
+            if rows
+        )
+    )
+    table = steps.frame(steps.table())
+    bound = st.column_config.NumberColumn(format="%.2f")
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=388,
+        key="audit:steps",
+        column_config={
+            "variant": None,
+            "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
+            "runs": st.column_config.NumberColumn(format="localized", width="small"),
+            "then runs": st.column_config.NumberColumn(format="localized", width="small"),
+            "true ε, at most": bound,
+            "measured ε, at least": bound,
+            "then measured ε, at least": bound,
+        },
+    )
+    _download("audit:steps table", lambda: table, "audit-steps", "What it can see (CSV)")
+
+
+def _steps_text(rows: list[steps.Seen]) -> str:
+    """Steps by method: "PrivTHR: nonpositive; Baseline: records"."""
+    named: dict[str, dict[str, None]] = {}
+    for row in rows:
+        named.setdefault(CARDS[row.method].title, {})[row.step] = None
+    return "; ".join(f"{method}: {', '.join(names)}" for method, names in named.items())
 
 
 # -- what all parts share ----------------------------------------------------------------
