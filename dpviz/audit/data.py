@@ -64,13 +64,13 @@ def second_block(claim: float) -> Sources:
 
 
 def third_block(claim: float) -> Sources:
-    """Beside blocks of four and forty records an empty one gets its first.
+    """Beside blocks of six and forty records an empty one gets its first.
 
     Where p = 1/2, the threshold's rank rises from 1 to 2: its scores fall between the two large
     coefficients, where nearly all candidates lie, and rise between the two small ones.
     """
     before = np.zeros((2, 6), dtype=np.int64)
-    before[0, 0], before[0, 2] = 4, 40
+    before[0, 0], before[0, 2] = 6, 40
     after = before.copy()
     after[0, 4] = 1
     return _grids(before, after)
@@ -248,7 +248,7 @@ def opposite_end(claim: float) -> RecordPair:
 
 #: Records of :func:`swapped_centers`: so many that a noisy number of them nearly always makes
 #: :data:`SWAP_BLOCKS` blocks.
-SWAP_SIZE, SWAP_BLOCKS = 10_119, 40
+SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
 #: Step whose choices :func:`swapped_centers` knows: which record goes to which block.
 DEALT = "blocks"

@@ -321,7 +321,7 @@ _PLANTED = (
             "half of the noise that the threshold takes."
         ),
         pair=data.third_block,
-        options={"alpha": 0.3},
+        options={"alpha": 0.2},
     ),
     *(
         _less_noise(

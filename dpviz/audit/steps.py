@@ -108,7 +108,7 @@ CASES = (
     Case(method="privthr", pair=data.second_block),
     Case(method="privthr", pair=data.second_block, options={"alpha": 0.5}),
     Case(method="privthrem", pair=data.third_block),
-    Case(method="privthrem", pair=data.third_block, options={"alpha": 0.3}),
+    Case(method="privthrem", pair=data.third_block, options={"alpha": 0.2}),
     *(
         Case(method="baseline", pair=pair, options={"synopsis": synopsis})
         for synopsis, pair in (

@@ -65,8 +65,16 @@ class Recorder(_Built):
         computed from the answers alone.
     """
 
-    def __init__(self, *given: Any, ends: bool = False) -> None:
-        super().__init__(*given)
+    def __init__(
+        self,
+        noise: NoiseSource,
+        epsilon: float,
+        neighbours: Neighbours | None = None,
+        bug: Bug | None = None,
+        *,
+        ends: bool = False,
+    ) -> None:
+        super().__init__(noise, epsilon, neighbours, bug)
         self.answers: list[Any] = []
         self._ends = ends
 
