@@ -325,6 +325,10 @@ def test_a_classifier_takes_numbers_that_are_missing_or_the_same() -> None:
     lacking[::2] = np.inf
     assert of_classifier(lacking, lacking[::-1]) == 0
     assert of_classifier(nothing, same) > 1
+    # One number or none, and which of them in only some of the runs.
+    some = np.where(np.random.default_rng(1).random((60, 2)) < 0.5, 1.0, np.nan)
+    some[:15] = some[16] = 1.0
+    assert of_classifier(some, some[::-1]) < 1
 
 
 def test_the_classifier_is_one_score_more() -> None:
@@ -466,6 +470,17 @@ def test_chances_of_the_exponential_mechanism_sum_to_one() -> None:
     picks = [recorded(choice, seed=seed).answers[0] for seed in range(3000)]
     expected = np.array(chances[:3]) * len(picks)
     assert stats.chisquare(np.bincount(picks, minlength=3), expected).pvalue > 0.01
+
+
+def test_an_interval_without_width_weighs_nothing() -> None:
+    edges, ranks = np.array([0.0, 1.0, 1.0, 4.0]), np.array([-1.0, 0.0, -2.0])
+
+    def point(accountant: Accountant) -> Any:
+        return accountant.interval("i", edges, ranks, sensitivity=1, epsilon=1e9)
+
+    # With next to no noise the best of the others takes all, evenly over its width of 1.
+    assert told(point, [0.5], 1e9) == 0
+    assert told(point, [2.0], 1e9) < -1e6
 
 
 def test_impossible_answers_have_no_likelihood() -> None:

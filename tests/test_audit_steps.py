@@ -29,7 +29,7 @@ from dpviz.methods import CARDS, WAVECLUSTER
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 
 #: Runs on each data set that show that a step's noise is left out.
-FEW = 40
+FEW = 200
 
 
 @pytest.fixture(scope="module", autouse=True)

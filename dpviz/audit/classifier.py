@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+#: Stands for a number that a run lacks: larger than any other.
+MISSING = 1e300
+
 #: Name of the score for people.
 CLASSIFIER_NAME = "score of a trained classifier"
 
@@ -33,39 +36,34 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    Boosted trees by histograms (Ke 2017), which take missing numbers as they are.
+    Boosted trees by histograms (Ke 2017).
     """
     half = len(without) // 2
     both = np.stack([without, joined])
-    both = np.where(np.isfinite(both), both, np.nan)
-    first = both[:, :half].reshape(2 * half, -1)
-    # Trees can't split what is always the same.
-    varies = (first != first[0]).any(axis=0) & ~np.isnan(first).all(axis=0)
-    if not varies.any():
-        return np.zeros(len(without)), np.zeros(len(joined))
-    both = both[..., varies]
+    both = np.where(np.isfinite(both), both, MISSING)
     scores = np.empty(both.shape[:2])
-    scores[:, half:] = _learned(both[:, :half], both[:, half:])
-    for taken, left in (
-        (slice(0, half, 2), slice(1, half, 2)),
-        (slice(1, half, 2), slice(0, half, 2)),
-    ):
-        scores[:, taken] = _learned(both[:, left], both[:, taken])
+    even, odd, rest = slice(0, half, 2), slice(1, half, 2), slice(half, None)
+    for learned, scored in ((odd, even), (even, odd), (slice(0, half), rest)):
+        scores[:, scored] = _scored(both[:, learned], both[:, scored])
     return scores[0], scores[1]
 
 
-def _learned(runs: Floats, others: Floats) -> Floats:
+def _scored(learned: Floats, others: Floats) -> Floats:
     """Scores of other runs (2, n) by a model of some, each of shape (2, n, columns)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    columns = runs.shape[2]
+    # Trees can't split what is always the same.
+    varies = np.ptp(learned, axis=(0, 1)) > 0
+    if not varies.any():
+        return np.zeros(others.shape[:2])
+    runs, tried = (part[..., varies].reshape(-1, varies.sum()) for part in (learned, others))
     model = HistGradientBoostingClassifier(
         learning_rate=0.2, max_iter=40, max_leaf_nodes=8, early_stopping=False, random_state=0
     )
     # The threads of small fits cost more than they save.
     with threadpool_limits(1, user_api="openmp"):
-        model.fit(runs.reshape(-1, columns), np.repeat([0, 1], runs.shape[1]))
-        scores = model.decision_function(others.reshape(-1, columns))
+        model.fit(runs, np.repeat([0, 1], learned.shape[1]))
+        scores = model.decision_function(tried)
     found: Floats = scores.reshape(others.shape[:2])
     return found

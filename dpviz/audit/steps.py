@@ -191,7 +191,7 @@ class Seen:
             return None
         if self.worst <= CLAIM + NEAR:
             return "small share"
-        moves = self.pair_loss is None or self.pair_loss > self.worst - NEAR
+        moves = self.pair_loss is None or self.pair_loss > 0.97 * self.worst
         return "many numbers" if moves else "moves little"
 
 

@@ -219,9 +219,11 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
     """Logarithm of the (weighted) sum of numbers that are given by their logarithms."""
+    if weights is not None:
+        # The largest of them may weigh nothing.
+        logs = logs[weights > 0] + np.log(weights[weights > 0])
     highest = logs.max()
-    terms = np.exp(logs - highest)
-    return float(highest + np.log((terms if weights is None else weights * terms).sum()))
+    return float(highest + np.log(np.exp(logs - highest).sum()))
 
 
 class _Attacker:
