@@ -628,7 +628,7 @@ def test_what_the_audit_can_see_is_read_and_not_measured(app, monkeypatch):
     halved = [row for row in steps.table() if row.factor == HALF]
     said = " ".join(one.value for one in test.markdown)
     found = sum(row.found for row in halved)
-    assert f"half the noise is found in **{found} of {len(halved)} steps**" in said
+    assert f"With 20,000 runs half the noise is found in **{found} of {len(halved)} steps**" in said
     # What is out of sight is named with its reason.
     for row in halved:
         if row.why:

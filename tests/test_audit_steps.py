@@ -118,29 +118,29 @@ LARGE = [
 @pytest.mark.parametrize(("case", "step"), LARGE, ids=[f"{key_of(a)}-{b}" for a, b in LARGE])
 def test_half_the_noise_is_found(case: Case, step: str) -> None:
     """With fewer runs; those that take 20,000 stand in the committed figures."""
-    found = measure(case, step, HALF, runs=6000)
+    found = measure(case, step, HALF, runs=4000)
     assert found.found
     assert found.bound <= found.worst
 
 
-@pytest.mark.parametrize(
-    ("method", "number"), [("privqt", 0), ("eugkm", 0), ("dpkmeans_mapreduce", 1)]
-)
-def test_committed_figures_come_out_again(method: str, number: int) -> None:
-    (case,) = [case for case in CASES if case.method == method][number : number + 1]
+@pytest.mark.parametrize("method", ["privqt", "eugkm"])
+def test_committed_figures_come_out_again(method: str) -> None:
+    (case,) = (case for case in CASES if case.method == method)
     for row in table():
         if is_of(row, case, row.factor):
             assert measure(case, row.step, row.factor) == row
 
 
-def test_half_the_noise_of_each_method_is_found_somewhere() -> None:
-    """In each kind of step, but for sizes that have next to nothing of the budget."""
+def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> None:
+    """But for sizes, which have next to nothing of the budget, and a start that another has too."""
     found, missed = set(), set()
     for row in table():
         if row.factor == HALF:
             (found if row.found else missed).add((row.method, kind(row.step)))
     assert {method for method, _ in found} == set(SPENDING)
-    assert all(step.endswith("records") for _, step in missed - found), missed - found
+    never = {one for one in missed - found if not one[1].endswith("records")}
+    assert never == {("contour", "partition")}
+    assert ("dpkmeans_mapreduce", "partition") in found
 
 
 def test_figures_keep_to_what_can_be() -> None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from dpviz.audit import steps
 from dpviz.audit.bounds import highest
-from dpviz.audit.planted import HALF
+from dpviz.audit.planted import HALF, NONE
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
@@ -616,16 +616,17 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
 def sight() -> None:
     """Show which bugs an audit finds in which step, as measured beforehand."""
     st.subheader("What this audit can see", anchor="what-this-audit-can-see")
-    halved = [row for row in steps.table() if row.factor == HALF]
-    found = sum(row.found for row in halved)
+    halved, left_out = (
+        [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
+    )
     st.markdown(
         "A mistake is planted in every step of every sound method: its noise is halved, or left "
         "out, while the ledger still shows all of it. The data sets are those on which all steps "
         "move as far as we know how, and the score is the most telling one there is: how likely "
         "the noisy numbers are with and without the person, for whoever knows the code. "
-        f"With {steps.RUNS[HALF]:,} runs on each data set and a claim of "
-        f"{steps.CLAIM:g}, half the noise is found in **{found} of {len(halved)} steps**. "
-        "The others are out of sight:"
+        f"Where it is left out, {steps.RUNS[NONE]:,} runs on each data set show that at a claim of "
+        f"{steps.CLAIM:g} in {_count(left_out)} steps. With {steps.RUNS[HALF]:,} runs half the "
+        f"noise is found in **{_count(halved)} steps**. The others are out of sight:"
     )
     unseen = {why: [row for row in halved if row.why == why] for why in steps.REASONS}
     st.markdown(
@@ -636,7 +637,7 @@ def sight() -> None:
         )
     )
     table = steps.frame(steps.table())
-    bound = st.column_config.NumberColumn(format="%.2f")
+    bound = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
         table,
         hide_index=True,
@@ -644,16 +645,21 @@ def sight() -> None:
         height=388,
         key="audit:steps",
         column_config={
-            "variant": None,
+            # All the same: told in the text above.
+            **dict.fromkeys(("variant", "runs", "then runs")),
+            "options": st.column_config.TextColumn(width=230),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
-            "runs": st.column_config.NumberColumn(format="localized", width="small"),
-            "then runs": st.column_config.NumberColumn(format="localized", width="small"),
             "true ε, at most": bound,
             "measured ε, at least": bound,
             "then measured ε, at least": bound,
         },
     )
     _download("audit:steps table", lambda: table, "audit-steps", "What it can see (CSV)")
+
+
+def _count(rows: list[steps.Seen]) -> str:
+    """How many are found: "3 of 4"."""
+    return f"{sum(row.found for row in rows)} of {len(rows)}"
 
 
 def _steps_text(rows: list[steps.Seen]) -> str:
