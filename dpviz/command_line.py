@@ -216,6 +216,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     auditing.add_argument("--seed", type=_WHOLE, default=0, metavar="N", help="of all runs")
     auditing.add_argument("--list", action="store_true", help="list the scenarios of the method")
+    auditing.add_argument(
+        "--steps", action="store_true", help="show which planted bugs are found in which step"
+    )
     auditing.add_argument("--json", action="store_true", help="print one JSON object")
 
     releasing = _command(
