@@ -284,7 +284,7 @@ def test_reset_empties_typed_bounds(app):
 
 def test_choices_of_one_file_do_not_stick_to_the_next(app):
     test = upload(app(), "single.csv", b"a\n1\n2\n")
-    assert test.error
+    assert "at least two are needed" in test.error[0].value
     test.file_uploader(key="own:file").set_value(
         ("good.csv", b"a,b\n" + b"1,2\n3,4\n" * 9, "text/csv")
     )
@@ -391,6 +391,10 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
     test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
     checked(test.run())
     assert cards(test)["Clusters"][1] == "true 2"
+    assert "g 16 " in title(test)
+    test.file_uploader(key="own:file").set_value(("line.csv", b"5\n6\n7\n", "text/csv"))
+    checked(test.run())
+    assert "a grid with one axis, and the screen shows two" in test.error[0].value
     assert "g 16 " in title(test)
 
 

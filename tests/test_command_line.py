@@ -54,6 +54,19 @@ def run_json(cli, *arguments):
     return json.loads(out)
 
 
+@pytest.mark.parametrize("method", [*WAVECLUSTER, *KMEANS])
+def test_one_column_is_enough(cli, tmp_path, method):
+    path, grid = tmp_path / "one.csv", tmp_path / "one.npy"
+    values = np.concatenate([np.linspace(0, 2, 200), np.linspace(8, 9, 200)])
+    path.write_text("x,t\n" + "".join(f"{value},a\n" for value in values))
+    np.save(grid, np.histogram(values, 16, (0, 10))[0])
+    clusters = ["--clusters", 2] if method in KMEANS else ["--grid", 16]
+    run = run_json(cli, path, "--method", method, "--domain", "0,10", *clusters)
+    assert (run["data"]["n"], run["data"]["columns"]) == (400, ["x"])
+    run = run_json(cli, grid, "--counts", "--method", method, "--domain", "0,10")
+    assert run["data"]["n"] == 400
+
+
 def test_methods_name_variants_parameters_and_origin(cli):
     status, out, _ = cli("methods", "--json")
     methods = {one["name"]: one for one in json.loads(out)["methods"]}

@@ -33,6 +33,8 @@ from tests.parquet_by_hand import (
     page,
     parquet,
     same_entry,
+    struct,
+    varint,
     wide,
 )
 
@@ -564,6 +566,12 @@ def test_memory_for_text_grows_with_the_file_alone(line, n, packed):
     assert taken(data, lambda table: table.select([1]).n, header=False) == n
 
 
+def test_text_is_parsed_in_blocks():
+    data = b"x,t\n" + (b"1," + b"a" * 98 + b"\n") * (2 * 10**6)
+    with limits(len(data), most=2**28):
+        assert read_table(data).select().n == 2 * 10**6
+
+
 def test_memory_for_wide_tables_and_identifiers():
     wide = (b",".join([b"7"] * 10_000) + b"\n") * 2_000
     assert taken(wide, lambda table: table.select().points.shape) == (2_000, 10_000)
@@ -580,6 +588,9 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
     assert "1,000,000 rows, of which 2 columns would take 16.21 MB of memory" in outcome
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select([2]).n) == 10**6
+    outcome = taken(gzip.compress(b"1,2\n" * 4 * 10**7, 1, mtime=0), lambda table: table.select())
+    assert "unpacked; the limit is 7" in outcome
+    assert "a random sample" in outcome
     names = b"id,x\n" + b"".join(b"%07x,1\n" % number for number in range(5 * 10**5))
     outcome = taken(names, lambda table: table.select(unit="id"))
     assert 'column "id" of data holds too many different identifiers' in outcome
@@ -638,8 +649,27 @@ def test_parquet_decodes_chosen_columns_alone():
         (wide(10**6), "1,000,000 columns; the limit is 10,000"),
         (deep(10**5), "nested more than"),
         (parquet([repeated(b"x", 9)], 10**15), "1,000,000,000,000,000 rows"),
+        (
+            parquet(
+                [
+                    Column(
+                        b"x",
+                        DOUBLE,
+                        [page(bytes(8), 2**31 - 1, dictionary=True), page(same_entry(9), 9, 8)],
+                        dictionary=True,
+                    )
+                ],
+                9,
+            ),
+            "no whole Parquet file",
+        ),
         (parquet([repeated(b"x", 9)], 10**6), "no whole Parquet file"),
         (parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=8)])], 10), "no whole Parquet"),
+        (
+            # The header of the page announces a list of 2**60 numbers.
+            parquet([Column(b"x", DOUBLE, [struct({9: (9, b"\xf7" + varint(2**60))})[1]])], 9),
+            "no whole Parquet file",
+        ),
         (
             parquet([Column(b"x", DOUBLE, [page(bytes(80), 10, says=2**30)])], 10),
             "1,024 MB unpacked",
@@ -654,11 +684,17 @@ def test_parquet_decodes_chosen_columns_alone():
         ),
         (parquet([Column(b"x", DOUBLE, [page(b"", 0)] * 201_000)], 9), "more than 200,000 pages"),
     ],
-    ids=range(9),
+    ids=range(11),
 )
 def test_parquet_that_lies_or_is_too_large(data, said):
     assert said in taken(data, lambda table: table.select(["x"]))
     taken(data, lambda table: table.select())
+
+
+def test_more_rows_than_any_column_may_have_are_refused_at_once():
+    data = parquet([repeated(b"x", 9)], 10**15)
+    with limits(len(data), most=2**24):
+        sentence(lambda: read_table(data), "1,000,000,000,000,000 rows", "give fewer rows.")
 
 
 def test_thirty_million_points_are_read(tmp_path):
@@ -772,7 +808,7 @@ def test_shapes_in_a_header(shape, said):
     ],
 )
 def test_types_in_a_header(descr):
-    for shape in (b"(1,)", b"(1, 2)", b"(2, 2)"):
+    for shape in (b"(1,)", b"(1, 2)", b"(2, 2)", b"(%d,)" % 2**62):
         refused(of_shape(shape, descr))
         sentence(lambda shape=shape: read_counts(of_shape(shape, descr)))
 

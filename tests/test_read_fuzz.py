@@ -258,10 +258,43 @@ def _outcome(way, data: bytes, name: str | None) -> str:
         complaint = _complaint(str(error))
         assert not complaint, (complaint, str(error), way, name, data[:999])  # noqa: PT017
         return "refused"
-    except (Exception, AssertionError) as error:
+    except (Exception, pytest.fail.Exception) as error:
         raise AssertionError((way, name, data[:999])) from error
     _check(dataset, released=way in (_for_release, _without_header))
     return "read"
+
+
+@pytest.mark.parametrize("block", [2, 7, 30])
+def test_blocks_of_any_size_give_the_same(block, monkeypatch):
+    """A record may be longer than a block, and the kind of a column shows in its last cell."""
+    rng = random.Random(block)
+    outcomes: Counter[str] = Counter()
+    cells = ["1", "2.5", "3,5", "-4e2", "", "NA", " 7 ", "inf", "q", '"8"', '"a\n""b"', "nan(1)"]
+    for _ in range(500):
+        mark, width = rng.choice(",;\t|"), rng.randrange(1, 4)
+        kinds = [rng.choices(cells, k=rng.choice([1, 2, 2, 3, 12])) for _ in range(width)]
+        rows = [mark.join(map(rng.choice, kinds)) for _ in range(rng.randrange(1, 20))]
+        for _ in range(rng.choice([0, 0, 1, 3])):
+            rows.insert(rng.randrange(len(rows) + 1), rng.choice(["", "", " ", "1", mark, "\t"]))
+        data = rng.choice(["\n", "\n", "\r\n"]).join(rows).encode()
+        way = rng.choice([_as_table, _by_persons, _as_counts, _for_release])
+        whole = _told(way, data)
+        with monkeypatch.context() as patched:
+            patched.setattr("dpviz.data.text._WIDE_BLOCK", block)
+            assert _told(way, data) == whole, (way, data)
+        outcomes[whole.split("(")[0]] += 1
+    assert min(outcomes["read"], outcomes["refused"]) > 50, outcomes
+
+
+def _told(way, data: bytes) -> str:
+    """Everything that reading gives, as text."""
+    try:
+        found = way(data, "a.csv")
+    except InputError as error:
+        return f"refused({error})"
+    values = found.counts if found.points is None else found.points
+    units = None if found.units is None else found.units.tolist()
+    return f"read({values.tolist()}, {units}, {found.dropped}, {found.notes}, {found.columns})"
 
 
 def _check(dataset, released):

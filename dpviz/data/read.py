@@ -377,7 +377,7 @@ def _npy(file: _File) -> NDArray[np.generic]:
             f"{name} has a .npy header whose shape is none: write it again with numpy.save."
         )
     room = math.prod(max(side, 1) for side in shape) * max(dtype.itemsize, 1)
-    if dtype.subdtype or len(shape) > 32 or room >= 2**63:
+    if dtype.subdtype or not dtype.itemsize or len(shape) > 32 or room >= 2**63:
         raise InputError(f"{name} has shape {shown(shape)}: give rows and columns of numbers.")
     start, size = stream.tell(), math.prod(shape) * dtype.itemsize
     if start + size > len(data):

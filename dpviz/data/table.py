@@ -581,8 +581,10 @@ class Table:
         """Return the sentence for a table with one column; a separator may be the cause."""
         text = [self.columns[0]]
         for (cells,) in self.cells.blocks([0]):
-            text += [_one_cell(cells, position) for position in range(min(rows, len(cells)))]
-            break
+            left = rows + 1 - len(text)
+            text += [_one_cell(cells, position) for position in range(min(left, len(cells)))]
+            if len(text) > rows:
+                break
         separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
         found = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
         if not found and len(text[-1].split()) > 1:

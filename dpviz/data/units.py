@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pandas as pd
@@ -92,7 +92,10 @@ def _canonical(text: str) -> str:
     """One spelling of a number; any other text as it is."""
     if not re.search(NUMBER, text, re.ASCII):
         return text
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return text.lower()
     if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
         return text.lower()
     plain = f"{number or abs(number):f}"  # no -0
