@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.ui.audit import claims, page_state, story
+from dpviz.ui.audit import claims, page_state, sight, story
 from dpviz.ui.cost_panel import cost_overview
 from dpviz.ui.messages import show_corrections, show_error
 from dpviz.ui.page import through_app
@@ -27,4 +27,5 @@ state = page_state()
 show_corrections(state.notes)
 part(story, state)
 part(claims, state)
+sight()
 cost_overview()

@@ -24,21 +24,25 @@ from dpviz.audit.bounds import (
     lower_bound,
     share_bounds,
 )
-from dpviz.audit.data import PUBLIC
+from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
+from dpviz.audit.data import BRED, DEALT, PUBLIC
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.noise import RunNoise
-from dpviz.audit.runs import BATCH, Trial, checked_runs, collect
+from dpviz.audit.runs import BATCH, Trial, checked_runs, collect, with_classifier
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.story import one_person
 from dpviz.audit.transcript import HIDDEN, Recorder, Replay, log_likelihood
+from dpviz.config import Config
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
 from dpviz.kmeans.records import Records
 from dpviz.methods import CARDS, KMEANS
-from dpviz.pipeline import Source
+from dpviz.methods.privthr import pruned_threshold
+from dpviz.pipeline import Run, Source, cluster
+from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 
 quick = settings(max_examples=60, deadline=None)
@@ -156,6 +160,21 @@ def test_half_that_decides_never_saw_the_choice() -> None:
     assert lower_bound(quiet, loud).epsilon == highest(n)
 
 
+def test_a_rare_event_is_not_chosen_for_its_luck() -> None:
+    """20 of 1000 runs against none seem to show more than 250 against 100, but may be luck."""
+    without, joined = np.zeros((2, 2000, 2))
+    joined[:20, 0] = 1
+    for half in (slice(0, 1000), slice(1000, 2000)):
+        without[half, 1] = np.arange(1000) < 100
+        joined[half, 1] = np.arange(1000) < 250
+    gains = [_best_event(number, *(side[:1000, number] for side in (without, joined)), 0.005)[0]
+             for number in (0, 1)]  # fmt: skip
+    assert gains[0] > gains[1]
+    bound = lower_bound(without, joined)
+    assert bound.event.score == 1
+    assert bound.epsilon == pytest.approx(gains[1])
+
+
 def test_of_equally_good_scores_the_first_is_told() -> None:
     loud = np.ones((100, 3))
     loud[:, 0] = 0
@@ -237,6 +256,96 @@ def test_choosing_and_deciding_on_the_same_runs_would_err() -> None:
     assert alarms["same"] >= 15
     # At an error of 1%, more than 4 of 100 come up 3 times in 1000.
     assert alarms["split"] <= 4
+
+
+# -- the trained classifier --------------------------------------------------------------
+
+
+def joined_loss(rng: np.random.Generator, runs: int) -> tuple[NDArray, NDArray]:
+    """Three noisy counts, each with a loss of 1/3: only together they show a loss of 1."""
+    noise = rng.laplace(size=(2, runs, 3))
+    return noise[0], noise[1] + 1 / 3
+
+
+def of_classifier(without: NDArray, joined: NDArray) -> float:
+    """Bound from the classifier's score alone."""
+    pair = classifier_scores(without, joined)
+    return lower_bound(*(scores[:, None] for scores in pair)).epsilon
+
+
+def test_a_classifier_joins_what_no_single_score_shows() -> None:
+    rng = np.random.default_rng(3)
+    # The sum of two numbers tells nearly all; each by itself next to nothing.
+    first, error = rng.normal(0, 5, (2, 3000)), rng.normal(0, 0.3, (2, 3000))
+    without, joined = np.stack([first, error - first + [[0], [4]]], axis=2)
+    assert lower_bound(without, joined).epsilon < 1
+    assert of_classifier(without, joined) > 2
+
+
+def test_a_classifier_errs_no_more_often_than_the_bound_says() -> None:
+    rng, alarms = np.random.default_rng(9), 0
+    for _ in range(60):
+        alarms += of_classifier(*randomized_response(rng, 1.0, (400, 1))) > 1
+        alarms += of_classifier(*joined_loss(rng, 400)) > 1
+    # At an error of 1%, more than 5 of 120 come up 2 times in 1000.
+    assert alarms <= 5
+
+
+def test_a_classifier_learns_from_the_choosing_half_alone() -> None:
+    rng = np.random.default_rng(4)
+    without, joined = rng.normal(size=(2, 200, 2))
+    joined[:100] += 3
+    one = classifier_scores(without, joined)
+    without[100:], joined[100:] = rng.normal(size=(2, 100, 2))
+    other = classifier_scores(without, joined)
+    for first, second in zip(one, other, strict=True):
+        np.testing.assert_array_equal(first[:100], second[:100])
+    # What it learned is of no use in the other half.
+    assert lower_bound(one[0][:, None], one[1][:, None]).epsilon == 0
+
+
+def test_a_classifier_does_not_boast_of_the_runs_that_it_learned_from() -> None:
+    """Noise alone: were the choosing runs scored by their own model, they would look apart."""
+    without, joined = np.random.default_rng(5).normal(size=(2, 400, 30))
+    scores = classifier_scores(without, joined)
+    apart = [
+        np.mean(joined > without)
+        for without, joined in zip(*(s.reshape(2, 200) for s in scores), strict=True)
+    ]
+    # A share of one half, but for an error of 1/40: four of them.
+    assert apart == pytest.approx([0.5, 0.5], abs=0.15)
+
+
+def test_a_classifier_takes_numbers_that_are_missing_or_the_same() -> None:
+    nothing = np.full((60, 2), np.nan)
+    same = np.ones((60, 2))
+    for pair in ((nothing, nothing), (same, same)):
+        assert np.all(classifier_scores(*pair) == np.zeros((2, 60)))
+    lacking = np.random.default_rng(0).normal(size=(60, 2))
+    lacking[::2] = np.inf
+    assert of_classifier(lacking, lacking[::-1]) == 0
+    assert of_classifier(nothing, same) > 1
+    # One number or none, and which of them in only some of the runs.
+    some = np.where(np.random.default_rng(1).random((60, 2)) < 0.5, 1.0, np.nan)
+    some[:15] = some[16] = 1.0
+    assert of_classifier(some, some[::-1]) < 1
+
+
+def test_the_classifier_is_one_score_more() -> None:
+    rng = np.random.default_rng(0)
+    labels, without, joined = with_classifier(
+        ["number", LIKELIHOOD_NAME], rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
+    )
+    assert labels == ["number", LIKELIHOOD_NAME, CLASSIFIER_NAME]
+    assert without.shape == joined.shape == (60, 3)
+    # It joins what is released, and the likelihood is not.
+    ratio = rng.normal(size=(60, 1))
+    for side in (without, joined):
+        side[:, 1:2] = ratio
+    again = with_classifier(labels[:2], without[:, :2], joined[:, :2])
+    np.testing.assert_array_equal(again[1], without)
+    alone = [LIKELIHOOD_NAME], ratio, ratio
+    assert with_classifier(*alone) == alone
 
 
 # -- noise -------------------------------------------------------------------------------
@@ -363,6 +472,17 @@ def test_chances_of_the_exponential_mechanism_sum_to_one() -> None:
     assert stats.chisquare(np.bincount(picks, minlength=3), expected).pvalue > 0.01
 
 
+def test_an_interval_without_width_weighs_nothing() -> None:
+    edges, ranks = np.array([0.0, 1.0, 1.0, 4.0]), np.array([-1.0, 0.0, -2.0])
+
+    def point(accountant: Accountant) -> Any:
+        return accountant.interval("i", edges, ranks, sensitivity=1, epsilon=1e9)
+
+    # With next to no noise the best of the others takes all, evenly over its width of 1.
+    assert told(point, [0.5], 1e9) == 0
+    assert told(point, [2.0], 1e9) < -1e6
+
+
 def test_impossible_answers_have_no_likelihood() -> None:
     def cells(size: int) -> Any:
         return lambda accountant: accountant.laplace(
@@ -391,10 +511,14 @@ def test_replay_draws_no_noise_and_guesses_what_is_hidden() -> None:
     assert replay.noise.generator("places").random() == run.generator("places").random()
     for hidden in ("sets", "blocks"):
         assert replay.noise.generator(hidden).random() != run.generator(hidden).random()
+        known = RunNoise(4, 0, 0, public=(hidden,))
+        replay = Replay([], known, 1.0)
+        assert replay.noise.generator(hidden).random() == known.generator(hidden).random()
 
 
 @pytest.mark.parametrize(
-    ("method", "step"), [("dpkmeans_mapreduce", "sets"), ("gupt", "blocks"), ("contour", PUBLIC)]
+    ("method", "step"),
+    [("dpkmeans_mapreduce", "sets"), ("gupt", DEALT), ("contour", PUBLIC), ("privgene", BRED)],
 )
 def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
     method: str, step: str
@@ -408,7 +532,7 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 
     Trial(replace(find(method, "sound"), noise=Spy), 1.0).scores(0, 0, 0)
     assert step in asked
-    assert step in (*HIDDEN, PUBLIC)
+    assert step in (*HIDDEN, PUBLIC, BRED)
 
 
 # -- scores ------------------------------------------------------------------------------
@@ -430,6 +554,17 @@ def test_positions_in_names_are_those_in_the_row() -> None:
     cells = [found[f"noisy count of cell ({i}, {j})"] for i, j in product((1, 2), (1, 2))]
     np.testing.assert_allclose(cells, [1, 0, 0, 0], atol=1e-3)
     assert found["largest noisy count"] == max(cells)
+
+
+@pytest.mark.parametrize(("nonpositive", "dropped"), [(3, 2), (2, 1), (0, 0)])
+def test_what_was_dropped_is_read_off_released_numbers(nonpositive: int, dropped: int) -> None:
+    average = np.array([[4.0, 3.0], [2.0, 1.0]])
+    config = Config(method="privthr", density=0.1)
+    threshold = pruned_threshold(average, 0.1, nonpositive)
+    stages = cluster(np.zeros((4, 4)), config, average=average, threshold=threshold)
+    run = Run(config=config, stages=stages, ledger=Ledger())
+    found = dict(zip(names(run, ("threshold",)), row(run, ("threshold",)), strict=True))
+    assert found["number of positive coefficients that were dropped"] == dropped
 
 
 def test_iterations_that_were_not_made_are_missing() -> None:

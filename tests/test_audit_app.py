@@ -9,13 +9,15 @@ import time
 from dataclasses import replace
 from threading import Event
 
+import pandas as pd
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import dpviz.ui.audit as page
 import dpviz.ui.job as job_module
-from dpviz.audit import AuditCancelled, audit, scenarios
+from dpviz.audit import AuditCancelled, audit, scenarios, steps
+from dpviz.audit.planted import HALF
 from dpviz.audit.scenarios import find
 from dpviz.audit.story import one_person
 from dpviz.errors import InputError
@@ -29,7 +31,13 @@ from tests.test_kmeans_app import visit
 
 PATIENCE = 60
 STORY, ONE, ALL = "audit:story job", "audit:one job", "audit:all job"
-PARTS = ["One person", "Claimed against measured", "All at once", "What soundness costs"]
+PARTS = [
+    "One person",
+    "Claimed against measured",
+    "All at once",
+    "What this audit can see",
+    "What soundness costs",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +192,7 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
     monkeypatch.setattr(job_module, "get_script_run_ctx", lambda **_: Context)
     monkeypatch.setattr(job_module.runtime, "exists", lambda: True)
     monkeypatch.setattr(job_module.runtime, "get_instance", Runtime)
-    gone = job_module._absence()
+    gone = job_module.absence(15.0)
     for moment, present, expected in (
         (1000, True, False),
         (1010, False, False),
@@ -291,7 +299,7 @@ def test_three_parts_in_order_and_the_story_tells_itself(app):
     assert f"from {expected.numbers[0]} to {expected.numbers[-1]}" in drawn
     assert any(one.value.startswith("**For this person:**") for one in test.markdown)
     assert all(head["alt"] for head in figures(test).values())
-    assert "0 of 54 done" in " ".join(one.value for one in test.markdown)
+    assert f"0 of {len(scenarios())} done" in " ".join(one.value for one in test.markdown)
 
 
 def test_the_story_follows_its_controls_and_its_draws(app):
@@ -401,7 +409,7 @@ def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
     assert f"PrivQT published · far-point · ε 1 · {500:,} runs" in titles(test)["score"]
     said = " ".join(one.value for one in test.markdown).replace("\\", "")
     assert expected.event in said
-    assert "1 of 54 done" in said
+    assert f"1 of {len(scenarios())} done" in said
     assert "1,000 of 1,000 runs" in bars(test)
     table = claims_of(test)
     row = table[(table["method"] == "PrivQT") & (table["variant"] == "published")].iloc[0]
@@ -606,3 +614,24 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
     )
     expected = f"{row.sound.median:.3g} against {row.published.median:.3g} ▲"
     assert table.loc["DPLloyd", row.title] == expected
+
+
+def test_what_the_audit_can_see_is_read_and_not_measured(app, monkeypatch):
+    def measure(*given, **more):
+        raise AssertionError("measured while a page is drawn")
+
+    monkeypatch.setattr(steps, "measure", measure)
+    test = app()
+    shown = next(one.value for one in test.dataframe if "noise halved" in one.value.columns)
+    pd.testing.assert_frame_equal(shown, steps.frame(steps.table()), check_dtype=False)
+    assert "What it can see (CSV)" in [one.label for one in test.get("download_button")]
+    halved = [row for row in steps.table() if row.factor == HALF]
+    said = " ".join(one.value for one in test.markdown)
+    found = sum(row.found for row in halved)
+    assert f"With 20,000 runs half the noise is found in **{found} of {len(halved)} steps**" in said
+    # What is out of sight is named with its reason.
+    for row in halved:
+        if row.why:
+            (line,) = (one for one in said.splitlines() if steps.REASONS[row.why] in one)
+            assert row.step in line
+            assert CARDS[row.method].title in line

@@ -53,6 +53,38 @@ def eleventh_in_cell(claim: float) -> Sources:
     return _grids([[10, 0], [0, 0]], [[11, 0], [0, 0]])
 
 
+def eleventh_on_line(claim: float) -> Sources:
+    """The first of two cells in a row, of ten records, gets an eleventh one."""
+    return _grids([10, 0], [11, 0])
+
+
+def second_block(claim: float) -> Sources:
+    """Beside a block of ten records an empty one gets its first: a coefficient more is positive."""
+    return _grids([[10, 0, 0, 0], [0, 0, 0, 0]], [[10, 0, 1, 0], [0, 0, 0, 0]])
+
+
+def third_block(claim: float) -> Sources:
+    """Beside blocks of six and forty records an empty one gets its first.
+
+    Where p = 1/2, the threshold's rank rises from 1 to 2: its scores fall between the two large
+    coefficients, where nearly all candidates lie, and rise between the two small ones.
+    """
+    before = np.zeros((2, 6), dtype=np.int64)
+    before[0, 0], before[0, 2] = 6, 40
+    after = before.copy()
+    after[0, 4] = 1
+    return _grids(before, after)
+
+
+def fourth_block(claim: float) -> Sources:
+    """One of four blocks holds ten records; one of the three empty ones gets its first."""
+    before = np.zeros((4, 4), dtype=np.int64)
+    before[0, 0] = 10
+    after = before.copy()
+    after[2, 2] = 1
+    return _grids(before, after)
+
+
 def moved_record(claim: float) -> Sources:
     """A record moves from one of two cells of ten to the other."""
     return _grids([10, 10], [9, 11])
@@ -200,6 +232,39 @@ def _at_finer_grid(epsilon: float, per_cell: float) -> RecordPair:
 def number_of_blocks(claim: float) -> RecordPair:
     """Two records, of which GUPT makes one block; of three it makes two."""
     return _joined(np.full((2, 1), 0.25), [0.25])
+
+
+#: Step whose choices go with :func:`opposite_end`: the candidates of PrivGene.
+BRED = "breeding"
+
+
+def opposite_end(claim: float) -> RecordPair:
+    """A hundred records at one end of a line, and one at the other end.
+
+    Of pairs of centres the best one for the hundred may lie far from the other end.
+    """
+    return _joined(np.zeros((100, 1)), [1.0])
+
+
+#: Records of :func:`swapped_centers`: so many that a noisy number of them nearly always makes
+#: :data:`SWAP_BLOCKS` blocks.
+SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
+
+#: Step whose choices :func:`swapped_centers` knows: which record goes to which block.
+DEALT = "blocks"
+
+
+def swapped_centers(claim: float) -> RecordPair:
+    """Records of which one lies apart, in the block that another one joins farther off.
+
+    That one then takes the second centre of the block, which comes first no longer: in both
+    places of the list the centres change nearly from end to end. Blocks are those of draws that
+    everybody knows, see :data:`DEALT`.
+    """
+    blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
+    points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))
+    points[int(np.flatnonzero(blocks[:-1] == blocks[-1])[0])] = [0.0, 0.95]
+    return _joined(points, [1.0, 1.0])
 
 
 def eleventh_record(claim: float) -> RecordPair:

@@ -24,7 +24,7 @@ class RunNoise:
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:
         self._key = (seed, *key)
-        self._public = public
+        self.public = public
         self._stream = np.random.default_rng(self._key)
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -41,7 +41,7 @@ class RunNoise:
 
     def generator(self, step: str) -> np.random.Generator:
         """Return a fresh generator at the start of this step's stream."""
-        if step in self._public:
+        if step in self.public:
             return public_choices(step)
         return np.random.default_rng((*self._key, crc32(step.encode())))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.audit.bounds import CONFIDENCE, FEWEST, Bound, Event, Sign, lower_bound
+from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
-from dpviz.audit.scores import LIKELIHOOD, names, row
-from dpviz.audit.transcript import Recorder, Replay, log_likelihood
+from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
+from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
 from dpviz.errors import InputError, check_number
 from dpviz.methods import KMEANS, WAVECLUSTER
+from dpviz.privacy.ledger import Ledger
 
 Floats = NDArray[np.float64]
 
@@ -133,8 +136,8 @@ def audit(
     chosen = find(method, variant, scenario)
     _check_claim(claim)
     count = chosen.runs if runs is None else checked_runs(runs)
-    labels, without, joined = collect(
-        chosen, claim, count, seed, progress=progress, cancelled=cancelled
+    labels, without, joined = with_classifier(
+        *collect(chosen, claim, count, seed, progress=progress, cancelled=cancelled)
     )
     bound = lower_bound(without, joined)
     half, score = count // 2, bound.event.score
@@ -199,6 +202,22 @@ def collect(
     return trial.names, np.array(rows[0]), np.array(rows[1])
 
 
+def with_classifier(
+    labels: list[str], without: Floats, joined: Floats
+) -> tuple[list[str], Floats, Floats]:
+    """Add the score of a trained classifier to what :func:`collect` returns.
+
+    It joins all that a run releases; the log-likelihood ratio, which is no such number, stays
+    apart.
+    """
+    released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
+    if not released:
+        return labels, without, joined
+    first, second = classifier_scores(without[:, released], joined[:, released])
+    labels = [*labels, CLASSIFIER_NAME]
+    return labels, np.column_stack([without, first]), np.column_stack([joined, second])
+
+
 class Trial:
     """A scenario at a claim, ready to be run.
 
@@ -214,20 +233,32 @@ class Trial:
         self._config: Any = scenario.config(claim)
         self._pair = scenario.pair(claim)
         methods: Any = WAVECLUSTER if scenario.method in WAVECLUSTER else KMEANS
-        self._run = methods[scenario.method].run
+        self._run = scenario.run or methods[scenario.method].run
 
     def scores(self, side: int, seed: int, number: int) -> Floats:
         """Scores of one run on the first (0) or second (1) data set, shape (scores,)."""
+        groups = self._scenario.groups
+        run, accountant = self._recorded(side, seed, number)
+        if run is None:
+            self.names = [LIKELIHOOD_NAME]
+            return np.array([self._ratio(accountant)])
+        found = row(run, groups)
+        self.names = self.names or names(run, groups)
+        return np.append(found, self._ratio(accountant)) if LIKELIHOOD in groups else found
+
+    def spends(self, side: int, seed: int, number: int) -> Ledger:
+        """Ledger of one run."""
+        return self._recorded(side, seed, number)[1].ledger
+
+    def _recorded(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
+        """Run once; where only the answers are looked at there is no run, but its answers."""
         scenario, config = self._scenario, self._config
         noise = scenario.noise(seed, side, number)
-        accountant = scenario.accountant(noise, config.epsilon, config.neighbours)
-        run = self._run(self._pair[side], config, accountant)
-        found = row(run, scenario.groups)
-        if not self.names:
-            self.names = names(run, scenario.groups)
-        if LIKELIHOOD not in scenario.groups:
-            return found
-        return np.append(found, self._ratio(accountant))
+        ends = scenario.groups == (LIKELIHOOD,)
+        accountant = Recorder(noise, config.epsilon, config.neighbours, scenario.bug, ends=ends)
+        with suppress(Told):
+            return self._run(self._pair[side], config, accountant), accountant
+        return None, accountant
 
     def _ratio(self, accountant: Recorder) -> float:
         """Log-likelihood ratio of a run's answers, the second data set over the first."""
@@ -237,7 +268,11 @@ class Trial:
     def _log_likelihood(self, data: Any, accountant: Recorder) -> float:
         """Log-likelihood of a run's answers on one of the data sets."""
         replay = Replay(
-            accountant.answers, accountant.noise, accountant.budget, accountant.neighbours
+            accountant.answers,
+            accountant.noise,
+            accountant.budget,
+            accountant.neighbours,
+            self._scenario.bug,
         )
         return log_likelihood(lambda taken: self._run(data, self._config, taken), replay)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
-from dpviz.audit.transcript import Recorder
+from dpviz.audit.planted import Bug
 from dpviz.config import Config, VariantName
 from dpviz.errors import InputError
 from dpviz.kmeans.config import KMeansConfig
@@ -43,8 +43,12 @@ class Scenario:
         What the mechanism takes for neighbours.
     planted
         Whether the mechanism is no variant on offer but a mistake made on purpose.
-    accountant, noise
-        Where a planted mistake sits, or choices are public.
+    bug
+        Planted mistake in the noise of some steps.
+    run
+        Planted mechanism that runs in place of the method.
+    noise
+        Where the noise comes from: its seed may be known, or some choices public.
     sides
         What the two data sets are called after "of runs".
     """
@@ -59,7 +63,8 @@ class Scenario:
     options: Mapping[str, Any] = field(default_factory=dict)
     relation: Relation = "add_remove"
     planted: bool = False
-    accountant: type[Recorder] = Recorder
+    bug: Bug | None = None
+    run: Callable[..., Any] | None = None
     noise: Callable[..., NoiseSource] = RunNoise
     sides: tuple[str, str] = ("without", "with the person")
 
@@ -224,6 +229,19 @@ _WAVECLUSTER = (
     ),
 )
 
+
+def _less_noise(method: str, bug: Bug, **given: Any) -> Scenario:
+    """Too little noise, looked for in all noisy answers at once."""
+    return Scenario(
+        method=method,
+        variant="sound",
+        groups=(scores.LIKELIHOOD,),
+        planted=True,
+        bug=bug,
+        **given,
+    )
+
+
 _PLANTED = (
     _rank(
         name="rank-shown",
@@ -254,7 +272,7 @@ _PLANTED = (
         pair=data.first_in_cell,
         groups=("counts",),
         planted=True,
-        accountant=planted.HalfNoise,
+        bug=Bug(),
     ),
     _wavecluster(
         "privqt",
@@ -264,8 +282,83 @@ _PLANTED = (
         pair=data.eleventh_in_cell,
         groups=("counts",),
         planted=True,
-        accountant=planted.KnownSeed,
+        run=planted.known_seed,
         noise=SeededNoise,
+    ),
+    _wavecluster(
+        "privthr",
+        "sound",
+        name="true-threshold",
+        says=(
+            "Planted: one cell holds one person; a second one joins there, and the threshold is "
+            "that of the data without noise."
+        ),
+        pair=data.largest_cell,
+        groups=scores.WAVECLUSTER_RELEASES,
+        planted=True,
+        run=planted.true_threshold,
+    ),
+    _wavecluster(
+        "privthr",
+        "sound",
+        name="exact-pruning",
+        says=(
+            "Planted: of four blocks of cells one holds persons; one person joins in another, and "
+            "as many coefficients are dropped as the exact number of empty blocks asks for."
+        ),
+        pair=data.fourth_block,
+        groups=scores.WAVECLUSTER_RELEASES,
+        options={"density": 0.1},
+        planted=True,
+        run=planted.exact_pruning,
+    ),
+    _less_noise(
+        "privthrem",
+        Bug("threshold"),
+        name="half-threshold-noise",
+        says=(
+            "Planted: two blocks of cells hold persons; one person joins in a third one, with "
+            "half of the noise that the threshold takes."
+        ),
+        pair=data.third_block,
+        options={"alpha": 0.2},
+    ),
+    *(
+        _less_noise(
+            "gupt",
+            Bug(factor=1 / parts),
+            name=f"noise-by-{parts}",
+            says=(
+                "Planted: one person joins a block of records and takes one of its centres, with "
+                f"1/{parts} of the noise that it takes."
+            ),
+            pair=data.swapped_centers,
+            options={"clusters": 2},
+            noise=partial(RunNoise, public=(data.DEALT,)),
+        )
+        for parts in (2, 8)
+    ),
+    _less_noise(
+        "contour",
+        Bug(factor=1 / 1.5),
+        name="two-thirds-noise",
+        says=(
+            "Planted: ten persons stand at the end of a line; an eleventh one joins them, with "
+            "two thirds of the noise that it takes."
+        ),
+        pair=data.eleventh_record,
+        options={"clusters": 1, "iterations": 1, "start": "random"},
+    ),
+    _less_noise(
+        "mcmc",
+        Bug(),
+        name="half-noise",
+        says=(
+            "Planted: ten persons stand at the end of a line; an eleventh one joins them, with "
+            "half of the noise that it takes."
+        ),
+        pair=data.eleventh_record,
+        options={"clusters": 1, "iterations": 2},
     ),
 )
 

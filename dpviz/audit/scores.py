@@ -52,6 +52,10 @@ def threshold(run: Run) -> Iterator[Named]:
     yield "density threshold d'", found.value
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
+    if found.k is not None:
+        # From d' and W' alone: of how many positive coefficients k' is the share 1 - p.
+        left = np.floor(found.k / (1 - run.config.density) + 1e-9)
+        yield "number of positive coefficients that were dropped", found.positive - left
 
 
 def counts(run: Run) -> Iterator[Named]:

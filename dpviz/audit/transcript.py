@@ -1,7 +1,10 @@
 """What a run's mechanisms answered, and how likely these answers are on another data set.
 
 The log-likelihood ratio of all answers is the most telling score there is of a mechanism whose
-output is computed from them: no threshold on any other number does better.
+output is computed from them: no threshold on any other number does better. It is that of the
+mechanism as it is built, planted mistakes included: whoever attacks has its code, as an auditor
+has, so a secret mistake protects nobody, and scales read off the ledger would hide just what is
+looked for.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.audit.planted import Bug
 from dpviz.noise import NoiseSource
 from dpviz.privacy.ledger import Composition, Neighbours
 from dpviz.privacy.mechanisms import Accountant
@@ -22,49 +26,90 @@ Floats = NDArray[np.float64]
 HIDDEN = ("blocks", "sets")
 
 
-class Recorder(Accountant):
-    """Accountant that keeps the answers of all mechanisms, in order.
+class _Built(Accountant):
+    """Accountant of a mechanism as it is built: its ledger shows what is claimed.
 
     Parameters
     ----------
     noise, epsilon, neighbours
         As for :class:`Accountant`.
+    bug
+        What is wrong with the noise, if anything.
     """
 
     def __init__(
-        self, noise: NoiseSource, epsilon: float, neighbours: Neighbours | None = None
+        self,
+        noise: NoiseSource,
+        epsilon: float,
+        neighbours: Neighbours | None = None,
+        bug: Bug | None = None,
     ) -> None:
         super().__init__(noise, epsilon, neighbours)
+        self._bug = bug
+
+    def _spend(self, step: str, *given: Any) -> float:
+        """Record the spend; return the scale that the noise really has."""
+        scale = super()._spend(step, *given)
+        return scale * self._bug.of(step) if self._bug else scale
+
+
+class Recorder(_Built):
+    """Accountant that keeps the answers of all mechanisms, in order.
+
+    Parameters
+    ----------
+    noise, epsilon, neighbours, bug
+        As for the base class.
+    ends
+        Whether to end the method with :class:`Told` once the budget is spent: what follows is
+        computed from the answers alone.
+    """
+
+    def __init__(
+        self,
+        noise: NoiseSource,
+        epsilon: float,
+        neighbours: Neighbours | None = None,
+        bug: Bug | None = None,
+        *,
+        ends: bool = False,
+    ) -> None:
+        super().__init__(noise, epsilon, neighbours, bug)
         self.answers: list[Any] = []
+        self._ends = ends
 
     def laplace(self, step: str, values: NDArray[np.number] | float, **given: Any) -> Floats:
         """Laplace mechanism, its answer kept."""
-        self.answers.append(super().laplace(step, values, **given))
-        return self._last()
+        answer = super().laplace(step, values, **given)
+        self._keep(answer)
+        return answer
 
     def laplace_disjoint(self, step: str, values: Floats, **given: Any) -> Floats:
         """Laplace mechanism on disjoint rows, its answer kept."""
-        self.answers.append(super().laplace_disjoint(step, values, **given))
-        return self._last()
+        answer = super().laplace_disjoint(step, values, **given)
+        self._keep(answer)
+        return answer
 
     def choose(self, step: str, scores: Floats, **given: Any) -> int:
         """Exponential mechanism, its answer kept."""
-        self.answers.append(super().choose(step, scores, **given))
-        return int(self.answers[-1])
+        answer = super().choose(step, scores, **given)
+        self._keep(answer)
+        return answer
 
     def interval(self, step: str, edges: Floats, scores: Floats, **given: Any) -> tuple[int, float]:
         """Exponential mechanism over a line; the point is an answer, its interval is none."""
         index, value = super().interval(step, edges, scores, **given)
-        self.answers.append(value)
+        self._keep(value)
         return index, value
 
-    def _last(self) -> Floats:
-        """Answer that was kept last."""
-        answer: Floats = self.answers[-1]
-        return answer
+    def _keep(self, answer: Any) -> None:
+        """Keep an answer, and end after the last one where that is wanted."""
+        self.answers.append(answer)
+        if self._ends and self.ledger.epsilon >= self.budget * (1 - 1e-9):
+            raise Told
 
 
-class Replay(Accountant):
+class Replay(_Built):
     """Accountant that gives the answers of another run and adds up how likely they are.
 
     It ends the method with :class:`Told` after the last answer: what follows is computed from
@@ -74,7 +119,7 @@ class Replay(Accountant):
     ----------
     answers
         Of a :class:`Recorder`.
-    noise, epsilon, neighbours
+    noise, epsilon, neighbours, bug
         Of the run that gave them; choices that it hides are drawn anew.
     """
 
@@ -84,8 +129,9 @@ class Replay(Accountant):
         noise: NoiseSource,
         epsilon: float,
         neighbours: Neighbours | None = None,
+        bug: Bug | None = None,
     ) -> None:
-        super().__init__(_Attacker(noise), epsilon, neighbours)
+        super().__init__(_Attacker(noise), epsilon, neighbours, bug)
         self.log = 0.0
         self._left = list(answers)
 
@@ -154,8 +200,8 @@ class Replay(Accountant):
             raise Told
 
 
-class Told(Exception):  # noqa: N818 - the end of a replay, no fault
-    """All answers have been gone through, or one of them is impossible."""
+class Told(Exception):  # noqa: N818 - an end that was asked for, no fault
+    """All answers have been given or gone through, or one of them is impossible."""
 
 
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
@@ -173,9 +219,11 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
     """Logarithm of the (weighted) sum of numbers that are given by their logarithms."""
+    if weights is not None:
+        # The largest of them may weigh nothing.
+        logs = logs[weights > 0] + np.log(weights[weights > 0])
     highest = logs.max()
-    terms = np.exp(logs - highest)
-    return float(highest + np.log((terms if weights is None else weights * terms).sum()))
+    return float(highest + np.log(np.exp(logs - highest).sum()))
 
 
 class _Attacker:
@@ -196,4 +244,5 @@ class _Attacker:
 
     def generator(self, step: str) -> np.random.Generator:
         """Stream of the run, or where it is hidden always the same one."""
-        return np.random.default_rng(0) if step in HIDDEN else self._noise.generator(step)
+        hidden = step in HIDDEN and step not in getattr(self._noise, "public", ())
+        return np.random.default_rng(0) if hidden else self._noise.generator(step)

@@ -8,13 +8,17 @@ from dataclasses import asdict
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.scenarios import find
+from dpviz.audit.steps import BUGS, CLAIM, REASONS, table
 from dpviz.commands.output import Report
+from dpviz.ending import say
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit one method in one scenario, or list its scenarios."""
+    """Audit one method in one scenario, list its scenarios, or show what an audit can see."""
     if given.list:
         return _listed(given.method, given.variant)
+    if given.steps:
+        return _steps(given.method)
     result = audit(
         given.method,
         given.variant,
@@ -36,6 +40,20 @@ def _listed(method: str, variant: str) -> tuple[Report, str]:
     ]
     lines = [f"{one['name']:<24} {one['says']}" for one in listed]
     return {"method": method, "variant": variant, "scenarios": listed}, "\n".join(lines)
+
+
+def _steps(method: str) -> tuple[Report, str]:
+    """What an audit sees of each step of a method, as measured beforehand."""
+    find(method, "sound")
+    rows = [row for row in table() if row.method == method]
+    shown = [asdict(row) | {"found": row.found, "why": row.why} for row in rows]
+    lines = [
+        f"{row.step:<24} {row.share:>6.1%} of epsilon, {BUGS[row.factor]:<14} measured "
+        f"{row.bound:.3g} or more with {row.runs:,} runs: "
+        + (f"out of sight, {REASONS[row.why]}" if row.why else "found")
+        for row in rows
+    ]
+    return {"method": method, "claim": CLAIM, "steps": shown}, "\n".join(lines)
 
 
 def _as_text(result: AuditResult) -> str:
@@ -61,4 +79,4 @@ def _as_text(result: AuditResult) -> str:
 def _progress(done: int, total: int) -> None:
     """Line on a terminal."""
     end = "\n" if done == total else ""
-    print(f"\r{done:,} of {total:,} runs", end=end, file=sys.stderr, flush=True)
+    say(f"\r{done:,} of {total:,} runs", end=end)

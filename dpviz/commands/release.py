@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from dpviz.commands.output import Report, spend_lines
 from dpviz.commands.source import known_sample, load_for_release
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
@@ -27,7 +27,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_options(given)
     source = _source(given)
     if given.seed:
-        print(f"note: --seed {given.seed} is ignored: nobody can repeat a release", file=sys.stderr)
+        say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
     data = load_for_release(given)
     request = Request(
         config=config_of(given),
@@ -49,7 +49,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     # Another process may have opened it meanwhile, with a total of its own.
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
-        print(f'note: "{source}" has a lifetime budget of {total} now', file=sys.stderr)
+        say(f'note: "{source}" has a lifetime budget of {total} now')
     _tell(budget)
     privacy = done.document["privacy"]
     report: Report = {
@@ -110,7 +110,7 @@ def _account_lines(account: Account) -> list[str]:
 def _tell(budget: Budget) -> None:
     """Say what would go unnoticed."""
     if budget.unnoted:
-        print(f"note: {budget.unnoted}", file=sys.stderr)
+        say(f"note: {budget.unnoted}")
 
 
 def _source(given: argparse.Namespace) -> str:

@@ -7,10 +7,11 @@ kept on disk.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dpviz.kmeans.compiled import compiled
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def own_center(points, i, centers):  # type: ignore[no-untyped-def]
     """Nearest centre of point i and the squared distance to it."""
     best, own = np.inf, 0
@@ -24,7 +25,7 @@ def own_center(points, i, centers):  # type: ignore[no-untyped-def]
     return own, best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
     """Add counts (column 0) and sums (the others) by nearest centre."""
     for i in range(points.shape[0]):
@@ -34,14 +35,14 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
             table[own, j + 1] += points[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def label(points, centers, labels):  # type: ignore[no-untyped-def]
     """Write the nearest centre of every point."""
     for i in range(points.shape[0]):
         labels[i], _ = own_center(points, i, centers)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def error(points, centers, unit):  # type: ignore[no-untyped-def]
     """Sum of squared distances to the nearest centres, each cut to multiples of a unit above 0."""
     total = 0.0
@@ -51,7 +52,7 @@ def error(points, centers, unit):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
     """Add counts, errors, losses and contour coefficients by nearest centre."""
     for i in range(points.shape[0]):

@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import streamlit as st
 
+from dpviz.audit import steps
 from dpviz.audit.bounds import highest
+from dpviz.audit.planted import HALF, NONE
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
@@ -33,6 +35,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS, WAVECLUSTER
 from dpviz.pipeline import cluster
+from dpviz.plain import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
@@ -607,6 +610,67 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
     start(_ALL, work, about=claim)
 
 
+# -- what can be seen --------------------------------------------------------------------
+
+
+@st.fragment
+def sight() -> None:
+    """Show which bugs an audit finds in which step, as measured beforehand."""
+    st.subheader("What this audit can see", anchor="what-this-audit-can-see")
+    halved, left_out = (
+        [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
+    )
+    st.markdown(
+        "A mistake is planted in every step of every sound method: its noise is halved, or left "
+        "out, while the ledger still shows all of it. The data sets are those on which all steps "
+        "move as far as we know how, and the score is the most telling one there is: how likely "
+        "the noisy numbers are with and without the person, for whoever knows the code. "
+        f"Where it is left out, {steps.RUNS[NONE]:,} runs on each data set show that at a claim of "
+        f"{steps.CLAIM:g} in {_count(left_out)} steps. With {steps.RUNS[HALF]:,} runs half the "
+        f"noise is found in **{_count(halved)} steps**. The others are out of sight:"
+    )
+    unseen = {why: [row for row in halved if row.why == why] for why in steps.REASONS}
+    st.markdown(
+        "\n".join(
+            f"- **{len(rows)}, {why}:** {steps.REASONS[why]} ({_steps_text(rows)})."
+            for why, rows in unseen.items()
+            if rows
+        )
+    )
+    table = steps.frame(steps.table())
+    bound = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=388,
+        key="audit:steps",
+        column_config={
+            # All the same: told in the text above.
+            **dict.fromkeys(("variant", "runs", "then runs")),
+            "options": st.column_config.TextColumn(width=230),
+            "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
+            "true ε, at most": bound,
+            "measured ε, at least": bound,
+            "then measured ε, at least": bound,
+        },
+    )
+    _download("audit:steps table", lambda: table, "audit-steps", "What it can see (CSV)")
+
+
+def _count(rows: list[steps.Seen]) -> str:
+    """How many are found: "3 of 4"."""
+    return f"{sum(row.found for row in rows)} of {len(rows)}"
+
+
+def _steps_text(rows: list[steps.Seen]) -> str:
+    """Steps by method: "PrivTHR: nonpositive; Baseline: records"."""
+    named: dict[str, dict[str, None]] = {}
+    for row in rows:
+        named.setdefault(CARDS[row.method].title, {})[row.step] = None
+    return "; ".join(f"{method}: {', '.join(names)}" for method, names in named.items())
+
+
 # -- what all parts share ----------------------------------------------------------------
 
 
@@ -633,7 +697,7 @@ def _download(
     """Button that saves the table behind a figure."""
     st.download_button(
         label,
-        lambda: table().to_csv(index=False).encode(),
+        lambda: csv_bytes(table()),
         key=key,
         file_name=f"dpviz-{name}.csv",
         mime="text/csv",

@@ -24,6 +24,7 @@ from dpviz.methods import CARDS
 from dpviz.methods.card import Family
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.metrics.names import score_of
+from dpviz.plain import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState
 from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link
@@ -358,7 +359,7 @@ def _download(place: DeltaGenerator, label: str, name: str, table: pd.DataFrame)
     """Button that saves a table."""
     place.download_button(
         label,
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         key=f"compare:{name}",
         file_name=f"{BASE_NAME}-compare-{name}.csv",
         mime="text/csv",

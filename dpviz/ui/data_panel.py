@@ -20,6 +20,7 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
+from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
@@ -273,6 +274,7 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     if token != own.token:
         own.token, own.error = token, ""
         if given is not None:
+            forget_when_left()
             try:
                 own.table = _read(file, as_counts, first, named)
                 own.loaded += 1

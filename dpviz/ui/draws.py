@@ -14,6 +14,7 @@ from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
 from dpviz.metrics.bands import band_words
+from dpviz.plain import csv_bytes
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
@@ -244,14 +245,14 @@ def _downloads(name: str, table: Any, draws: Draws) -> None:
     file = name.replace(" ", "-")
     left.download_button(
         "Scores (CSV)",
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         file_name=f"{file}-scores.csv",
         on_click="ignore",
         width="stretch",
     )
     right.download_button(
         "Every draw (CSV)",
-        lambda: figures.draws_frame(draws).to_csv(index=False).encode(),
+        lambda: csv_bytes(figures.draws_frame(draws)),
         file_name=f"{file}-draws.csv",
         on_click="ignore",
         width="stretch",

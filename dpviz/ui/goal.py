@@ -39,6 +39,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS
 from dpviz.metrics.names import score_of
+from dpviz.plain import csv_bytes
 from dpviz.ui.data_panel import Active
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
@@ -518,7 +519,7 @@ def _show(state: UrlState, part: str, panels: Panels, table: pd.DataFrame) -> No
     )
     st.download_button(
         "Table behind it (CSV)",
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         key=f"{state.page}:goal {part} table",
         file_name=f"dpviz-exploration-not-private-find-{part}.csv",
         mime="text/csv",

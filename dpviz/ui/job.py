@@ -166,7 +166,7 @@ def start(key: str, work: Work, *, about: Hashable = None) -> Job:
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
-    job = Job(work, about=about, gone=_absence())
+    job = Job(work, about=about, gone=absence(_AWAY))
     st.session_state[key] = job
     return job
 
@@ -234,8 +234,11 @@ def progress_text(job: Job, unit: str) -> str:
     return "Failed" if job.error else count
 
 
-def _absence() -> Callable[[], bool]:
-    """Return a question for any thread: whether this session's browser is gone for good."""
+def absence(seconds: float) -> Callable[[], bool]:
+    """Return a question for any thread: whether this session's browser is gone for so long.
+
+    It has to be asked more often than that: who was not seen at the last question counts from it.
+    """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False
@@ -247,6 +250,6 @@ def _absence() -> Callable[[], bool]:
         nonlocal seen
         if present(session):
             seen = time.monotonic()
-        return time.monotonic() - seen > _AWAY
+        return time.monotonic() - seen > seconds
 
     return gone

@@ -11,6 +11,7 @@ from dpviz.figures.theme import Mode
 from dpviz.kmeans.comparison import QUICK, ratio
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise
+from dpviz.plain import csv_bytes
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
@@ -229,7 +230,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         st.dataframe(table, width="stretch", height=318, hide_index=True)
         st.download_button(
             "Table of this view (CSV)",
-            lambda: table.to_csv(index=False).encode(),
+            lambda: csv_bytes(table),
             file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
             mime="text/csv",
             icon=":material/download:",

@@ -13,6 +13,7 @@ from dpviz.experiments.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.methods import WAVECLUSTER
+from dpviz.plain import csv_bytes
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
@@ -190,7 +191,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
             show_caption(_sensitivities(choices, both))
         left.download_button(
             "Table of this view (CSV)",
-            lambda: frame(scene, view).to_csv(index=False).encode(),
+            lambda: csv_bytes(frame(scene, view)),
             file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
             mime="text/csv",
             icon=":material/download:",

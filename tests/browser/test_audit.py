@@ -68,7 +68,12 @@ def test_the_story_tells_itself(auditor):
     watched.page.get_by_text("For this person:").wait_for()
     assert watched.page.get_by_role("img", name=re.compile("2 clusters without and 1")).count() == 1
     assert watched.page.get_by_role("img", name=re.compile("number of clusters", re.I)).count() == 1
-    for heading in ("One person", "Claimed against measured", "All at once"):
+    for heading in (
+        "One person",
+        "Claimed against measured",
+        "All at once",
+        "What this audit can see",
+    ):
         assert watched.page.get_by_role("heading", name=heading).count() == 1
     assert watched.page.evaluate(CUT) == []
 

@@ -1,0 +1,267 @@
+"""What this audit can see: too little noise in every step of every sound method.
+
+``steps.json`` beside this file holds the figures; ``python -m tests.benchmarks.audit_steps``
+measures them anew. In one step after the other the noise is halved or left out, while the ledger
+still shows all of it; data sets are chosen so that all steps move as far as they may at once. A
+step with a share s of the budget and its noise halved then has a loss of 1 + s at the claim 1.
+The score is the log-likelihood ratio of all noisy answers of the mechanism as built: no other one
+sees more, so what it does not show no audit of as many runs shows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+
+from dpviz.audit import data
+from dpviz.audit.bounds import lower_bound
+from dpviz.audit.noise import RunNoise
+from dpviz.audit.planted import HALF, NONE, Bug
+from dpviz.audit.runs import Trial, collect
+from dpviz.audit.scenarios import Scenario
+from dpviz.audit.scores import LIKELIHOOD
+from dpviz.methods import CARDS
+
+#: Where the figures lie.
+FILE = Path(__file__).with_name("steps.json")
+
+#: Claim of all rows, and runs on each data set by the factor on the noise.
+CLAIM = 1.0
+RUNS = {HALF: 20_000, NONE: 2_000}
+
+#: Bugs by the factor on the noise, for people.
+BUGS = {HALF: "noise halved", NONE: "noise left out"}
+
+#: A loss that exceeds the claim by less than this can't be told from it.
+NEAR = 0.12
+
+Why = Literal["small share", "many numbers", "moves little"]
+
+#: Why some bugs are out of sight, for people.
+REASONS: dict[Why, str] = {
+    "small share": (
+        f"the step has so little of the budget that the true ε stays below {CLAIM + NEAR:g}, "
+        "too near the claim"
+    ),
+    "many numbers": (
+        "the true ε shows in full only where many noisy numbers are all extreme at once, which too "
+        "few of the runs are"
+    ),
+    "moves little": "we know no two data sets between which the step moves as far as it may",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A sound method on data sets between which all of its steps move.
+
+    Parameters
+    ----------
+    method, pair, options, public
+        As for a :class:`Scenario`; ``public`` are the steps whose choices are known.
+    """
+
+    method: str
+    pair: Any
+    options: Mapping[str, Any] = field(default_factory=dict)
+    public: tuple[str, ...] = ()
+
+    def scenario(self, bug: Bug | None = None) -> Scenario:
+        """Scenario with a bug, or of the method as it is."""
+        return Scenario(
+            name="steps",
+            method=self.method,
+            variant="sound",
+            says="One person joins.",
+            pair=self.pair,
+            groups=(LIKELIHOOD,),
+            options=self.options,
+            planted=bug is not None,
+            bug=bug,
+            noise=partial(RunNoise, public=self.public),
+        )
+
+    def shares(self) -> dict[str, float]:
+        """Largest share of the budget of each step; a noisy size may change the steps."""
+        trial, shares = Trial(self.scenario(), CLAIM), dict[str, float]()
+        for number in range(20):
+            for spend in trial.spends(0, 0, number):
+                share = round(spend.epsilon / CLAIM, 6)
+                shares[spend.step] = max(share, shares.get(spend.step, 0))
+        return shares
+
+
+def _kmeans(method: str, **options: Any) -> Case:
+    """One cluster: counts and sums move as far as they may."""
+    return Case(method=method, pair=data.eleventh_record, options={"clusters": 1, **options})
+
+
+CASES = (
+    Case(method="privqt", pair=data.eleventh_in_cell),
+    Case(method="privthr", pair=data.second_block),
+    Case(method="privthr", pair=data.second_block, options={"alpha": 0.5}),
+    Case(method="privthrem", pair=data.third_block),
+    Case(method="privthrem", pair=data.third_block, options={"alpha": 0.2}),
+    *(
+        Case(method="baseline", pair=pair, options={"synopsis": synopsis})
+        for synopsis, pair in (
+            ("adaptive_grid", data.eleventh_on_line),
+            ("uniform_grid", data.eleventh_on_line),
+            ("privelet", data.eleventh_on_line),
+            ("quadtree", data.eleventh_in_cell),
+        )
+    ),
+    _kmeans("dplloyd"),
+    _kmeans("dplloyd", iterations=2),
+    _kmeans("dpkmeanspp"),
+    _kmeans("dpkmeansup"),
+    _kmeans("dpkmeans_mapreduce"),
+    _kmeans("dpkmeans_mapreduce", iterations=1),
+    _kmeans("contour", iterations=1),
+    _kmeans("contour", iterations=1, start="random"),
+    _kmeans("mcmc", iterations=2),
+    _kmeans("eugkm"),
+    _kmeans("hybrid"),
+    Case(method="gupt", pair=data.swapped_centers, options={"clusters": 2}, public=(data.DEALT,)),
+    *(
+        Case(
+            method="privgene",
+            pair=data.opposite_end,
+            options={"clusters": 2, "iterations": iterations},
+            public=(data.BRED,),
+        )
+        for iterations in (1, 2)
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What an audit finds of one bug in one step.
+
+    Parameters
+    ----------
+    method, variant, options
+        What was audited; options that differ from the defaults.
+    step, share
+        Step with the bug, and its share of the budget.
+    factor
+        On the noise of that step, one of ``BUGS``.
+    pair_loss
+        Largest loss that any run on the two data sets had; None where there is no limit.
+    bound
+        Lower bound on epsilon, with 99% confidence.
+    runs
+        Runs on each data set.
+    """
+
+    method: str
+    variant: str
+    options: Mapping[str, Any]
+    step: str
+    share: float
+    factor: float
+    pair_loss: float | None
+    bound: float
+    runs: int
+
+    @property
+    def worst(self) -> float:
+        """Loss with the bug where all steps move as far as they may, at the claim 1."""
+        if self.factor == NONE:
+            return math.inf
+        return CLAIM * (1 - self.share + self.share / self.factor)
+
+    @property
+    def found(self) -> bool:
+        """Whether the bound is above the claim."""
+        return self.bound > CLAIM
+
+    @property
+    def why(self) -> Why | None:
+        """Why the bug is out of sight; None where it is found."""
+        if self.found:
+            return None
+        if self.worst <= CLAIM + NEAR:
+            return "small share"
+        moves = self.pair_loss is None or self.pair_loss > 0.97 * self.worst
+        return "many numbers" if moves else "moves little"
+
+
+def measure(
+    case: Case, step: str, factor: float, *, runs: int | None = None, seed: int = 0
+) -> Seen:
+    """Plant a bug in one step of a method, and see what an audit finds of it.
+
+    Parameters
+    ----------
+    case, step, factor
+        Where the bug sits, and the factor on the noise.
+    runs
+        On each data set; None takes as many as the committed figures have.
+    seed
+        The same one gives the same figures.
+    """
+    from sklearn import config_context
+
+    count = RUNS[factor] if runs is None else runs
+    scenario = case.scenario(Bug(step, factor))
+    # Checks of scikit-learn on tiny data take longer than its work.
+    with config_context(assume_finite=True, skip_parameter_validation=True):
+        _, without, joined = collect(scenario, CLAIM, count, seed)
+    largest = max(float(abs(side).max()) for side in (without, joined))
+    return Seen(
+        method=case.method,
+        variant=scenario.variant,
+        options=dict(case.options),
+        step=step,
+        share=case.shares()[step],
+        factor=factor,
+        pair_loss=None if factor == NONE else round(largest, 4),
+        bound=round(lower_bound(without, joined).epsilon, 4),
+        runs=count,
+    )
+
+
+@cache
+def table() -> tuple[Seen, ...]:
+    """Return the measured figures, in the order of ``CASES``."""
+    return tuple(Seen(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def frame(rows: Sequence[Seen]) -> pd.DataFrame:
+    """Return figures as a table for people: one row for each step, both bugs side by side."""
+    left_out = {_step(row): row for row in rows if row.factor == NONE}
+    return pd.DataFrame(
+        [
+            {
+                "method": CARDS[row.method].title,
+                "variant": row.variant,
+                "options": ", ".join(f"{name} {value}" for name, value in row.options.items()),
+                "step": row.step,
+                "share of ε": row.share,
+                "noise halved": "found" if row.found else "out of sight",
+                "true ε, at most": row.worst,
+                "measured ε, at least": row.bound,
+                "runs": row.runs,
+                "why out of sight": row.why or "",
+                "noise left out": "found" if left_out[_step(row)].found else "out of sight",
+                "then measured ε, at least": left_out[_step(row)].bound,
+                "then runs": left_out[_step(row)].runs,
+            }
+            for row in rows
+            if row.factor == HALF
+        ]
+    )
+
+
+def _step(row: Seen) -> tuple[str, str, str]:
+    """Step of a method with its options."""
+    return row.method, str(row.options), row.step
