@@ -12,6 +12,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -444,8 +445,8 @@ def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[byte
     data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     first, start = header, 0
     if not isinstance(first, str):
-        blank = re.match(rb"(?:[^\S\n]*\n)*", data)
-        start = blank.end() if blank else 0
+        written = re.search(rb"\S", data)
+        start = data.rfind(b"\n", 0, written.start()) + 1 if written else len(data)
         end = data.find(b"\n", start) + 1 or len(data)
         check_text(data[start:end], name)
         first, start = data[start:end].decode().removesuffix("\n"), end
@@ -470,15 +471,16 @@ def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[byte
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
     """Separator and fields of the line that names the columns; it may be a run of spaces."""
-    try:
-        found = {
-            mark: next(csv.reader([line], delimiter=mark, strict=True), []) for mark in DELIMITERS
-        }
-    except csv.Error:
+    found = {}
+    for mark in DELIMITERS:
+        # Where a mark does not separate, the whole line is one field, and may be too long for one.
+        with suppress(csv.Error):
+            found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
+    if not found:
         raise InputError(
             f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
             "and give short names."
-        ) from None
+        )
     width = max(map(len, found.values()))
     marks = [mark for mark, fields in found.items() if len(fields) == width]
     if width == 1 and spaces and len(line.split()) > 1:
@@ -503,15 +505,20 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     """
     if not data.endswith(b"\n"):
         data += b"\n"
-    marks = np.frombuffer(data, np.uint8)
-    ends = np.flatnonzero(marks == ord("\n")) + 1
+    if _no_utf8(data) is not None:
+        # No line changes another one: what is no UTF-8 never reaches past a line break.
+        data = data.decode(errors="replace").encode()
+    signs = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(signs == ord("\n")) + 1
     starts = np.concatenate(([0], ends[:-1]))
-    even = np.add.reduceat(marks == ord(mark), starts, dtype=np.intp) == width - 1
-    # Of all other lines, the separators alone tell the fields.
-    odd = (marks == ord('"')) | ((marks > 127) & (_no_utf8(data) is not None))
-    odd = np.logical_or.reduceat(odd, starts)
-    keep, sizes = even | odd, ends - starts
-    data = marks[np.repeat(keep, sizes)].tobytes()
+    sizes = ends - starts
+    separators, odd = signs == ord(mark), np.zeros(len(ends), dtype=bool)
+    if b'"' in data:
+        inside, doubtful = _quoted(signs, starts, sizes, mark)
+        separators &= ~inside
+        odd = np.logical_or.reduceat(doubtful, starts)
+    keep = odd | (np.add.reduceat(separators, starts, dtype=np.intp) == width - 1)
+    data = signs[np.repeat(keep, sizes)].tobytes()
     ends = np.cumsum(sizes[keep])
     parts, upto = [], 0
     for end, size in zip(ends[odd[keep]].tolist(), sizes[odd].tolist(), strict=True):
@@ -520,12 +527,29 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     return b"".join([*parts, data[upto:]])
 
 
+def _quoted(
+    signs: NDArray[np.uint8], starts: NDArray[np.intp], sizes: NDArray[np.intp], mark: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Masks of the signs inside quotation marks, and of the marks that need a closer look.
+
+    Those stand elsewhere than around a whole field, or are never closed in their line.
+    """
+    quotes = signs == ord('"')
+    before = np.cumsum(quotes, dtype=np.int32) - quotes
+    inside = (before - np.repeat(before[starts], sizes)) % 2 == 1
+    border = quotes | (signs == ord(mark)) | (signs == ord("\n"))
+    opened = np.concatenate(([True], border[:-1]))
+    closed = np.concatenate((border[1:], [True]))
+    doubtful = quotes & ~np.where(inside, closed, opened)
+    # A line break inside of quotation marks: the last of them is not closed.
+    return inside, doubtful | (inside & (signs == ord("\n")))
+
+
 def _row(line: bytes, mark: str, width: int) -> bytes:
     """Line of ``width`` fields, each in quotes, or nothing where it has others or can't be told."""
     try:
-        text = line.decode(errors="replace")
-        fields = next(csv.reader([text], delimiter=mark, strict=True), [])
-    except csv.Error:
+        fields = next(csv.reader([line.decode()], delimiter=mark, strict=True), [])
+    except csv.Error:  # by what stands in this line alone
         fields = []
     if len(fields) != width:
         return b""

@@ -47,11 +47,12 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
     exact = _exact(dataset.units)
     points, units = dataset.points[exact], dataset.units[exact]
+    persons = _identifiers(units)
     frame = pd.DataFrame(points)
-    frame["unit"] = _identifiers(units)
+    frame["unit"] = persons
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
-    order = np.lexsort((hashes, frame["unit"].to_numpy()))
-    rank = frame.iloc[order].groupby("unit", sort=False).cumcount().to_numpy()
+    order = np.lexsort((hashes, persons.codes))
+    rank = pd.Series(persons.codes[order]).groupby(persons.codes[order]).cumcount().to_numpy()
     keep = np.sort(order[rank < cap])
     notes = {
         "identifiers of more than 15 digits among decimals can't be told apart; write them as "
@@ -75,17 +76,20 @@ def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
     )
 
 
-def _identifiers(units: NDArray[np.generic]) -> list[str]:
+def _identifiers(units: NDArray[np.generic]) -> pd.Categorical:
     """Text of every identifier, the same whatever type its column was read as.
 
     One odd identifier can turn a column of whole numbers into decimals, or into text: 7, 7.0 and
     007 are one person in each case, or everybody's choice of records would change with that
     person.
     """
-    texts = [str(value).strip() for value in units.tolist()]
-    codes, known = pd.factorize(np.array(texts, dtype=object))
-    spelled = np.array([_canonical(text) for text in known], dtype=object)
-    return spelled[codes].tolist()  # type: ignore[no-any-return]
+    numbers = units.dtype.kind in "biuf"
+    # As text at once where types are mixed: 1 and True are equal, but two persons.
+    values = units if numbers else np.array([str(one).strip() for one in units], dtype=object)
+    codes, known = pd.factorize(values, use_na_sentinel=False)
+    spell = str if units.dtype.kind in "iu" else _canonical
+    found, names = pd.factorize(np.array([spell(str(one)) for one in known], dtype=object))
+    return pd.Categorical.from_codes(found[codes], categories=pd.Index(names, dtype=object))
 
 
 def _canonical(text: str) -> str:
