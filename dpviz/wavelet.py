@@ -126,8 +126,8 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> NDArray[np.float64]:
     place = np.arange(len(weights)) % padded
     folded = np.bincount(place, weights=weights)
     reach = np.bincount(place, weights=np.abs(weights))
-    # What cancels on paper is nothing beside the sum of its sizes. A tap that is tiny by itself
-    # is no residue, and counts.
+    # A sum that is 0 on paper is tiny beside the sum of the sizes of its terms: it is set to 0. A
+    # weight that is tiny by itself is no residue, and stays.
     return np.where(np.abs(folded) > 1e-13 * reach, folded, 0.0)
 
 
@@ -170,7 +170,7 @@ def detail_subbands(
 
 
 def _snapped(band: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round the last bits and snap residue to 0; whoever was larger does not become smaller."""
+    """Round the last bits and set residue to 0; both keep the order of values."""
     band = np.round(band, 9)
     band[np.abs(band) < ZERO] = 0.0
     return band

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import decimal
 import gzip
 import io
@@ -17,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.data import text
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import MAX_BYTES, read_counts, read_table
 from dpviz.data.table import Cells, Table
@@ -1032,6 +1035,45 @@ def test_a_row_that_can_not_be_read_is_missing_by_itself(row, end):
     lines = [b"x,y", b"1,2", row, b'"3"," 4 "', b"+5.,1e2"]
     assert each(end.join(lines)).points.tolist() == [[1, 2], [3, 4], [5, 100]]
     assert each(end.join([b"", *lines[:3], b""])).points.tolist() == [[1, 2]]
+
+
+def test_a_byte_that_is_no_utf8_leaves_the_other_rows_alone():
+    long = "é" + "z" * 2**18
+    others = f"x,y,c\n1,1,{long}\n2,2,a\n".encode()
+    for row in (b"", b"3,3,\xff\n", b'3,3,"\xff"\n', b'3,3,"\n'):
+        assert each(others + row).points.tolist()[:2] == [[1, 1], [2, 2]]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(['"', '""', ",", "a", "é", "1", " ", "\ufffd"]), max_size=9))
+)
+def test_each_line_is_read_by_itself_as_csv(parts):
+    lines = ["".join(one) for one in parts]
+    expected = []
+    for line in lines:
+        with contextlib.suppress(csv.Error):
+            fields = next(csv.reader([line], strict=True), [])
+            expected += [fields] if len(fields) == 3 else []
+    kept = text._mended("".join(f"{line}\n" for line in lines).encode(), ",", 3).decode()
+    assert list(csv.reader(kept.splitlines(), strict=True)) == expected
+
+
+def test_names_longer_than_a_field_may_be_are_read():
+    names = [f"measurement_{number:06}" for number in range(9000)]
+    data = ",".join(names) + "\n" + ",".join(["1"] * 9000) + "\n"
+    table = read_table(data.encode(), name="t.csv", unreadable="missing")
+    assert table.columns == tuple(names)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\n" * 50_000_000 + b"x,y\n1,2\n", b"x,y,c\n" + b'1.5,2.5,"a"\n' * 4_000_000],
+    ids=["blank lines", "quotes"],
+)
+def test_a_release_reads_long_files_in_short_time(data):
+    with limits(len(data)):
+        assert len(each(data).points)
 
 
 def test_persons_whose_name_can_not_be_read_do_not_become_one():

@@ -166,7 +166,7 @@ def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> N
     press(test, "Review the release")
     assert button(test, "Debit").label == "Debit ε 0.2 and release"
     press(test, "Debit")
-    assert "ε 0.2 debited, 0 left." in test.success[0].value
+    assert "ε 0.2 debited, 0 of the lifetime budget is left." in test.success[0].value
 
 
 def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -> None:

@@ -66,7 +66,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
             f'{done.entry.id} of "{done.entry.source}"',
             *spend_lines(privacy["ledger"]),
-            f"{decimal(done.remaining)} of the lifetime budget is left",
+            done.left,
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]

@@ -231,7 +231,8 @@ class _File:
     def load(cls, source: object, name: str | None, limit: int, *, headless: bool = False) -> _File:
         """Read and unpack, never more than ``limit`` bytes.
 
-        The first bytes of a file without a header are of a record, and tell nothing.
+        Without a header the first bytes belong to a record, so the kind of file must not be read
+        off them.
         """
         own, data = _raw(source, limit)
         memory = _TIMES * len(data) + _MORE

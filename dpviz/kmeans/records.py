@@ -20,8 +20,8 @@ from dpviz.recent import Recent
 
 T = TypeVar("T")
 
-#: Of so many records, sums of squared distances in 64-bit whole numbers of lattice units are exact
-#: (over the number of columns). A cell counts up to its part of them.
+#: Up to as many records, divided by the columns, 64-bit sums of squared distances are exact. Each
+#: cell may hold an equal share of them.
 MOST_WEIGHED = 2**40
 
 
@@ -159,7 +159,7 @@ class Records:
         assert self.weights is not None  # noqa: S101 - one each needs no shares
         left = self.weights
         for part in range(parts):
-            # Of those who are in none of the sets before, as many as a coin with this chance says.
+            # Each record that is in no earlier set joins this one with the same chance.
             share = generator.binomial(left, 1 / (parts - part))
             left = left - share
             yield share

@@ -427,7 +427,7 @@ def _connected(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA fullfsync = ON")
             return connection
         except sqlite3.Error as error:
-            connection.close()  # Else all who wait for the file wait for each other.
+            connection.close()  # Left open, it would lock out the others who wait.
             if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
         time.sleep(random.uniform(0, 0.2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import shutil
@@ -27,7 +26,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.pipeline import Run, Source
-from dpviz.privacy.account import Entry, granted
+from dpviz.privacy.account import Entry, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
@@ -61,7 +60,7 @@ class Released:
     entry
         In the lifetime budget.
     remaining
-        Epsilon that is left of it; NaN where that could not be read any more.
+        Epsilon that is left of it; None where that could not be read any more.
     document
         What was published, as in ``release.json``.
     folder
@@ -71,10 +70,17 @@ class Released:
     """
 
     entry: Entry
-    remaining: float
+    remaining: float | None
     document: Document
     folder: Path
     files: dict[str, bytes]
+
+    @property
+    def left(self) -> str:
+        """What is left of the lifetime budget, in words."""
+        if self.remaining is None:
+            return "what is left of the lifetime budget can't be read"
+        return f"{decimal(self.remaining)} of the lifetime budget is left"
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,14 +218,14 @@ def release(
             drawn = prepared.draw(entry.epsilon)
             bundle = files(drawn)
             _publish(bundle, part, folder)
-        except InputError as error:
+        except (InputError, PrivacyRefusal) as error:
             said = f"{str(error).rstrip('.')}; the budget is debited all the same."
             raise type(error)(said) from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
     # It is out now: whatever fails from here on must not look as if it were not.
-    remaining = math.nan
+    remaining = None
     with suppress(InputError):
         entry = budget.mark(entry)
         remaining = budget.open(source).remaining

@@ -198,6 +198,7 @@ class OwnData:
     """
 
     token: object = None
+    taken_from: object = None
     loaded: int = 0
     picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -233,8 +234,8 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         Whether more than two columns may be clustered.
     named
         For a release: whether a person names the columns of a wider table, and what can't be read
-        counts as missing. Elsewhere the first ones that hold numbers are proposed, and all of
-        those: which ones these are depends on every record.
+        counts as missing. Elsewhere the numeric columns are proposed. Which columns are numeric
+        depends on every record, so a release must not propose them.
 
     Raises
     ------
@@ -245,8 +246,13 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     if named:
         unit, own = own.unit, st.session_state.setdefault("own:released", OwnData())
         own.unit = unit
+    # A page that is entered anew draws its controls anew: they begin as they were left.
+    counted, first_line = st.session_state.get("own:format", (False, "automatic"))
     as_counts = st.toggle(
-        "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
+        "The file is a grid of counts",
+        value=counted,
+        key="own:counts",
+        help="A matrix of records per cell.",
     )
     uploaded = st.file_uploader(
         "CSV, TSV, Parquet or .npy, also gzipped",
@@ -256,32 +262,30 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     header = st.segmented_control(
         "First line",
         tuple(_HEADER),
-        default="automatic",
+        default=first_line,
         key="own:header",
         required=True,
         disabled=as_counts,
     )
-    # On a page that is entered anew the box is empty: the last file that could be read stays.
-    given = st.session_state.get("own:upload")
-    if uploaded is not None:
-        given = (uploaded, as_counts, _HEADER[str(header)])
-    token = None
-    if given is not None:
-        file, as_counts, first = given
-        if named and first is False and not as_counts:
-            first = _missing_line() or False
-        token = (file.file_id, as_counts, first)
+    st.session_state["own:format"] = (as_counts, header)
+    # The box is empty then, too: the last file that could be read stays.
+    file = uploaded or st.session_state.get("own:upload")
+    first: bool | str | None = _HEADER[str(header)]
+    if named and file is not None and first is False and not as_counts:
+        first = _missing_line() or False
+    token = None if file is None else (file.file_id, as_counts, first)
     if token != own.token:
         own.token, own.error = token, ""
-        if given is not None:
-            forget_when_left()
-            try:
-                own.table = _read(file, as_counts, first, named)
-                own.loaded += 1
-                own.picked, own.named = {}, []
-                st.session_state["own:upload"] = given
-            except InputError as error:
-                own.error = str(error)
+    if file is not None and token != own.taken_from and not own.error:
+        forget_when_left()
+        try:
+            own.table = _read(file, as_counts, first, named)
+            own.loaded += 1
+            own.picked, own.named = {}, []
+            own.taken_from = token
+            st.session_state["own:upload"] = file
+        except InputError as error:
+            own.error = str(error)
     failure = own.error
     if own.table is not None:
         try:

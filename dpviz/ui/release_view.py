@@ -327,7 +327,7 @@ def bundle() -> bool:
     privacy = done.document["privacy"]
     show_success(
         f"Released as entry {done.entry.id} of “{done.entry.source}”: "
-        f"ε {decimal(done.entry.epsilon)} debited, {decimal(done.remaining)} left. "
+        f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
         "OpenDP's privacy map certifies "
         f"ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
