@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
-from dpviz.kmeans.comparison import QUICK, ratio
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise
 from dpviz.plain import csv_bytes
@@ -121,6 +122,11 @@ def _notices(choices: Choices, both: Both) -> list[str]:
     """Sentences about what a person may not expect."""
     said = []
     records, config = both.truth.records, choices.config
+    if both.truth.start is not None:
+        said.append(
+            "The private centres are better than the best k-means of the search: what is called "
+            "true is where k-means goes from them."
+        )
     if records.n_outside:
         moved = "moved to its border" if choices.active.outside == "clip" else "left out"
         said.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
@@ -143,7 +149,7 @@ def _notices(choices: Choices, both: Both) -> list[str]:
 def _readouts(both: Both) -> list[Readout]:
     """Key figures, the private value large, the true one beside it."""
     truth, private = both.truth, both.private
-    scores = truth.scores(private, QUICK)
+    scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
     wcss, nicv = truth.errors
     shown = [
         Readout(
@@ -158,7 +164,8 @@ def _readouts(both: Both) -> list[Readout]:
             _short(scores["wcss"]),
             f"true {_short(wcss)}",
             "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
-            "the units of the data.",
+            "the units of the data. All methods compute on the scaled domain, so private centres "
+            "can have less of it than the true ones.",
         ),
         Readout(
             "NICV",
@@ -181,7 +188,8 @@ def _readouts(both: Both) -> list[Readout]:
         ),
     ]
     if private.before is not None:
-        before = ratio(truth.nicv(private.before), nicv)
+        earlier = replace(private, centers=private.before, before=None)
+        before = truth.scores(earlier, ("nicv_ratio",))["nicv_ratio"]
         shown.insert(
             1,
             Readout(
