@@ -51,4 +51,4 @@ $(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache static/plotly-*.js
+	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache

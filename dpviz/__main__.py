@@ -1,10 +1,55 @@
-"""The command line: ``python -m dpviz``."""
+"""The command line: ``python -m dpviz``, or ``dpviz`` where it is installed."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 
-from dpviz.command_line import main
+from dpviz.ending import ended_by
+
+
+def run() -> int:
+    """Run one command; whatever happens, it ends in one sentence and an exit status."""
+    _open_streams()
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        # Takes a moment, in which people press Ctrl-C, too.
+        from dpviz.command_line import main
+
+        return main()
+    except (Exception, KeyboardInterrupt) as error:
+        return ended_by(error)
+    finally:
+        # All is said: who stops the interpreter on its way out need not be told where it was.
+        for one in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(one) == signal.default_int_handler:
+                signal.signal(one, signal.SIG_DFL)
+
+
+def _open_streams() -> None:
+    """Put something in place of standard streams that are closed.
+
+    A file that is opened later would take the number of a closed one, and be written to or read
+    from in its place. Reading standard input and writing standard output go on failing.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(_null(0, os.O_WRONLY), encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(_null(1, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(_null(2, os.O_WRONLY), "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _null(number: int, mode: int) -> int:
+    """Open the system's empty device under the number of a standard stream."""
+    opened = os.open(os.devnull, mode)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return number
+
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -25,7 +24,8 @@ from dpviz.commands.run import run_command
 from dpviz.commands.sweep import add_sweep, sweep_command
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import load_sample, sample, sample_names
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.ending import ended_by, hush
+from dpviz.errors import InputError
 from dpviz.kmeans.config import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
@@ -41,20 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.command(given)
         _print(json.dumps(plain(report), allow_nan=False) if given.json else text)
-    except InputError as error:
-        print(f"dpviz: {error}", file=sys.stderr)
-        return 2
-    except PrivacyRefusal as error:
-        print(f"dpviz: refused: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt as stop:
-        how = f": {stop}" if str(stop) else ""
-        print(f"dpviz: interrupted{how}.", file=sys.stderr)
-        return 1
-    except BrokenPipeError:
-        # Whoever read along has gone: Python must not try again on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        return ended_by(error)
     return 0
 
 
@@ -67,8 +55,7 @@ def _print(text: str) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Python must not try again on its way out.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        hush()
         raise InputError(
             f"the command is done, but its result can't be printed ({error.strerror})."
         ) from None
@@ -119,6 +106,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
         raise InputError(f"{message}; see {self.prog} --help.")
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help as any other result."""
+        _print(self.format_help().rstrip())
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -250,6 +241,9 @@ def _parser() -> argparse.ArgumentParser:
         "--total", type=_REAL, metavar="E", help="lifetime budget, at the source's first release"
     )
     releasing.add_argument("--out", required=True, metavar="FOLDER", help="new folder to write")
+    releasing.add_argument(
+        "--header", metavar="LINE", help='the first line that DATA lacks, for example "x,y"'
+    )
     releasing.add_argument("--title", default="", metavar="T", help="of the report")
     _add_methods(releasing)
     releasing.set_defaults(classes=None, labels=None)

@@ -9,6 +9,7 @@ corrected by comparing with its two edges.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -16,7 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 
 Outside = Literal["clip", "drop"]
 
@@ -61,7 +62,7 @@ class Domain:
                 lo, hi = (float(value) for value in pair)
             except (TypeError, ValueError):
                 raise InputError(
-                    f"domain of axis {axis} is {pair!r}: give two numbers lo,hi."
+                    f"domain of axis {axis} is {shown(repr(pair))}: give two numbers lo,hi."
                 ) from None
             if not (np.isfinite(lo) and np.isfinite(hi) and lo < hi):
                 raise InputError(
@@ -110,8 +111,8 @@ class Domain:
                 raise ValueError
         except ValueError:
             raise InputError(
-                f'domain is "{text}": write one lo,hi pair per axis, separated by semicolons, '
-                'for example "0,1;0,1".'
+                f'domain is "{shown(text, 80)}": write one lo,hi pair per axis, separated by '
+                'semicolons, for example "0,1;0,1".'
             ) from None
         return cls(pairs)  # type: ignore[arg-type]
 
@@ -172,25 +173,36 @@ def grid_shape(grid: int | Sequence[int], ndim: int) -> tuple[int, ...]:
             "give one number, or one per column."
         )
     sides = [_side(side) for side in given]
-    cells = 1
-    for side in sides:
-        cells *= side
+    cells = math.prod(sides)
     if cells > MAX_CELLS:
-        shown = " x ".join(str(side) for side in sides)
+        if 2**ndim > MAX_CELLS:
+            way_out = f"choose at most {MAX_CELLS.bit_length() - 1} columns"
+        else:
+            way_out = "choose fewer cells per axis"
         raise InputError(
-            f"grid = {shown} has {cells:,} cells, more than the {MAX_CELLS:,} that fit into "
-            "memory; choose fewer cells per axis."
+            f"grid = {shown(' x '.join(map(_brief, sides)))} has {_brief(cells, ',')} cells, more "
+            f"than the {MAX_CELLS:,} that fit into memory; {way_out}."
         )
     return tuple(sides)
+
+
+def _brief(number: int, thousands: str = "") -> str:
+    """Write a whole number, one with many digits as a power of ten."""
+    if abs(number) < 10**15:
+        return f"{number:{thousands}}"
+    return f"{'-' if number < 0 else ''}10^{math.log10(abs(number)):.0f}"
 
 
 def _side(side: object) -> int:
     """Cells of one axis: a whole number of at least 2."""
     if isinstance(side, bool | np.bool_) or not isinstance(side, int | np.integer):
-        raise InputError(f"grid = {side!r}: the number of cells per axis is a whole number.")
+        raise InputError(
+            f"grid = {shown(repr(side))}: the number of cells per axis is a whole number."
+        )
     if side < 2:
         raise InputError(
-            f"grid = {side}: all points would share one cell; choose 2 or more cells per axis."
+            f"grid = {_brief(int(side))}: all points would share one cell; choose 2 or more cells "
+            "per axis."
         )
     return int(side)
 

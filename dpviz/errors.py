@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Real
 
 
@@ -21,3 +22,21 @@ def check_number(name: str, value: object) -> float:
         return float(value)
     except OverflowError:
         raise InputError(f"{name} has more digits than a number can have here.") from None
+
+
+def shown(value: object, length: int = 40) -> str:
+    """Return ``value`` for a message: on one line, nothing unprintable, not too long."""
+    text = str(value)
+    head = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:length])
+    return head if len(text) <= length and len(head) <= length else head[: length - 3] + "..."
+
+
+def listed(names: Iterable[str], length: int = 90) -> str:
+    """Return quoted names for a message: as many as fit, then how many more there are."""
+    quoted = [f'"{shown(name, 30)}"' for name in names]
+    kept = quoted[:1]
+    for name in quoted[1:]:
+        if len(", ".join(kept)) + len(name) > length:
+            return ", ".join(kept) + f" and {len(quoted) - len(kept):,} more"
+        kept.append(name)
+    return ", ".join(kept)

@@ -85,6 +85,8 @@ class Source:
         grid: int | tuple[int, ...],
         domain: Domain | None = None,
         outside: Outside = "clip",
+        *,
+        empty: bool = False,
     ) -> Source:
         """Lay a grid over a data set.
 
@@ -99,6 +101,8 @@ class Source:
             the data set, or else the range of its points (not private).
         outside
             ``"clip"`` or ``"drop"``.
+        empty
+            Whether a domain that holds none of the points is fine; a release must not tell.
 
         Raises
         ------
@@ -116,7 +120,12 @@ class Source:
                     f"domain has {box.ndim} axes but the grid of counts has {counts.ndim}: give "
                     "one lo,hi pair per axis."
                 )
-            return cls(counts=counts, domain=box, gather=lambda: _cell_centres(counts, box))
+            return cls(
+                counts=counts,
+                domain=box,
+                gather=lambda: _cell_centres(counts, box),
+                locate=lambda: _cell_positions(counts, box),
+            )
         points = dataset.points
         assert points is not None  # noqa: S101 - a Dataset holds one of the two
         domain = domain or dataset.domain or Domain.from_data(points)
@@ -126,7 +135,7 @@ class Source:
                 "give one lo,hi pair per column."
             )
         counts, n_outside = quantize(points, domain, grid, outside=outside)
-        if len(points) and n_outside == len(points):
+        if len(points) and n_outside == len(points) and not empty:
             raise InputError(
                 f"domain {domain} holds none of the {len(points):,} points: declare bounds in "
                 "the units of the data."
@@ -209,13 +218,19 @@ class Source:
         return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
 
 
+def _cell_positions(counts: NDArray[np.int64], domain: Domain) -> Positions:
+    """Centres of the cells that hold records, for data that came as counts."""
+    filled = np.flatnonzero(counts)
+    return Positions(points=_centres(filled, counts.shape, domain), weights=counts.ravel()[filled])
+
+
 def _cell_centres(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
     """One point per record at the centre of its cell, for data that came as counts."""
     records = int(counts.sum())
     if records > MOST_RECORDS:
         raise InputError(
             f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
-            "out one by one: choose a technique that needs the counts alone, such as privthr."
+            "out one by one: choose a WaveCluster technique, such as privthr."
         )
     return _centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
 

@@ -1,11 +1,20 @@
-"""Results as plain values, ready for JSON."""
+"""Results as plain values: ready for JSON, and for tables that spreadsheets open."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What a spreadsheet takes for the beginning of a formula (OWASP, "CSV Injection").
+_FORMULA = tuple(
+    "=+-@\t\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
+    "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
+)
 
 
 def plain(value: Any) -> Any:
@@ -21,3 +30,38 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def no_formula(text: str) -> str:
+    """Text as a cell of CSV: what a spreadsheet would run as a formula gets an apostrophe."""
+    # Writers of CSV leave a bare carriage return unquoted: what follows it would be a new cell.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text  # a number may begin with its sign
+
+
+def no_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Table to be written as CSV: its column names and texts without formulas."""
+    safe = frame.copy(deep=False)
+    safe.columns = [no_formula(str(name)) for name in frame.columns]
+    for place, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufc":
+            column = frame.iloc[:, place]
+            safe.isetitem(place, column.map(_as_cell))
+    return safe
+
+
+def _as_cell(value: Any) -> Any:
+    """Value of a cell, a text without formulas."""
+    return no_formula(value) if isinstance(value, str) else value
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    """Table as a CSV file without formulas."""
+    text: str = no_formulas(frame).to_csv(index=False)
+    return text.encode()

@@ -5,6 +5,7 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui.audit import claims, page_state, sight, story
 from dpviz.ui.cost_panel import cost_overview
+from dpviz.ui.messages import show_corrections, show_error
 from dpviz.ui.page import through_app
 from dpviz.ui.state import UrlState
 
@@ -15,7 +16,7 @@ def part(show, state: UrlState) -> None:
     try:
         settled = show(state)
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
         return
     if settled:
         state.write()
@@ -23,8 +24,7 @@ def part(show, state: UrlState) -> None:
 
 through_app("audit")
 state = page_state()
-if state.notes:
-    st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
+show_corrections(state.notes)
 part(story, state)
 part(claims, state)
 sight()

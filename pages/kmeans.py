@@ -6,6 +6,7 @@ from dpviz.errors import InputError
 from dpviz.ui.data_panel import Active, NothingLoadedError
 from dpviz.ui.kmeans import choices_of, page_state, run_both, settings
 from dpviz.ui.kmeans_view import draw
+from dpviz.ui.messages import show_corrections, show_error, show_info
 from dpviz.ui.page import through_app
 from dpviz.ui.state import UrlState
 
@@ -18,21 +19,20 @@ def live(state: UrlState, active: Active) -> None:
     try:
         still = draw(state, choices, run_both(choices, state.get("left")))
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
     if choices.settled and still:
         state.write()
 
 
 through_app("kmeans")
 state = page_state()
-if state.notes:
-    st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
+show_corrections(state.notes)
 try:
     with st.sidebar:
         active = settings(state)
     live(state, active)
 except NothingLoadedError as error:
-    st.info(str(error), icon=":material/upload_file:")
+    show_info(error, icon=":material/upload_file:")
     state.write()
 except InputError as error:
-    st.error(str(error), icon=":material/error:")
+    show_error(error)

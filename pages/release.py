@@ -4,14 +4,14 @@ import streamlit as st
 
 from dpviz.errors import InputError
 from dpviz.ui.data_panel import NothingLoadedError
+from dpviz.ui.messages import show_corrections, show_error, show_info
 from dpviz.ui.page import through_app
 from dpviz.ui.release import data_of, method_panel, page_state, wish_of
 from dpviz.ui.release_view import budget_bar, bundle, confirm, introduction, payer, stop_by
 
 through_app("release")
 state = page_state()
-if state.notes:
-    st.warning("\n\n".join(("This link was corrected.", *state.notes)), icon=":material/link_off:")
+show_corrections(state.notes)
 try:
     with st.sidebar:
         active = data_of(state)
@@ -31,7 +31,7 @@ try:
     state.write()
 except NothingLoadedError as error:
     introduction()
-    st.info(str(error), icon=":material/upload_file:")
+    show_info(error, icon=":material/upload_file:")
     state.write()
 except InputError as error:
-    st.error(str(error), icon=":material/error:")
+    show_error(error)

@@ -1,9 +1,11 @@
-"""Reference data of the papers, where it is."""
+"""Reference data, where it is; a home of the tests; short work after the last mechanism."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
 
@@ -29,3 +31,19 @@ def reference():
         return kept[name]
 
     return load
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DPVIZ_HOME", str(tmp_path_factory.mktemp("dpviz-home")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick_after_the_mechanisms() -> Iterator[None]:
+    """What only reads answers may be short: one thread, a short chain."""
+    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
+        patch.setattr("dpviz.methods.mcmc.STEPS", 50)
+        patch.setattr("dpviz.methods.mcmc.RESTARTS", 1)
+        yield

@@ -284,7 +284,7 @@ def test_reset_empties_typed_bounds(app):
 
 def test_choices_of_one_file_do_not_stick_to_the_next(app):
     test = upload(app(), "single.csv", b"a\n1\n2\n")
-    assert test.error
+    assert "at least two are needed" in test.error[0].value
     test.file_uploader(key="own:file").set_value(
         ("good.csv", b"a,b\n" + b"1,2\n3,4\n" * 9, "text/csv")
     )
@@ -391,6 +391,10 @@ def test_a_grid_of_counts_is_taken_as_it_is(app):
     test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
     checked(test.run())
     assert cards(test)["Clusters"][1] == "true 2"
+    assert "g 16 " in title(test)
+    test.file_uploader(key="own:file").set_value(("line.csv", b"5\n6\n7\n", "text/csv"))
+    checked(test.run())
+    assert "a grid with one axis, and the screen shows two" in test.error[0].value
     assert "g 16 " in title(test)
 
 
@@ -503,3 +507,27 @@ def test_the_program_wins_over_a_choice_that_came_with_the_same_run(state):
     st.session_state[page.widget("p")["key"]] = 9
     page.set("p", 1)
     assert page.get("p") == 1
+
+
+def test_how_a_file_is_read_follows_to_other_pages_and_can_be_changed_there(app):
+    test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
+    test.button_group(key="own:header").set_value("data")
+    assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
+    test.switch_page("pages/kmeans.py").run()
+    control(test.selectbox, "kmeans:data").set_value("own")
+    checked(test.run())
+    assert test.button_group(key="own:header").value == "data"
+    assert "4 records" in " ".join(one.value for one in test.caption)
+    test.button_group(key="own:header").set_value("names")
+    assert "3 records" in " ".join(one.value for one in checked(test.run()).caption)
+
+
+def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
+    test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
+    test.button_group(key="own:header").set_value("data")
+    checked(test.run())
+    test.switch_page("pages/release.py").run()
+    control(test.selectbox, "release:data").set_value("own")
+    checked(test.run())
+    test.text_input(key="own:line").set_value("x,y")
+    assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)

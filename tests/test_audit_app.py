@@ -192,7 +192,7 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
     monkeypatch.setattr(job_module, "get_script_run_ctx", lambda **_: Context)
     monkeypatch.setattr(job_module.runtime, "exists", lambda: True)
     monkeypatch.setattr(job_module.runtime, "get_instance", Runtime)
-    gone = job_module._absence()
+    gone = job_module.absence(15.0)
     for moment, present, expected in (
         (1000, True, False),
         (1010, False, False),

@@ -2,8 +2,12 @@
 
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,6 +24,7 @@ from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.metrics.matching import contingency, f_measure
 from dpviz.noise import SeededNoise
 
+ROOT = Path(__file__).resolve().parents[1]
 POINTS = "x,y,who\n" + "".join(f"{i % 10},{i // 10},p{i % 7}\n" for i in range(100))
 
 
@@ -47,6 +52,19 @@ def run_json(cli, *arguments):
     status, out, _ = cli("run", *arguments, "--json")
     assert status == 0
     return json.loads(out)
+
+
+@pytest.mark.parametrize("method", [*WAVECLUSTER, *KMEANS])
+def test_one_column_is_enough(cli, tmp_path, method):
+    path, grid = tmp_path / "one.csv", tmp_path / "one.npy"
+    values = np.concatenate([np.linspace(0, 2, 200), np.linspace(8, 9, 200)])
+    path.write_text("x,t\n" + "".join(f"{value},a\n" for value in values))
+    np.save(grid, np.histogram(values, 16, (0, 10))[0])
+    clusters = ["--clusters", 2] if method in KMEANS else ["--grid", 16]
+    run = run_json(cli, path, "--method", method, "--domain", "0,10", *clusters)
+    assert (run["data"]["n"], run["data"]["columns"]) == (400, ["x"])
+    run = run_json(cli, grid, "--counts", "--method", method, "--domain", "0,10")
+    assert run["data"]["n"] == 400
 
 
 def test_methods_name_variants_parameters_and_origin(cli):
@@ -324,6 +342,159 @@ def test_a_reader_that_has_gone_is_no_error_message():
     assert started.returncode == 1
 
 
+# -- how it ends -------------------------------------------------------------------------
+
+PROGRAM = [sys.executable, "-m", "dpviz"]
+
+
+def ended(*arguments, python=(), **options):
+    """Status, standard output and standard error of a program of its own."""
+    program = [sys.executable, *python, "-m", "dpviz", *arguments]
+    pipes = {name: subprocess.PIPE for name in ("stdout", "stderr") if name not in options}
+    done = subprocess.run(program, check=False, text=True, timeout=120, **pipes, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+def closing(*numbers):
+    """Close standard streams of a program before it starts, as the shell does by ``>&-``."""
+    return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
+
+
+@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
+def test_closed_streams_are_no_fault(tmp_path, closed):
+    out = tmp_path / "spirals.csv"
+    status, printed, said = ended(
+        "sample", "spirals", "--out", str(out), "--json", **closing(*closed)
+    )
+    assert status == (2 if 1 in closed else 0)
+    # Nothing that is meant for a closed stream ends in a file that took its number.
+    pd.testing.assert_frame_equal(
+        pd.read_csv(out, dtype=float),
+        pd.DataFrame(load_sample("spirals").points, columns=["x", "y"]),
+    )
+    assert bool(printed) == (1 not in closed)
+    if 1 in closed and 2 not in closed:
+        assert "can't be printed (Bad file descriptor)" in said
+        assert said.count("\n") == 1
+
+
+def test_closed_standard_input_is_one_sentence():
+    status, printed, said = ended("run", "-", "--method", "privqt", **closing(0))
+    assert (status, printed, said.count("\n")) == (2, "", 1)
+    assert "can't be read" in said
+
+
+def test_what_is_for_standard_error_never_ends_on_standard_output():
+    assert ended("dance", **closing(2)) == (2, "", "")
+    with open("/dev/full", "w") as full:
+        assert ended("dance", stderr=full)[:2] == (2, "")
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["run", "--help"]])
+def test_a_result_that_cannot_be_printed_is_one_sentence(arguments):
+    with open("/dev/full", "w") as full:
+        status, _, said = ended(*arguments, stdout=full)
+    assert status == 2
+    assert said == (
+        "dpviz: the command is done, but its result can't be printed (No space left on device).\n"
+    )
+
+
+#: Stops the program when a module is imported first, or some time later.
+AT_IMPORT = """
+import os, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == {when!r}:
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Stop())
+"""
+LATER = """
+import os, threading
+threading.Timer({when}, os.kill, (os.getpid(), {number})).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "when"), [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3)]
+)
+def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
+    how = AT_IMPORT if isinstance(when, str) else LATER
+    stop = how.format(when=when, number=signal.Signals[f"SIG{number}"].value)
+    (tmp_path / "sitecustomize.py").write_text(stop)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    answer = ended(
+        *["run", "spirals", "--method", "privqt", "--repeats", "1000000"],
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert answer == (1, "", "dpviz: interrupted.\n")
+
+
+def test_too_little_memory_is_one_sentence(cli, monkeypatch):
+    def too_much(name):
+        raise MemoryError
+
+    monkeypatch.setattr("dpviz.command_line.load_sample", too_much)
+    status, out, err = cli("sample", "spirals", "--out", "x.csv", "--json")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "not enough memory" in err
+
+
+LIMITED = """
+import resource, sys
+from dpviz.command_line import main
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
+sys.exit(main(["run", sys.argv[1], "--method", "privqt", "--json"]))
+"""
+
+
+def test_limited_memory_leaves_no_traceback(tmp_path):
+    np.save(tmp_path / "points.npy", np.zeros((8_000_000, 2)))
+    program = [sys.executable, "-c", LIMITED, tmp_path / "points.npy"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode in (1, 2)
+    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    assert "memory" in done.stderr
+
+
+def test_a_fault_of_the_program_is_one_sentence(cli, monkeypatch):
+    def fails(name):
+        raise ZeroDivisionError("of\nmany\nlines")
+
+    monkeypatch.setattr("dpviz.command_line.load_sample", fails)
+    status, out, err = cli("sample", "spirals", "--out", "x.csv")
+    assert (status, out) == (1, "")
+    assert err == (
+        "dpviz: stopped at a fault of the program (ZeroDivisionError: of many lines); "
+        "please report it.\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["run", "--help"], ["release", "--help"]])
+def test_a_terminal_of_few_letters_shows_what_it_can(monkeypatch, arguments):
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    with suppress(SystemExit):
+        assert main(arguments) == 0
+    assert len(printed.getvalue()) > 1000
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe.csv", b"\xed\xa0\x80"])
+def test_a_name_of_odd_bytes_is_one_sentence(cli, tmp_path, name):
+    name = os.fsdecode(name)
+    release = ["release", "spirals", "--method", "privqt", "--epsilon", "1", "--total", "2"]
+    release += ["--out", tmp_path / "out", "--budget-file", tmp_path / "budget.db"]
+    for arguments in (
+        ["run", name, "--method", "privqt"],
+        ["run", "spirals", "--method", name],
+        ["run", "spirals", "--method", "privqt", "--labels", f"none/{name}"],
+        [*release, "--source", name],
+        [*release, "--title", name],
+    ):
+        assert_refused(cli(*arguments))
+
+
 def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -461,7 +632,7 @@ def test_mcmc_tells_what_it_improved_upon(cli, points):
     for key in ("wcss", "nicv"):
         assert [one[f"{key}_before"] for one in after] == [one[key] for one in before]
         assert [one[key] for one in after] != [one[key] for one in before]
-    assert " x true, before " in cli("run", *shared, "--method", "mcmc")[1]
+    assert " x least, before " in cli("run", *shared, "--method", "mcmc")[1]
 
 
 def test_neighbours_and_cap_multiply_the_noise_of_kmeans(cli, points):

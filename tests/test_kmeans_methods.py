@@ -27,7 +27,6 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.kmeans.start import uniform
 from dpviz.methods import KMEANS
-from dpviz.methods import kmeans as true_kmeans
 from dpviz.methods.contour import by_contour
 from dpviz.methods.dpkmeanspp import as_printed
 from dpviz.methods.gupt import _block_centers
@@ -1173,30 +1172,6 @@ def test_true_run_finds_clear_clusters_and_spends_nothing() -> None:
         means = [records.points[50 * k : 50 * (k + 1)].mean(axis=0) for k in range(4)]
         np.testing.assert_allclose(found.centers, means, rtol=1e-9)
         assert not found.ledger.spends
-
-
-def test_true_run_of_many_records_ends_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    unit = np.repeat([[0.1, 0.2], [0.8, 0.3], [0.5, 0.9]], 200, axis=0)
-    points = place(unit + rng.normal(0, 0.02, unit.shape))
-    config = KMeansConfig(method="kmeans", clusters=3)
-    whole = run_kmeans(records_of(points), config, _noise())
-    sizes = []
-    fit = true_kmeans.best_of
-
-    def spy(some: NDArray[np.float64], *more: Any, **options: Any) -> NDArray[np.float64]:
-        sizes.append(len(some))
-        return fit(some, *more, **options)
-
-    monkeypatch.setattr(true_kmeans, "best_of", spy)
-    monkeypatch.setattr(true_kmeans, "MANY", 100)
-    monkeypatch.setattr(true_kmeans, "SAMPLE", 50)
-    sampled = [run_kmeans(records_of(points), config, _noise()) for _ in range(2)]
-    assert sizes == [50, 600] * 2
-    np.testing.assert_allclose(sampled[0].centers, whole.centers, rtol=1e-9)
-    assert_same(*sampled)
-    many = KMeansConfig(method="kmeans", clusters=60)  # more clusters than the sample had records
-    assert run_kmeans(records_of(points), many, _noise()).centers.shape == (60, 2)
 
 
 def _noise() -> SeededNoise:

@@ -19,6 +19,7 @@ import dpviz
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.experiments.trial import trial_of
 from dpviz.kmeans.comparison import QUICK, SCORES, KMeansTruth, run_kmeans
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -197,7 +198,8 @@ def test_rounding_of_equal_records_is_no_error_to_be_relative_to() -> None:
 
 
 def test_the_truth_scores_itself_perfect() -> None:
-    truth = KMeansTruth(records_of(blobs(3), OBLONG), 3)
+    domain = Domain(((-1, 1), (4, 6)))
+    truth = KMeansTruth(records_of(blobs(3, domain=domain), domain), 3)
     scores = truth.scores(truth.run)
     assert tuple(scores) == SCORES
     assert scores["wcss_ratio"] == scores["nicv_ratio"] == scores["f_measure"] == 1
@@ -235,6 +237,68 @@ def test_scores_worked_by_hand() -> None:
     # Pairs joined in both: {1, 2}, {7, 9}; by the truth alone {1, 3}, {2, 3}: 3 + 1 pairs; by
     # the other {3, 7}, {3, 9}: 1 + 3. (2 - 4 * 4 / 10) / (4 - 4 * 4 / 10) = 1/6.
     assert truth.scores(run_with(column(1, 3)))["ari"] == pytest.approx(1 / 6)
+
+
+def test_wcss_is_held_against_the_least_in_the_units_of_the_data() -> None:
+    # Two pairs of clumps: 6 apart along x, of 10; 8 apart along y, of 100. Scaled, x tells two
+    # clusters apart; in the units of the data y does.
+    points = np.array([(x, y) for x in (2.0, 8.0) for y in (46.0, 54.0)] * 5)
+    truth = KMeansTruth(records_of(points, Domain(((0, 10), (0, 100)))), 2)
+    np.testing.assert_allclose(truth.centers, [[2, 50], [8, 50]])
+    across = run_with(np.array([[5.0, 46.0], [5.0, 54.0]]))
+    # 20 records 4 from their centres, or 3: 320 and 180; scaled 0.04^2 and 0.3^2 each.
+    assert truth.wcss(truth.centers) == pytest.approx(320)
+    own, other = truth.scores(truth.run), truth.scores(across)
+    assert (other["wcss"], other["wcss_ratio"]) == (pytest.approx(180), pytest.approx(1))
+    assert own["wcss_ratio"] == pytest.approx(320 / 180)
+    assert (own["nicv_ratio"], other["nicv_ratio"]) == (1, pytest.approx((0.3 / 0.04) ** 2))
+
+
+@pytest.fixture
+def bad_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that ends at two neighbours."""
+    monkeypatch.setattr(
+        "dpviz.methods.kmeans.optimum", lambda points, clusters: np.sort(points, axis=0)[:clusters]
+    )
+
+
+@pytest.mark.usefixtures("bad_reference")
+@pytest.mark.parametrize("domain", [Domain(((0, 10),)), Domain(((0, 10), (0, 3)))])
+def test_no_run_is_better_than_what_it_is_held_against(domain: Domain) -> None:
+    points = np.zeros((5, domain.ndim))
+    points[:, 0] = [1, 2, 3, 7, 9]
+    truth = KMeansTruth(records_of(points, domain), 2)
+    good = run_with(points[[1, 3]])
+    # Centres 1 and 2 of the bad reference: 0 + 0 + 1 + 25 + 49; of the run, 2 and 7: 1 + 1 + 4;
+    # k-means from there has 2 and 8: 4.
+    assert truth.errors[0] == pytest.approx(75)
+    scores = truth.scores(good)
+    assert scores["nicv_ratio"] == scores["wcss_ratio"] == pytest.approx(6 / 4)
+    # All scores of the draw are against the better one.
+    assert scores["f_measure"] == scores["ari"] == 1
+    assert scores["displacement"] == pytest.approx((0 + 1) / 2 / 10)
+    better = truth.beyond(good.centers)
+    assert better.centers[:, 0].tolist() == [2, 8]
+    assert better.beyond(better.centers) is better.beyond(good.centers) is better
+    # Draws don't know of each other: what they are held against does not hang on their order.
+    assert truth.errors[0] == pytest.approx(75)
+    assert truth.beyond(truth.centers) is truth
+
+
+@pytest.mark.usefixtures("bad_reference")
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm", "gupt"])
+def test_trials_and_their_scores_have_no_ratio_below_one(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpviz.methods.mcmc.STEPS", 300)
+    data = Dataset(name="", points=blobs(5, 2000), domain=OBLONG)
+    trial = trial_of(data, KMeansConfig(method=method, clusters=3, epsilon=50.0))
+    draws = [trial.draw(seed) for seed in range(5)]
+    plain = [trial.truth.nicv(one.centers) / trial.truth.errors[1] for one in draws]
+    assert min(plain) < 0.9
+    for seed, one in enumerate(draws):
+        found = trial.scores(one, seed, ("nicv_ratio", "wcss_ratio"))
+        assert min(found.values()) >= 1 - 1e-9
 
 
 def test_ratio_to_a_truth_without_errors() -> None:

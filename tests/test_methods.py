@@ -777,6 +777,7 @@ ODD = [
     "7", "007", "7.0", " 7", "7e0", "A1", "", " ", " NA", "null ", "nan?", "1.5", "True", "-0", "0",
     "1e3", "١", "2020-01-01", "2020-01-01 00:00:00", "1,0", "1", "0x10", "16", "1e-400",
     "1.0000000000000000001", "1.0000000000000000002", "9007199254740993", "9007199254740992",
+    "1e99999999999999999999", "-0e-99999999999999999999",
 ]  # fmt: skip
 
 
@@ -796,7 +797,8 @@ def as_frame(names: list[str]) -> Table:
 
 
 def as_arrow(names: list[str]) -> Table:
-    return read_table(pa.Table.from_pandas(as_frame(names).frame.assign(id=names)))
+    count = range(len(names))
+    return read_table(pa.table({"x": count, "y": [i * i % 7 for i in count], "id": names}))
 
 
 @quick
@@ -835,6 +837,13 @@ def test_who_a_person_is_does_not_depend_on_the_others() -> None:
         table = read_table(io.BytesIO(f"who;x;y\n{rows}{more}".encode()), name="t")
         sizes.append(len(cap_records(table.select(("x", "y"), unit="who"), 1).units))
     assert sizes == [200, 201]
+
+
+def test_an_exponent_without_end_is_an_identifier_like_any_other() -> None:
+    names = ["1e99999999999999999999", "1E99999999999999999999", "-1e-99999999999999999999"]
+    for read in (as_text, as_quoted_text, as_frame, as_arrow):
+        found = cap_records(read(names).select(("x", "y"), unit="id"), 1)
+        assert len(found.units) == 2
 
 
 def same(one: str, other: str) -> bool:

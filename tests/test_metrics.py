@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import combinations, permutations
+from math import comb
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import hypergeom
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from dpviz.comparison import Truth, run
@@ -20,6 +23,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, axis_edges
 from dpviz.metrics.classifier import Folds, agreement, tree_predictions
 from dpviz.metrics.matching import (
+    _expected_mutual_information,
     adjusted_mutual_information,
     adjusted_rand,
     contingency,
@@ -230,36 +234,97 @@ def test_f_measure_is_made_of_precision_and_recall(pair: tuple, seed: int) -> No
     assert f_measure(table) == pytest.approx(total / max(table.sum(), 1))
 
 
+def expanded(table: NDArray) -> tuple[NDArray, NDArray]:
+    """Labels of every point again, from how often each pair occurs."""
+    rows, columns = np.indices(table.shape)
+    return np.repeat(rows.ravel(), table.ravel()), np.repeat(columns.ravel(), table.ravel())
+
+
 @quick
-@given(pair=labelings(), seed=st.integers(0, 2**32))
-@pytest.mark.parametrize(
-    ("score", "reference"),
-    [
-        (adjusted_rand, adjusted_rand_score),
-        (adjusted_mutual_information, adjusted_mutual_info_score),
-    ],
-    ids=["ari", "ami"],
+@given(
+    seed=st.integers(0, 2**32),
+    rows=st.integers(1, 6),
+    columns=st.integers(1, 6),
+    n=st.sampled_from([0, 1, 2, 3, 10, 300, 20_000]),
+    spread=st.sampled_from([0.05, 0.5, 5.0]),
 )
 def test_adjusted_scores_are_scikit_learns_on_expanded_labels(
-    score: Callable, reference: Callable, pair: tuple, seed: int
+    seed: int, rows: int, columns: int, n: int, spread: float
 ) -> None:
-    # Twice, so that not all classes are single points: see the test below.
-    weights = 2 * weights_of(pair[0], seed)
-    true, private = (np.repeat(labels, weights) for labels in pair)
-    expected = reference(true, private)
-    assert score(contingency(*pair, weights)) == pytest.approx(expected, abs=1e-9)
+    rng = np.random.default_rng(seed)
+    table = rng.multinomial(n, rng.dirichlet(np.full(rows * columns, spread)))
+    table = table.reshape(rows, columns)
+    labels = expanded(table)
+    assert adjusted_rand(table) == pytest.approx(adjusted_rand_score(*labels), abs=1e-12)
+    expected = adjusted_mutual_info_score(*labels)
+    assert adjusted_mutual_information(table) == pytest.approx(expected, abs=1e-9)
+
+
+DEGENERATE = {
+    "empty": [[0]],
+    "no class at all": np.zeros((3, 2), dtype=int),
+    "one point": [[1]],
+    "one class": [[7]],
+    "one class, numbered 1": [[0, 0], [0, 7]],
+    "one class against two": [[3, 4]],
+    "two classes against one": [[3], [4]],
+    "one class against single points": np.ones((1, 5), dtype=int),
+    "single points, then a pair": [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]],
+    "crosswise": np.ones((3, 3), dtype=int),
+    "equal, in another order": [[0, 5, 0], [0, 0, 2], [9, 0, 0]],
+    "equal, with empty classes": [[0, 0, 0], [0, 3, 0], [0, 0, 0], [0, 0, 4]],
+}
+
+
+@pytest.mark.parametrize("table", DEGENERATE.values(), ids=DEGENERATE)
+def test_adjusted_scores_of_degenerate_tables_are_scikit_learns(table: list) -> None:
+    table = np.array(table)
+    labels = expanded(table)
+    assert adjusted_rand(table) == adjusted_rand_score(*labels)
+    expected = adjusted_mutual_info_score(*labels)
+    assert adjusted_mutual_information(table) == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.parametrize("n", [2, 4])
-@pytest.mark.parametrize(
-    "score",
-    [
-        adjusted_rand,
-        adjusted_mutual_information,
-    ],
-)
+@pytest.mark.parametrize("score", [adjusted_rand, adjusted_mutual_information])
 def test_single_points_that_all_agree_have_perfect_adjusted_scores(score: Callable, n: int) -> None:
     assert score(np.eye(n, dtype=np.int64)) == 1.0
+
+
+@pytest.mark.parametrize("records", [10**9, 2**53])
+def test_adjusted_scores_do_not_list_the_records(records: int) -> None:
+    # So many labels fill no memory. By the definition, in fractions: pairs joined by both
+    # labelings, less those expected, over those possible, less those expected.
+    rng = np.random.default_rng(0)
+    table = rng.multinomial(records, rng.dirichlet(np.ones(12))).reshape(4, 3)
+
+    def pairs(numbers: NDArray) -> int:
+        return sum(comb(int(x), 2) for x in numbers.ravel())
+
+    both, true, private = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    expected = Fraction(true * private, comb(int(table.sum()), 2))
+    index = (both - expected) / (Fraction(true + private, 2) - expected)
+    assert adjusted_rand(table) == pytest.approx(float(index), rel=1e-15)
+    # So many points have next to no information in common by chance: 6 / (2 n).
+    shares = table / table.sum()
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    entropies = [-(part * np.log(part)).sum() for part in (rows, columns)]
+    mutual = (shares * np.log(shares / np.outer(rows, columns))).sum()
+    score = mutual / np.mean(entropies)
+    assert adjusted_mutual_information(table) == pytest.approx(score, abs=2e-8)
+
+
+def test_chance_information_is_summed_to_the_last_digits() -> None:
+    # Hypergeometric overlaps from means of 10^-3 to 10^5, each over all its values.
+    n = 400_000
+    sizes = np.array([[3.0, 400, 7_000, 392_597], [20.0, 900, 99_080, 300_000]])
+    expected = 0.0
+    for a in sizes[0].astype(int):
+        for b in sizes[1].astype(int):
+            m = np.arange(max(1, a + b - n), min(a, b) + 1)
+            chances = hypergeom(n, a, b).pmf(m)
+            expected += (chances * m / n * np.log(n * m / (a * b))).sum()
+    assert _expected_mutual_information(*sizes) == pytest.approx(expected, rel=1e-7)
 
 
 # -- classification ----------------------------------------------------------------------

@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
-from threadpoolctl import threadpool_limits
 
 from dpviz.config import SYNOPSES, Config
 from dpviz.data.dataset import Dataset
@@ -31,11 +30,14 @@ from dpviz.kmeans.config import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
-from dpviz.noise import NoiseSource, SeededNoise
+from dpviz.noise import SeededNoise
 from dpviz.pipeline import Source
-from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation, Spend
+from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavelet import average_subband
+from tests.replaying import Recorder, Request, on_the_line
+
+pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 
 CAPS = (1, 2, 5)
 EPSILONS = (0.1, 1.0, 7.3)
@@ -268,68 +270,6 @@ BOUNDS = (
 # -- listening in -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Request:
-    """What a mechanism was handed and answered, and what that cost."""
-
-    kind: str
-    step: str
-    values: NDArray[np.float64]
-    answer: Any
-    spends: tuple[Spend, ...]
-    edges: NDArray[np.float64] | None = None
-    monotone: bool = False
-
-
-class Recorder(Accountant):
-    """Accountant that keeps all requests, and may answer as another did."""
-
-    def __init__(
-        self,
-        noise: NoiseSource,
-        epsilon: float,
-        unit: Neighbours | None = None,
-        answers: Sequence[Any] | None = None,
-    ) -> None:
-        super().__init__(noise, epsilon, unit)
-        self.requests: list[Request] = []
-        self.answers = None if answers is None else iter(answers)
-
-    def laplace(self, step: str, values: Any, **options: Any) -> Any:
-        return self._keep("laplace", step, values, super().laplace, values, **options)
-
-    def laplace_disjoint(self, step: str, values: Any, **options: Any) -> Any:
-        return self._keep("laplace", step, values, super().laplace_disjoint, values, **options)
-
-    def choose(self, step: str, scores: Any, **options: Any) -> Any:
-        return self._keep("choose", step, scores, super().choose, scores, **options)
-
-    def interval(self, step: str, edges: Any, scores: Any, **options: Any) -> Any:
-        return self._keep("interval", step, scores, super().interval, edges, scores, **options)
-
-    def _keep(
-        self, kind: str, step: str, values: Any, ask: Any, *given: Any, **options: Any
-    ) -> Any:
-        values, before = np.array(values, dtype=float), len(self.ledger.spends)
-        answer = ask(step, *given, **options)
-        if self.answers is not None:
-            fixed = next(self.answers)
-            # Of an interval only the value is an answer; its number stays inside.
-            answer = (answer[0], fixed[1]) if kind == "interval" else fixed
-        self.requests.append(
-            Request(
-                kind=kind,
-                step=step,
-                values=values,
-                answer=answer,
-                spends=self.ledger.spends[before:],
-                edges=given[0] if kind == "interval" else None,
-                monotone=options.get("monotone", False),
-            )
-        )
-        return answer
-
-
 class Heard(SeededNoise):
     """Noise source that keeps who asked for noise, of which law and scale."""
 
@@ -386,15 +326,6 @@ class Moderate(SeededNoise):
         return OwnDraws(found, self.first, self.own)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def quick_after_the_mechanisms() -> Iterator[None]:
-    """What only reads answers may be short: one thread, a short chain."""
-    with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-        patch.setattr("dpviz.methods.mcmc.STEPS", 50)
-        patch.setattr("dpviz.methods.mcmc.RESTARTS", 1)
-        yield
-
-
 # -- what persons change ----------------------------------------------------------------------
 
 
@@ -441,14 +372,9 @@ def family_of(case: Case) -> Family:
 
 def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
     """Values of one request on all data sets, shape (data sets, values)."""
-    if requests[0].kind != "interval":
-        return np.array([request.values.ravel() for request in requests])
-    # Scores of thresholds: one between any two edges that anybody has.
-    edges = np.unique(np.concatenate([request.edges for request in requests]))
-    at = (edges[1:] + edges[:-1]) / 2
-    return np.array(
-        [request.values[np.searchsorted(request.edges, at) - 1] for request in requests]
-    )
+    if requests[0].kind == "interval":
+        return on_the_line(requests)
+    return np.array([request.values.ravel() for request in requests])
 
 
 def largest_change(
@@ -479,7 +405,7 @@ def test_sensitivities_are_what_a_person_changes_most(
     case: Case, relation: Relation, cap: int
 ) -> None:
     family, unit = family_of(case), Neighbours(relation=relation, cap=cap)
-    recorder = Recorder(Moderate(), EPSILON, unit, family.answers)
+    recorder = Recorder(Moderate(), EPSILON, unit, answers=family.answers)
     case.run(recorder, EPSILON)
     for request, handed in zip(recorder.requests, family.handed, strict=True):
         # What is handed over knows nothing of the unit, or the family would be another one.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
@@ -17,6 +18,7 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
@@ -34,7 +36,7 @@ from dpviz.privacy.budget import Budget
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.secure import LATTICE, SecureAccountant
 from dpviz.release import Request, draw, release
-from dpviz.release.draw import Prepared
+from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -577,6 +579,121 @@ def test_a_pipe_has_no_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) 
     assert (status, said.split(":")[1].strip()) == (2, "--source is missing")
 
 
+@pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs names of open files")
+def test_a_pipe_by_a_name_has_none_either(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, table: Path
+) -> None:
+    """As in ``release <(zcat ...)``: the name that it resolves to is another one every time."""
+    given = ["--columns", "x,y", "--method", "privqt", "--grid", 4, "--epsilon", 1, "--total", 2]
+    given += ["--domain", "0,1;0,1", "--budget-file", tmp_path / "b.db", "--out", tmp_path / "o"]
+    out, into = os.pipe()
+    with os.fdopen(out), os.fdopen(into, "wb"):
+        status, _, said = run(capsys, "release", f"/dev/fd/{out}", *given)
+    assert (status, said.split(":")[1].strip()) == (2, "--source is missing")
+    deleted = tmp_path / "gone.csv"
+    deleted.write_bytes(table.read_bytes())
+    with deleted.open() as file:
+        deleted.unlink()
+        status, _, said = run(capsys, "release", f"/dev/fd/{file.fileno()}", *given)
+    assert (status, said.split(":")[1].strip()) == (2, "--source is missing")
+    # A file that was opened has its name.
+    with table.open() as file:
+        status, found, _ = run(capsys, "release", f"/dev/fd/{file.fileno()}", *given)
+    assert (status, found["entry"]["source"]) == (0, "households.csv")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000, "loop", "none.csv", "."])
+def test_files_that_can_not_be_are_refused_when_they_are_read(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    given = ["--method", "privqt", "--epsilon", 1, "--total", 2, "--domain", "0,1;0,1"]
+    given += ["--budget-file", tmp_path / "b.db", "--out", tmp_path / "o"]
+    status, _, said = run(capsys, "release", name, *given)
+    assert (status, said.count("\n")) == (2, 1)
+    assert "--source" not in said
+
+
+def test_what_is_released_with_is_what_is_debited(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = request_of({"method": "privqt", "epsilon": 0.3333339})
+    drawn, draws = Prepared.draw, []
+
+    def noted(prepared: Prepared, epsilon: float) -> Any:
+        draws.append((epsilon, prepared.request.config.epsilon))
+        return drawn(prepared, epsilon)
+
+    monkeypatch.setattr(Prepared, "draw", noted)
+    done = released(budget, request, dataset(0, 50), total=1.0000009)
+    # What is tried before the debit too, so that nothing fails after it for lack of epsilon.
+    assert draws == [(0.333333, 0.333333)] * 2
+    assert done.entry.epsilon == done.document["privacy"]["epsilon"] == 0.333333
+    assert done.document["privacy"]["certified"] <= 0.333333 + 1e-12
+    account = budget.open("household survey")
+    assert (account.total, account.spent, account.remaining) == (1.0, 0.333333, 0.666667)
+    # By a micro-epsilon, before anything is tried.
+    for epsilon in (0.666668, 0.66666800001):
+        with pytest.raises(
+            PrivacyRefusal, match=r"0\.66666\d* is more than what is left: 0\.666667"
+        ):
+            _check_budget(budget, "household survey", epsilon)
+    _check_budget(budget, "household survey", 0.6666679)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs rights as POSIX has them")
+@pytest.mark.parametrize(
+    ("umask", "folder", "file"), [(0o022, 0o755, 0o644), (0o077, 0o700, 0o600), (0, 0o777, 0o666)]
+)
+def test_a_bundle_is_private_until_it_is_whole(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch, umask: int, folder: int, file: int
+) -> None:
+    seen = []
+    fsync = os.fsync
+
+    def look(number: int) -> None:
+        seen.extend(one.stat().st_mode & 0o777 for one in budget.path.parent.glob("*.part"))
+        fsync(number)
+
+    chmod = Path.chmod
+
+    def never_open(path: Path, mode: int) -> None:
+        assert path.suffix != ".part" or not path.stat().st_mode & 0o077
+        chmod(path, mode)
+
+    monkeypatch.setattr(os, "fsync", look)
+    monkeypatch.setattr(Path, "chmod", never_open)
+    before = os.umask(umask)
+    try:
+        done = released(budget, request_of({"method": "privqt"}), dataset(0, 50))
+    finally:
+        os.umask(before)
+    assert set(seen) == {0o700}
+    # It is for publishing: as other files of its owner.
+    assert done.folder.stat().st_mode & 0o777 == folder
+    assert {one.stat().st_mode & 0o777 for one in done.folder.iterdir()} == {file}
+    assert budget.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_command_says_what_would_not_be_noticed(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DPVIZ_HOME", str(table))
+    given = ["release", table, "--columns", "x,y", "--budget-file", tmp_path / "b.db"]
+    given += ["--epsilon", 0.5, "--method", "privqt", "--grid", 8, "--out", tmp_path / "out"]
+    status, _, said = run(capsys, *given, "--domain", "0,1;0,1", "--total", 1)
+    assert (status, "note: an older copy of budget file" in said) == (0, True)
+    status, _, said = run(capsys, "budget", tmp_path / "b.db")
+    assert (status, said.count("would not be noticed")) == (0, 1)
+
+
 def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
     for name in SPENDING:
         ledger = Prepared.build(dataset(0, 300), request_of({"method": name})).draw(0.7)["privacy"]
@@ -608,13 +725,17 @@ def test_a_first_record_taken_for_names_is_not_published(
     status, _, said = run(capsys, *given, "--columns", "2,3")
     assert status == 2
     assert "look like values of a first record" in said
+    assert "5.25" not in said
     assert not (tmp_path / "o").exists()
     assert not (tmp_path / "b.db").exists()
     if first == "alice,5.25,3.5":
-        status, _, _ = run(capsys, *given, "--columns", "2,3", "--no-header")
+        # How many columns there are, and what separates them, no record must tell.
+        status, _, said = run(capsys, *given, "--columns", "2,3", "--no-header")
+        assert (status, "give it as the header" in said) == (2, True)
+        status, _, _ = run(capsys, *given, "--columns", "2,3", "--header", "who,x,y")
         assert status == 0
         names = json.loads((tmp_path / "o" / "release.json").read_text())["domain"]["columns"]
-        assert names == ["column 2", "column 3"]
+        assert names == ["x", "y"]
 
 
 def test_columns_of_a_wider_table_are_named_by_a_person(
@@ -673,6 +794,24 @@ def test_links_and_packing_do_not_make_another_source(
     for number, path in enumerate((table, link)):
         status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / str(number))
         assert (status, found["entry"]["source"]) == (0, "households.csv")
+    given[given.index("--epsilon") + 1] = 0.001
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "b.db").unlink()
+    for number, name in enumerate(
+        ("households.csv.gz", "households.csv.GZ", "households.csv.Gz", "Households.CSV.gZ")
+    ):
+        path = tmp_path / "folder" / name
+        path.write_bytes(gzip.compress(table.read_bytes()))
+        status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / f"z{number}")
+        assert (status, found["entry"]["source"]) == (0, "households.csv")
+    # Another format of a table by that name: the owner says which it is.
+    path = tmp_path / "households.parquet"
+    pd.read_csv(table).to_parquet(path)
+    status, _, said = run(capsys, "release", path, *given, "--out", tmp_path / "p")
+    assert (status, 'can be taken for source "households.csv"' in said) == (2, True)
+    given += ["--source", "households.csv"]
+    status, found, _ = run(capsys, "release", path, *given, "--out", tmp_path / "p")
+    assert (status, found["entry"]["id"]) == (0, 5)
 
 
 def test_a_refused_first_release_opens_no_budget(budget: Budget) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -153,6 +154,54 @@ def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
     assert accounts(home)[0].remaining == 0
 
 
+def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 0.3)
+    Budget(home / "budget.db").debit("incomes", 0.1, {})
+    test = page(data="incomes", g=16, epsilon=0.2000005)
+    assert said(test) == "Lifetime budget 0.3: 0.1 spent, this release 0.2, 0 left afterwards."
+    checked(control(test.number_input, "release:epsilon").set_value(0.200001).run())
+    assert said(test).startswith("Over budget: 0.2 of the lifetime budget 0.3 is left, and this")
+    checked(control(test.number_input, "release:epsilon").set_value(0.2000005).run())
+    press(test, "Review the release")
+    assert button(test, "Debit").label == "Debit ε 0.2 and release"
+    press(test, "Debit")
+    assert "ε 0.2 debited, 0 of the lifetime budget is left." in test.success[0].value
+
+
+def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("copa", 1.0)
+    test = page(data="incomes", g=16)
+    checked(control(test.text_input, "release:source").set_value("сора").run())
+    assert 'can be taken for source "copa"' in test.error[0].value
+    assert not has_button(test, "Review the release")
+    checked(control(test.text_input, "release:source").set_value("Copa").run())
+    assert not test.error
+    assert said(test).startswith("Lifetime budget 1: 0 spent")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs rights as POSIX has them")
+def test_what_the_app_keeps_is_for_its_user_alone(page, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        release_now(page(data="incomes", g=16))
+    finally:
+        os.umask(before)
+    kept = [home, home / "releases", home / "heads", home / "budget.db"]
+    assert [one.stat().st_mode & 0o777 for one in kept] == [0o700, 0o700, 0o700, 0o600]
+
+
+def test_the_page_says_what_would_not_be_noticed(page, home: Path) -> None:
+    home.mkdir()
+    (home / "heads").touch()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    test = page(data="incomes", g=16)
+    assert any("an older copy of budget file" in one.value for one in test.warning)
+    release_now(test)
+    assert "Released as entry 1" in test.success[0].value
+
+
 def test_published_variants_are_refused_with_a_way_out(page, home: Path) -> None:
     test = page(variant="published", method="dpkmeanspp")
     assert "as published is not released" in test.error[0].value
@@ -171,7 +220,9 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     assert columns.value == []
     checked(columns.set_value(["x", "who"]).run())
-    assert 'column "who" holds "p0" where a number is expected' in test.info[0].value
+    # What can't be read counts as missing: a refusal would tell of a record.
+    assert not test.info
+    assert any("300 rows were left out" in one.value for one in test.caption)
     (columns,) = (one for one in test.multiselect if one.label == "Columns")
     checked(columns.set_value(["x", "y"]).run())
     assert "The domain is not declared" in test.error[0].value
@@ -196,6 +247,48 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert (privacy["unit"], privacy["cap"]) == ("person", 2)
     assert privacy["ledger"][0]["sensitivity"] == 2
     assert accounts(home)[0].id == "visits"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"x,y\n",
+        b"x,y\n1,abc\n",
+        b'x,y\n1,2,3\n"4,5\n\xff,\x00\n',
+        b"x,y\n1e301,-1e301\n1e300,1\n-1e300,-1\n",
+        b"x,y\n5,5\n",
+    ],
+)
+@pytest.mark.parametrize("method", ["privthrem", "dplloyd"])
+def test_no_record_decides_whether_the_button_is_there(page, table: bytes, method: str) -> None:
+    test = page(data="own", method=method)
+    test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+    checked(test.run())
+    # Without a domain nothing is read off the data in its place.
+    assert ["The domain is not declared" in one.value for one in test.error] == [True]
+    assert not test.info
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
+        box.set_value("0, 3")
+    checked(test.run())
+    checked(control(test.text_input, "release:source").set_value("visits").run())
+    release_now(test)
+    assert not test.error
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_file_without_names_gets_them_from_a_person(page) -> None:
+    test = page(data="own", method="privqt", g=8)
+    test.file_uploader(key="own:file").set_value(("visits.csv", b"1 2\n3 4\n", "text/csv"))
+    control(test.segmented_control, "own:header").set_value("data")
+    checked(test.run())
+    assert "a record must not tell how many columns there are" in test.error[0].value
+    checked(control(test.text_input, "own:line").set_value("east north").run())
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    boxes = [one.label for one in test.text_input if one.label.endswith(": from, to")]
+    assert boxes == ["east: from, to", "north: from, to"]
 
 
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])

@@ -17,6 +17,7 @@ from dpviz.counts import pad
 from dpviz.errors import InputError
 from dpviz.threshold import positive_values, rank_of
 from dpviz.wavelet import (
+    Sensitivity,
     average_subband,
     check_level,
     check_wavelet,
@@ -300,6 +301,97 @@ def test_larger_sign_count_alone_is_too_small_a_sensitivity_of_the_rank(
     found = np.abs(distances(with_it, density, at) - distances(without, density, at)).max()
     bound = sensitivity(wavelet, 1, (6,), density)
     assert max(bound.positive_cells, bound.negative_cells) < change == found == bound.rank
+
+
+# -- rounding ----------------------------------------------------------------------------
+
+
+def assert_within(bound: Sensitivity, without: NDArray, with_it: NDArray, density: float) -> None:
+    """One record changes no more than is claimed, to the last bit."""
+    assert int((with_it > without).sum()) <= bound.positive_cells
+    assert int((with_it < without).sum()) <= bound.negative_cells
+    assert abs(int((with_it > 0).sum()) - int((without > 0).sum())) <= bound.nonpositive
+    at = candidates(without, with_it)
+    change = distances(with_it, density, at) - distances(without, density, at)
+    assert np.abs(change).max(initial=0) <= bound.rank
+
+
+def test_taps_that_cancel_on_paper_leave_no_residue() -> None:
+    """Millions of records, and one more in a cell that two taps weigh with opposite signs."""
+    counts = np.zeros((4, 8), dtype=np.int64)
+    for column in (2, 4, 5, 6):
+        counts[2, column] = 68_281_193
+    more = counts.copy()
+    more[0, 2] += 1
+    without, with_it = (average_subband(one, "bior1.5", 1) for one in (counts, more))
+    assert_within(sensitivity("bior1.5", 1, (4, 8), 0.5), without, with_it, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("wavelet", "level", "shape"),
+    [
+        ("bior1.3", 1, (4, 4)),
+        ("bior1.5", 1, (8, 2)),
+        ("bior2.2", 2, (8, 8)),
+        ("bior3.1", 3, (16, 16)),
+        ("db2", 2, (8, 8)),
+        ("coif1", 3, (8, 12)),
+    ],
+)
+def test_large_cancelling_counts_change_no_more_than_the_sensitivity(
+    wavelet: str, level: int, shape: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(7)
+    bound = sensitivity(wavelet, level, shape, 0.5)
+    for _ in range(300):
+        counts = cancelling(rng, wavelet, level, shape)
+        cell = tuple(int(rng.integers(side)) for side in shape)
+        more = counts.copy()
+        more[cell] += 1
+        without, with_it = (average_subband(one, wavelet, level) for one in (counts, more))
+        assert_within(bound, without, with_it, 0.5)
+
+
+def cancelling(
+    rng: np.random.Generator, wavelet: str, level: int, shape: tuple[int, ...]
+) -> NDArray[np.int64]:
+    """Up to 10^13 records in few cells: equal ones, or such that coefficients nearly cancel."""
+    counts = np.zeros(shape, dtype=np.int64)
+    size = 10 ** rng.uniform(0, 13)
+    chosen = [tuple(rng.integers(side) for side in shape) for _ in range(rng.integers(1, 7))]
+    for cell in chosen:
+        counts[cell] = int(size) if rng.random() < 0.7 else int(size * rng.random())
+    if len(chosen) > 1 and rng.random() < 0.5:
+        # The last cell makes up for the others in one of the coefficients that it lowers.
+        last = chosen[-1]
+        counts[last] = 0
+        record = np.zeros(shape)
+        record[last] = 1
+        weights = average_subband(record, wavelet, level)
+        lowered = np.argwhere(weights < 0)
+        if len(lowered):
+            place = tuple(lowered[rng.integers(len(lowered))])
+            others = average_subband(counts, wavelet, level)[place]
+            counts[last] = min(max(round(-others / weights[place]), 0), 10**13)
+    return counts
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("part", range(4))
+def test_no_wavelet_and_no_side_exceeds_its_sensitivity(level: int, part: int) -> None:
+    rng = np.random.default_rng(level)
+    for wavelet in WAVELETS[part::4]:
+        shapes = [(side,) for side in range(2**level, 33)]
+        shapes += [tuple(rng.integers(2**level, 33, 2).tolist()) for _ in range(6)]
+        for shape in shapes:
+            density = float(rng.choice([0.01, 0.3, 0.5, 0.9]))
+            bound = sensitivity(wavelet, level, shape, density)
+            counts = cancelling(rng, wavelet, level, shape)
+            without = average_subband(counts, wavelet, level)
+            for _ in range(4):
+                more = counts.copy()
+                more[tuple(int(rng.integers(side)) for side in shape)] += 1
+                assert_within(bound, without, average_subband(more, wavelet, level), density)
 
 
 # -- wrong input -------------------------------------------------------------------------

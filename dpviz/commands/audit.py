@@ -10,6 +10,7 @@ from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, table
 from dpviz.commands.output import Report
+from dpviz.ending import say
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -78,4 +79,4 @@ def _as_text(result: AuditResult) -> str:
 def _progress(done: int, total: int) -> None:
     """Line on a terminal."""
     end = "\n" if done == total else ""
-    print(f"\r{done:,} of {total:,} runs", end=end, file=sys.stderr, flush=True)
+    say(f"\r{done:,} of {total:,} runs", end=end)

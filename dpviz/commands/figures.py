@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from dpviz.commands.sweep import (
 )
 from dpviz.comparison import Truth, true_config
 from dpviz.config import Config
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.experiments.presets import (
     NONE_PRINTED,
@@ -94,7 +94,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     with taken_up_again():
         files = _write(given, presets, drawn, folder)
     if RANKS in files and files[RANKS]["printed"].isna().all():
-        print(f"note: {NONE_PRINTED}", file=sys.stderr)
+        say(f"note: {NONE_PRINTED}")
     report = _report(given, presets, files, round(time.perf_counter() - started, 3))
     return report, _as_text(report, files.get(RANKS))
 

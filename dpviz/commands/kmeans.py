@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +71,24 @@ class KMeansComparison:
         return asdict(self.config)
 
     def notes(self) -> list[str]:
-        """What happened to points outside the domain."""
-        if not self.n_outside:
-            return []
-        fate = "left out" if self.outside == "drop" else "moved to its border"
-        return [f"Outside the domain: {self.n_outside:,} points, {fate}."]
+        """What happened to points outside the domain, and to the true run."""
+        said = []
+        if self.n_outside:
+            fate = "left out" if self.outside == "drop" else "moved to its border"
+            said.append(f"Outside the domain: {self.n_outside:,} points, {fate}.")
+        if self.truth.start is not None:
+            said.append(
+                "A private run was better than the best k-means of the search: true is where "
+                "k-means goes from its centres."
+            )
+        return said
+
+    def beyond(self, draws: Sequence[KMeansRun]) -> KMeansComparison:
+        """Return the same with a true run that no draw is better than."""
+        truth = self.truth
+        for one in draws:
+            truth = truth.beyond(one.centers)
+        return self if truth is self.truth else replace(self, truth=truth)
 
     def true(self) -> Report:
         """Errors and centres of the true run."""
@@ -137,8 +151,8 @@ def _draw_lines(report: Report) -> list[str]:
     lines = []
     for draw, one in enumerate(report["private"]):
         wcss, nicv = (
-            f"{report['metrics'][name]['values'][draw]:.3g} x true"
-            for name in ("wcss_ratio", "nicv_ratio")
+            f"{report['metrics'][name]['values'][draw]:.3g} x {reference}"
+            for name, reference in (("wcss_ratio", "least"), ("nicv_ratio", "true"))
         )
         before = f", before {one['wcss_before']:.5g}" if "wcss_before" in one else ""
         lines.append(

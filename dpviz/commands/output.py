@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -12,8 +13,10 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.metrics.bands import band, band_words
+from dpviz.plain import no_formulas
 
 T = TypeVar("T")
 Report = dict[str, Any]
@@ -22,11 +25,13 @@ Report = dict[str, Any]
 def write_table(frame: pd.DataFrame, path: str) -> None:
     """Write CSV or Parquet, by the name's ending."""
     try:
+        # Whole, since pandas would take a name such as http://... for an address to ask.
+        whole = os.path.abspath(path)
         if path.endswith((".parquet", ".pq")):
-            frame.to_parquet(path, index=False)
+            frame.to_parquet(whole, index=False)
         else:
-            frame.to_csv(path, index=False)
-    except OSError as error:
+            no_formulas(frame).to_csv(whole, index=False)
+    except (OSError, ValueError) as error:
         raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
 
 
@@ -106,4 +111,4 @@ def progress(items: list[T], done_word: str) -> Iterator[T]:
         yield item
         if shown:
             end = "\n" if done == len(items) else ""
-            print(f"\r{done} of {len(items)} draws {done_word}", end=end, file=sys.stderr)
+            say(f"\r{done} of {len(items)} draws {done_word}", end=end)

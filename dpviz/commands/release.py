@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import Report, spend_lines
-from dpviz.commands.source import domain_of, known_sample, load
+from dpviz.commands.source import known_sample, load_for_release
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.ending import say
 from dpviz.errors import InputError
-from dpviz.privacy.budget import Account, Budget
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
+from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 
-#: Without a name of their own, records of a pipe could not be told from other ones.
+#: Standard input.
 _NAMELESS = "-"
 
 
@@ -23,12 +27,11 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     check_options(given)
     source = _source(given)
     if given.seed:
-        print(f"note: --seed {given.seed} is ignored: nobody can repeat a release", file=sys.stderr)
-    data, _ = load(given, named=True)
+        say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
+    data = load_for_release(given)
     request = Request(
         config=config_of(given),
-        # Bounds that nobody declared are refused; those of a grid of counts only number its cells.
-        domain=domain_of(given.domain, data) or (None if given.counts else data.domain),
+        domain=_domain(given, data),
         outside=given.outside,
         unit=given.unit,
         title=given.title,
@@ -45,7 +48,9 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
     # Another process may have opened it meanwhile, with a total of its own.
     if is_new and given.total is not None:
-        print(f'note: "{source}" has a lifetime budget of {given.total:g} now', file=sys.stderr)
+        total = decimal(granted(given.total))
+        say(f'note: "{source}" has a lifetime budget of {total} now')
+    _tell(budget)
     privacy = done.document["privacy"]
     report: Report = {
         "released": True,
@@ -58,19 +63,29 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     }
     return report, "\n".join(
         [
-            f"released {request.card.title}, epsilon {done.entry.epsilon:g}, as entry "
+            f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
             f'{done.entry.id} of "{done.entry.source}"',
             *spend_lines(privacy["ledger"]),
-            f"{done.remaining:g} of the lifetime budget is left",
+            done.left,
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
     )
 
 
+def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:
+    """Declared bounds, or None, which is refused: as if nobody had declared any."""
+    if given.domain is None:
+        # Those of a grid of counts only number its cells.
+        return None if given.counts else data.domain
+    return None if given.domain == "data" else Domain.parse(given.domain)
+
+
 def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List the lifetime budgets of a file, with all that was spent of them."""
-    accounts = Budget(given.file).datasets()
+    budget = Budget(given.file)
+    accounts = budget.datasets()
+    _tell(budget)
     lines = [line for account in accounts for line in _account_lines(account)]
     return (
         {"datasets": [asdict(account) for account in accounts]},
@@ -81,28 +96,44 @@ def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _account_lines(account: Account) -> list[str]:
     """A source and its entries, for people."""
     return [
-        f'"{account.id}": {account.spent:g} of {account.total:g} spent, {account.remaining:g} left',
+        f'"{account.id}": {decimal(account.spent)} of {decimal(account.total)} spent, '
+        f"{decimal(account.remaining)} left",
         *(
-            f"  {one.id:>4}  {one.time}  epsilon {one.epsilon:g}  {one.what.get('method', '')}  "
+            f"  {one.id:>4}  {one.time}  epsilon {decimal(one.epsilon)}  "
+            f"{one.what.get('method', '')}  "
             f"{one.state}"
             for one in account.entries
         ),
     ]
 
 
+def _tell(budget: Budget) -> None:
+    """Say what would go unnoticed."""
+    if budget.unnoted:
+        say(f"note: {budget.unnoted}")
+
+
 def _source(given: argparse.Namespace) -> str:
     """Name of the data source in the budget file: as told, or the name of the sample or file.
 
     Without its folders, links and packing: the same file under another path must not get another
-    budget.
+    budget. Pipes have no name, or a new one every time (``/dev/fd/63``).
     """
     if given.source is not None:
         return str(given.source)
-    if given.data == _NAMELESS:
-        raise InputError(
-            "--source is missing: name the data source whose budget pays, since standard input "
-            "has no name."
-        )
-    if known_sample(given) is not None:
+    if given.data != _NAMELESS and known_sample(given) is not None:
         return str(given.data)
-    return Path(given.data).resolve().name.removesuffix(".gz")
+    try:
+        named = Path(given.data).resolve()
+        # A file that is not there, and a folder, are refused when they are read.
+        nameless = given.data == _NAMELESS or (
+            Path(given.data).exists() and not (named.is_file() or named.is_dir())
+        )
+    except (OSError, RuntimeError, ValueError):  # As above.
+        return str(given.data)
+    if nameless:
+        raise InputError(
+            "--source is missing: name the data source whose budget pays, since a pipe has no "
+            "name that stays."
+        )
+    return without_packing(named.name)

@@ -29,12 +29,8 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     return None
 
 
-def load(given: argparse.Namespace, *, named: bool = False) -> tuple[Dataset, Classes]:
-    """Read the data set, and the class of each point where they are known.
-
-    With ``named`` the columns of a wider table have to be named: which of them hold numbers
-    throughout is read off the data, and one record may change it.
-    """
+def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
+    """Read the data set, and the class of each point where they are known."""
     known = known_sample(given)
     if known is not None:
         return _sample(known.name, given), None
@@ -43,18 +39,31 @@ def load(given: argparse.Namespace, *, named: bool = False) -> tuple[Dataset, Cl
         _check_counts(given)
         return read_counts(source), None
     table = read_table(source, header=False if given.no_header else None)
-    others = [column for column in table.columns if column != given.unit]
-    if named and given.columns is None and len(others) > 2:
-        shown = [name for name in table.numeric_columns if name in others] or others
-        raise InputError(
-            f"--columns is missing: name the columns to release, for example --columns "
-            f"{','.join(shown[:2])}; which ones hold numbers must not be read off the data."
-        )
     if given.classes is not None:
         # Read like the column of a unit: rows without are left out, the others stay in step.
         data = table.select(given.columns, unit=given.classes)
         return replace(data, units=None), pd.factorize(data.units)[0]
     return table.select(given.columns, unit=given.unit), None
+
+
+def load_for_release(given: argparse.Namespace) -> Dataset:
+    """Read the data set so that no record decides whether, or how, the others are read."""
+    known = known_sample(given)
+    if known is not None:
+        return _sample(known.name, given)
+    source = sys.stdin.buffer if given.data == "-" else given.data
+    if given.counts:
+        _check_counts(given)
+        return read_counts(source, any_total=True)
+    header = given.header if given.header is not None else False if given.no_header else None
+    table = read_table(source, header=header, unreadable="missing")
+    others = [column for column in table.columns if column != given.unit]
+    if given.columns is None and len(others) > 2:
+        raise InputError(
+            f"--columns is missing: name the columns to release, for example --columns "
+            f"{','.join(others[:2])}; which ones hold numbers must not be read off the data."
+        )
+    return table.select(given.columns, unit=given.unit, unreadable="missing")
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
@@ -74,8 +83,8 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 def _check_counts(given: argparse.Namespace) -> None:
     """Refuse options that only records can have."""
-    for option in ("unit", "columns", "no_header", "grid", "classes"):
-        if getattr(given, option):
+    for option in ("unit", "columns", "no_header", "header", "grid", "classes"):
+        if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
                 f"--{name} does not go with --counts: a grid of counts has cells, no records."

@@ -14,6 +14,7 @@ from dpviz.commands.options import OPTIONS, check_options
 from dpviz.commands.output import Report
 from dpviz.commands.source import capped, domain_of, known_sample, load
 from dpviz.data.table import shown
+from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.experiments.sweep import (
     MOST_SEED,
@@ -142,7 +143,7 @@ def taken_up_again() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            print(file=sys.stderr)  # the line on progress is not at its end
+            say("")  # the line on progress is not at its end
         raise KeyboardInterrupt(
             "finished draws are kept, and the same command with --resume goes on"
         ) from None
@@ -175,7 +176,7 @@ def progress_line() -> Callable[[int, int], None] | None:
 def _progress(done: int, total: int) -> None:
     """Write the line anew."""
     end = "\n" if done == total else ""
-    print(f"\r{done:,} of {total:,} draws", end=end, file=sys.stderr, flush=True)
+    say(f"\r{done:,} of {total:,} draws", end=end)
 
 
 def _chosen(given: argparse.Namespace) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, listed, shown
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,7 +100,7 @@ class Dataset:
             raise InputError("columns can't be chosen from a grid of counts: its axes are fixed.")
         axes = [self._axis(column) for column in columns]
         if len(set(axes)) != len(axes):
-            raise InputError(f"columns = {', '.join(map(str, columns))}: name each column once.")
+            raise InputError(f"columns = {listed(map(str, columns))}: name each column once.")
         return replace(
             self,
             points=np.ascontiguousarray(self.points[:, axes]),
@@ -115,5 +115,5 @@ class Dataset:
         if str(column).isascii() and str(column).isdigit() and 1 <= int(column) <= self.ndim:
             return int(column) - 1
         raise InputError(
-            f'column "{column}" is not in the data: choose from {", ".join(self.columns)}.'
+            f'column "{shown(column)}" is not in the data: choose from {listed(self.columns)}.'
         )

@@ -18,8 +18,10 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 
-#: Where the files and their index lie: beside the package.
-SAMPLE_DIR = Path(dpviz.__file__).resolve().parent.parent / "sample_data"
+#: Where the files and their index lie: inside an installed package, beside that of a checkout.
+SAMPLE_DIR = Path(dpviz.__file__).resolve().with_name("sample_data")
+if not SAMPLE_DIR.is_dir():
+    SAMPLE_DIR = SAMPLE_DIR.parents[1] / "sample_data"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +117,7 @@ def _index() -> dict[str, Sample]:
         text = (SAMPLE_DIR / "index.json").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; "
-            "run dpviz from its repository."
+            f"the sample sets are missing: {SAMPLE_DIR} has no index.json; install dpviz anew."
         ) from None
     return {entry["name"]: _parse(entry) for entry in json.loads(text)["samples"]}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import numpy as np
 import pandas as pd
@@ -45,45 +45,61 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
-    frame = pd.DataFrame(dataset.points)
-    frame["unit"] = _identifiers(dataset.units)
+    exact = _exact(dataset.units)
+    points, units = dataset.points[exact], dataset.units[exact]
+    persons = _identifiers(units)
+    frame = pd.DataFrame(points)
+    frame["unit"] = persons
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
-    order = np.lexsort((hashes, frame["unit"].to_numpy()))
-    rank = frame.iloc[order].groupby("unit", sort=False).cumcount().to_numpy()
+    order = np.lexsort((hashes, persons.codes))
+    rank = pd.Series(persons.codes[order]).groupby(persons.codes[order]).cumcount().to_numpy()
     keep = np.sort(order[rank < cap])
-    left_out = len(frame) - len(keep)
-    note = f"{left_out:,} records left out: at most {cap} of each person are kept."
-    return replace(
-        dataset,
-        points=dataset.points[keep],
-        units=dataset.units[keep],
-        notes=(*dataset.notes, note) if left_out else dataset.notes,
+    notes = {
+        "identifiers of more than 15 digits among decimals can't be told apart; write them as "
+        "text, with a letter in front": len(exact) - len(points),
+        f"at most {cap} of each person are kept": len(frame) - len(keep),
+    }
+    said = [f"{many:,} records left out: {why}." for why, many in notes.items() if many]
+    return replace(dataset, points=points[keep], units=units[keep], notes=(*dataset.notes, *said))
+
+
+def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """Mask (n,) of the identifiers that no rounding has made equal to others.
+
+    The others count as missing: a refusal would tell of one record.
+    """
+    if units.dtype.kind not in "fO":
+        return np.ones(len(units), dtype=bool)
+    return np.array(
+        [not (isinstance(unit, float) and abs(unit) >= 2**53) for unit in units.tolist()],
+        dtype=bool,
     )
 
 
-def _identifiers(units: NDArray[np.generic]) -> list[str]:
+def _identifiers(units: NDArray[np.generic]) -> pd.Categorical:
     """Text of every identifier, the same whatever type its column was read as.
 
     One odd identifier can turn a column of whole numbers into decimals, or into text: 7, 7.0 and
     007 are one person in each case, or everybody's choice of records would change with that
     person.
     """
-    values = units.tolist()
-    if any(isinstance(value, float) and abs(value) >= 2**53 for value in values):
-        raise InputError(
-            "the unit column holds numbers of more than 15 digits among decimals, which can't be "
-            "told apart: write the identifiers as text, with a letter in front."
-        )
-    codes, known = pd.factorize(np.array([str(value).strip() for value in values], dtype=object))
-    spelled = np.array([_canonical(text) for text in known], dtype=object)
-    return spelled[codes].tolist()  # type: ignore[no-any-return]
+    numbers = units.dtype.kind in "biuf"
+    # As text at once where types are mixed: 1 and True are equal, but two persons.
+    values = units if numbers else np.array([str(one).strip() for one in units], dtype=object)
+    codes, known = pd.factorize(values, use_na_sentinel=False)
+    spell = str if units.dtype.kind in "iu" else _canonical
+    found, names = pd.factorize(np.array([spell(str(one)) for one in known], dtype=object))
+    return pd.Categorical.from_codes(found[codes], categories=pd.Index(names, dtype=object))
 
 
 def _canonical(text: str) -> str:
     """One spelling of a number; any other text as it is."""
     if not re.search(NUMBER, text, re.ASCII):
         return text
-    number = Decimal(text)
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # an exponent of twenty digits
+        return text.lower()
     if not number.is_finite() or abs(number.adjusted()) > _MOST_DIGITS:
         return text.lower()
     plain = f"{number or abs(number):f}"  # no -0

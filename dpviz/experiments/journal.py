@@ -15,6 +15,7 @@ import pandas as pd
 
 from dpviz.data.table import shown
 from dpviz.errors import InputError
+from dpviz.plain import no_formulas
 
 #: Scores of a row by name.
 Scores = dict[str, float]
@@ -119,7 +120,8 @@ class Store:
 
     def finish(self, table: pd.DataFrame) -> None:
         """Write the table at once and whole; then the journal has done its duty."""
-        write = table.to_parquet if self.out.suffix == ".parquet" else table.to_csv
+        as_csv = no_formulas(table).to_csv
+        write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
         if len(table):
             self._replace(self.out, lambda path: write(path, index=False))
         self.journal.unlink(missing_ok=True)

@@ -62,7 +62,7 @@ SCORES: dict[Family, tuple[str, ...]] = {
 
 #: Goes into the name of a row: another number where the same settings give other numbers than in
 #: an earlier version of the program, so that no sweep mixes both.
-FORMAT = 1
+FORMAT = 2
 
 #: More rows than this are no sweep but a slip of the pen.
 MOST_ROWS = 5_000_000

@@ -174,8 +174,7 @@ class KMeansTrial:
 
     def true(self) -> dict[str, float]:
         """Errors of the true run."""
-        wcss, nicv = self.truth.errors
-        return {"wcss": wcss, "nicv": nicv, "wcss_ratio": 1.0, "nicv_ratio": 1.0}
+        return self.truth.scores(self.truth.run, ("wcss", "nicv", "wcss_ratio", "nicv_ratio"))
 
     @property
     def watched(self) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.figures.panels import Panels, add_heading, place
+from dpviz.figures.panels import Panels, add_heading, axis_title, literal, place, titled
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.methods import CARDS
 from dpviz.metrics.bands import ENOUGH, band_words
@@ -119,7 +119,7 @@ def curves(
     legend_rows = -(-(len(methods) + counted) // _LEGEND_COLUMNS)
     height = 400 if rows == 1 else 90 + 230 * rows
     layout: dict[str, Any] = {
-        "title": {"text": title, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.99},
+        "title": titled(title) | {"y": 0.99},
         "margin": {"l": 62, "r": 14, "t": 46 + 20 * legend_rows, "b": 42},
         "annotations": [],
         "hovermode": "closest",
@@ -153,7 +153,7 @@ def curves(
             shared=shared,
             leftmost=column == 0,
         )
-        add_heading(layout, panel, f"<b>{chart.heading}</b>")
+        add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>")
         if not len(chart.table):
             layout["annotations"].append(_nothing(panel))
         suffix = "" if panel == 1 else str(panel)
@@ -280,9 +280,9 @@ def _add_axes(
     }
     up |= _log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}
     if lowest:
-        across["title"] = {"text": "privacy budget ε", "font": {"size": 12}, "standoff": 4}
+        across["title"] = axis_title("privacy budget ε")
     if shared and leftmost:
-        up["title"] = {"text": score.axis, "font": {"size": 12}, "standoff": 6}
+        up["title"] = axis_title(score.axis) | {"standoff": 6}
     if panel > 1:
         across["matches"] = "x"
         if shared:

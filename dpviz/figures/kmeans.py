@@ -21,6 +21,7 @@ from dpviz.figures.panels import (
     Panels,
     add_axes,
     add_heading,
+    axis_title,
     cluster_scale,
     heatmap,
     number_font,
@@ -470,7 +471,7 @@ def _chart_axes(
     layout[f"xaxis{suffix}"] = {
         "domain": [extent[0] + inset, extent[1]],
         "anchor": f"y{suffix}",
-        "title": {"text": across, "font": {"size": 12}, "standoff": 4},
+        "title": axis_title(across),
         "tickfont": {"size": 11},
         "showgrid": False,
         **({"dtick": 1} if 0 < numbers <= 20 else {}),
@@ -478,7 +479,7 @@ def _chart_axes(
     layout[f"yaxis{suffix}"] = {
         "domain": list(height),
         "anchor": f"x{suffix}",
-        "title": {"text": up, "font": {"size": 12}, "standoff": 4},
+        "title": axis_title(up),
         "tickfont": {"size": 11},
         "type": "log" if log else "linear",
         **({"dtick": 1, "exponentformat": "none"} if log else {"rangemode": "tozero"}),

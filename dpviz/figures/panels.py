@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -64,15 +65,28 @@ LEGEND = {
 }
 
 
+def literal(text: str) -> str:
+    """Text that Plotly draws as it is: it reads no tag, no entity and no formula in it.
+
+    File names and names of columns come from outside, and Plotly makes links of their tags.
+    """
+    return html.escape(text, quote=False).replace("$", "&#36;")
+
+
 def titled(text: str) -> dict[str, Any]:
-    """Title in the top left corner."""
-    return {"text": text, "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
+    """Title in the top left corner, any text."""
+    return {"text": literal(text), "font": {"size": 12}, "x": 0, "xanchor": "left", "y": 0.985}
+
+
+def axis_title(text: str) -> dict[str, Any]:
+    """Name of an axis, any text."""
+    return {"text": literal(text), "font": {"size": 12}, "standoff": 4}
 
 
 def named_axis(text: str) -> dict[str, Any]:
     """Axis with a name."""
     return {
-        "title": {"text": text, "font": {"size": 12}, "standoff": 4},
+        "title": axis_title(text),
         "tickfont": {"size": 11},
         "zeroline": False,
     }
@@ -174,14 +188,14 @@ def add_axes(
             "tickfont": {"size": 11},
         }
         if titled:
-            described["title"] = {"text": name, "font": {"size": 12}, "standoff": 4}
+            described["title"] = axis_title(name)
         if panel > 1:
             described["matches"] = axis
         layout[f"{axis}axis{suffix}"] = described
 
 
 def add_heading(layout: dict[str, Any], panel: int, text: str) -> None:
-    """Add the heading above a panel."""
+    """Add the heading above a panel, with tags: take text from outside from :func:`literal`."""
     suffix = "" if panel == 1 else str(panel)
     layout["annotations"].append(
         {

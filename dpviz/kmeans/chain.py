@@ -12,8 +12,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dpviz.kmeans.compiled import compiled
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -296,7 +297,7 @@ def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np
     return after
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _walk(
     assigned: Floats,
     gaps: Floats,
@@ -338,7 +339,7 @@ def _walk(
     return trace, taken
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
     """Write the number of the nearest centre of every iteration into ``labels``."""
     for t in range(len(assigned)):
@@ -351,7 +352,7 @@ def _assign(assigned: Floats, point: Floats, labels: Labels) -> None:
                 nearest, labels[t] = distance, k
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _gain(
     gaps: Floats,
     rates: Floats,
@@ -375,7 +376,7 @@ def _gain(
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
     """Add a point to the gaps of its cluster in every iteration, or take it off."""
     for t in range(len(gaps)):

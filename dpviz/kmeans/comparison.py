@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.domain import Domain
 from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.optimum import descended
 from dpviz.kmeans.passes import contour_coefficients, nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
@@ -17,6 +20,7 @@ from dpviz.methods import KMEANS, check_method
 from dpviz.metrics import centers as of_centers
 from dpviz.metrics import matching
 from dpviz.noise import NoiseSource, Silenced
+from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 
 #: Scores that need nothing but the centres of the private run.
@@ -49,16 +53,41 @@ class KMeansTruth:
         Data under its domain.
     clusters
         K.
+    start
+        Centres that k-means goes on from; None searches for the best.
     """
 
     records: Records
     clusters: int
+    start: Centers | None = None
 
     @cached_property
     def run(self) -> KMeansRun:
-        """The true run: the best of several by scikit-learn."""
+        """The true run: the best that the search finds, or that the start leads to."""
         config = KMeansConfig(method="kmeans", clusters=self.clusters)
-        return KMEANS["kmeans"].run(self.records, config, Accountant(_Nothing(), 1.0))
+        if self.start is None:
+            return KMEANS["kmeans"].run(self.records, config, Accountant(_Nothing(), 1.0))
+        centers = descended(self.records.scaled(self.space), self.space.scale(self.start))
+        return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
+
+    def beyond(self, centers: Centers) -> KMeansTruth:
+        """Return this truth, or a better one where centres (K, d) are better than its own.
+
+        The better one is where k-means goes from these centres, and that is never worse than
+        they are: so their ratio to it is 1 or more.
+        """
+        close = self.errors[1] * (1 - _CLOSE) - self._rounding
+        return self if self.nicv(centers) >= close else replace(self, start=centers)
+
+    @cached_property
+    def in_units(self) -> KMeansTruth:
+        """k-means in the units of the data: on a domain of equal sides NICV is least with WCSS."""
+        domain = self.records.domain
+        side = float((domain.highs - domain.lows).max())
+        cube = Domain(tuple((low, low + side) for low, _ in domain.bounds))
+        if np.allclose(cube.highs, domain.highs, rtol=0, atol=_ROUNDING * side):
+            return self
+        return KMeansTruth(Records(points=self.records.points, domain=cube), self.clusters)
 
     @property
     def centers(self) -> Centers:
@@ -102,39 +131,48 @@ class KMeansTruth:
     def scores(self, run: KMeansRun, names: tuple[str, ...] = SCORES) -> dict[str, float]:
         """Scores of a private run.
 
-        ``wcss_ratio`` and ``nicv_ratio`` are relative to the true run; ``f_measure`` (Hu et
-        al., eq. 13-16), ``ari`` and ``ami`` hold its clusters against the true ones;
+        ``nicv_ratio`` is relative to the true run, ``wcss_ratio`` to the least WCSS, that of
+        k-means in the units of the data; neither is below 1, see :meth:`beyond`. ``f_measure``
+        (Hu et al., eq. 13-16), ``ari`` and ``ami`` hold its clusters against the true ones;
         ``displacement`` is the mean distance of matched centres on data scaled to [0, 1]^d;
         ``contour`` the mean contour coefficient of its clusters.
         """
         centers = run.centers
-        table = matching.contingency(self.labels, self.assign(centers))
-        error, spread = self.wcss(centers), self.nicv(centers)
-        true_error, true_spread = self.errors
+        truth = self.beyond(centers)
+        if truth is not self:
+            return truth.scores(run, names)
         scaled = self.space.scale(centers)
+
+        @cache
+        def table() -> NDArray[np.int64]:
+            return matching.contingency(self.labels, self.assign(centers))
+
         compute = {
-            "wcss": lambda: error,
-            "nicv": lambda: spread,
-            "wcss_ratio": lambda: self._ratio(error, true_error, spread),
-            "nicv_ratio": lambda: self._ratio(spread, true_spread, spread),
-            "f_measure": lambda: matching.f_measure(table),
+            "wcss": lambda: self.wcss(centers),
+            "nicv": lambda: self.nicv(centers),
+            "wcss_ratio": lambda: self._ratio(self.in_units.beyond(centers), centers),
+            "nicv_ratio": lambda: self._ratio(self, centers),
+            "f_measure": lambda: matching.f_measure(table()),
             "displacement": lambda: (
                 of_centers.displacement(self.space.scale(self.centers), scaled) / 2
             ),
             "contour": lambda: float(
                 contour_coefficients(self.records.scaled(self.space), scaled).mean()
             ),
-            "ari": lambda: matching.adjusted_rand(table),
-            "ami": lambda: matching.adjusted_mutual_information(table),
+            "ari": lambda: matching.adjusted_rand(table()),
+            "ami": lambda: matching.adjusted_mutual_information(table()),
         }
         return {name: compute[name]() for name in names}
 
-    def _ratio(self, error: float, true_error: float, spread: float) -> float:
-        """Ratio of an error to the true run's; a NICV that is rounding alone counts as 0."""
-        rounding = self.records.domain.ndim * _ROUNDING**2
-        return ratio(
-            error if spread > rounding else 0.0, true_error if self.errors[1] > rounding else 0.0
-        )
+    def _ratio(self, truth: KMeansTruth, centers: Centers) -> float:
+        """Ratio of NICV to that of a truth; what is rounding alone on our domain counts as 0."""
+        error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
+        return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
+
+    @property
+    def _rounding(self) -> float:
+        """NICV that rounding alone can have."""
+        return self.records.domain.ndim * _ROUNDING**2
 
     def against_classes(self, run: KMeansRun, classes: NDArray[np.intp]) -> float:
         """F-measure of a run's clusters against classes (n,) that are known (Hu et al.)."""
@@ -149,6 +187,9 @@ class KMeansTruth:
 
 #: Centres of equal records are off by this much of the domain's sides at most.
 _ROUNDING = 16 * float(np.finfo(float).eps)
+
+#: Errors that differ by less than this share are equal.
+_CLOSE = 1e-9
 
 
 def ratio(value: float, reference: float) -> float:

@@ -103,7 +103,7 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
 
 
 class TrueKMeans(_KMeansEstimator):
-    """k-means without noise: Lloyd's algorithm from ten k-means++ starts; not private.
+    """k-means without noise, the best that a search finds; not private.
 
     Parameters
     ----------

@@ -94,7 +94,8 @@ def noisy_grid(
         size, size_scale = max(float(noisy), 1.0), accountant.ledger.spends[-1].scale
     shape = grid_sides(size, cells_share, records.domain.ndim, clusters, PER_CELL[variant])
     counts = records.kept(
-        ("grid", shape), lambda: quantize(records.points, records.domain, shape)[0].ravel()
+        ("grid", shape),
+        lambda: quantize(records.points, records.domain, shape, weights=records.weights)[0].ravel(),
     )
     noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=cells_share)
     scale = accountant.ledger.spends[-1].scale

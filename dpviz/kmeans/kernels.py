@@ -7,10 +7,11 @@ kept on disk.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dpviz.kmeans.compiled import compiled
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def own_center(points, i, centers):  # type: ignore[no-untyped-def]
     """Nearest centre of point i and the squared distance to it."""
     best, own = np.inf, 0
@@ -24,7 +25,7 @@ def own_center(points, i, centers):  # type: ignore[no-untyped-def]
     return own, best
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
     """Add counts (column 0) and sums (the others) by nearest centre."""
     for i in range(points.shape[0]):
@@ -34,14 +35,14 @@ def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
             table[own, j + 1] += points[i, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def label(points, centers, labels):  # type: ignore[no-untyped-def]
     """Write the nearest centre of every point."""
     for i in range(points.shape[0]):
         labels[i], _ = own_center(points, i, centers)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def error(points, centers, unit):  # type: ignore[no-untyped-def]
     """Sum of squared distances to the nearest centres, each cut to multiples of a unit above 0."""
     total = 0.0
@@ -51,7 +52,7 @@ def error(points, centers, unit):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
     """Add counts, errors, losses and contour coefficients by nearest centre."""
     for i in range(points.shape[0]):
@@ -73,3 +74,155 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
         table[own, 2] += weight * (second - best)
         if 0 < second < np.inf:
             table[own, 3] += weight * (1 - np.sqrt(best / second))
+
+
+@njit(cache=True, nogil=True)
+def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
+    """Largest squared distance of a cluster's points from its centre, shape (K,)."""
+    radii = np.zeros(centers.shape[0])
+    for i in range(points.shape[0]):
+        own, distance = labels[i], 0.0
+        for j in range(points.shape[1]):
+            difference = points[i, j] - centers[own, j]
+            distance += difference * difference
+        radii[own] = max(radii[own], distance)
+    return radii
+
+
+@njit(cache=True, nogil=True)
+def neighbours(centers, radii):  # type: ignore[no-untyped-def]
+    """Centres that a point of each cluster can have as nearest or second nearest, in order.
+
+    Takes squared radii. Returns how many there are, their numbers and their squared distances
+    from the cluster's own centre; row k holds those of cluster k.
+    """
+    clusters, ndim = centers.shape
+    many = np.zeros(clusters, dtype=np.int64)
+    numbers = np.empty((clusters, clusters), dtype=np.int32)
+    squares = np.zeros((clusters, clusters))
+    row = np.empty(clusters)
+    for k in range(clusters):
+        nearest = np.inf
+        for other in range(clusters):
+            distance = 0.0
+            for j in range(ndim):
+                difference = centers[k, j] - centers[other, j]
+                distance += difference * difference
+            row[other] = distance
+            if other != k and distance < nearest:
+                nearest = distance
+        # The nearest other centre is within radius + its distance of every point, so a second
+        # nearest one is within another radius of that. A little more, for the rounding.
+        reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
+        found = np.empty(clusters, dtype=np.int32)
+        for other in range(clusters):
+            if other != k and row[other] <= reach:
+                found[many[k]] = other
+                many[k] += 1
+        order = np.argsort(row[found[: many[k]]])
+        for place in range(many[k]):
+            numbers[k, place] = found[order[place]]
+            squares[k, place] = row[found[order[place]]]
+    return many, numbers, squares
+
+
+@njit(cache=True, nogil=True)
+def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
+    """Lloyd's iteration, in place, from any labels (n,); returns the error of the centres.
+
+    Ends where no label changes, or where an iteration gains less than the share ``least`` of
+    the error, after ``most`` iterations, or where five times the last gain would miss the goal.
+    Centres of empty clusters stay.
+    """
+    clusters, ndim = centers.shape
+    last = np.inf
+    radii = squared_radii(points, centers, labels)
+    for iteration in range(most):
+        many, numbers, squares = neighbours(centers, radii)
+        radii[:] = 0
+        total, changes = 0.0, 0
+        counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
+        for i in range(points.shape[0]):
+            first, distance = labels[i], 0.0
+            for j in range(ndim):
+                difference = points[i, j] - centers[first, j]
+                distance += difference * difference
+            best, own = distance, first
+            for place in range(many[first]):
+                # A centre twice as far from the own one as the point is can't be nearer.
+                if squares[first, place] >= 4 * distance:
+                    break
+                k, other = numbers[first, place], 0.0
+                for j in range(ndim):
+                    difference = points[i, j] - centers[k, j]
+                    other += difference * difference
+                if other < best:
+                    best, own = other, k
+            changes += own != first
+            labels[i] = own
+            total += best
+            radii[own] = max(radii[own], best)
+            counts[own] += 1
+            for j in range(ndim):
+                sums[own, j] += points[i, j]
+        gain = last - total
+        if iteration and (changes == 0 or gain <= least * total or total - 5 * gain >= goal):
+            break
+        last = total
+        for k in range(clusters):
+            if counts[k] > 0 and iteration < most - 1:
+                step = 0.0
+                for j in range(ndim):
+                    place = sums[k, j] / counts[k]
+                    step += (place - centers[k, j]) ** 2
+                    centers[k, j] = place
+                radii[k] = (np.sqrt(radii[k]) + np.sqrt(step)) ** 2
+    return total
+
+
+@njit(cache=True, nogil=True)
+def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
+    """What taking away each centre costs and splitting its cluster gains, to be put in order.
+
+    Clusters are split at their centre, across their widest axis. Returns second nearest centres
+    (n,), losses (K,), gains (K,), and the means of both halves (K, 2, d).
+    """
+    clusters, ndim = centers.shape
+    many, numbers, squares = neighbours(centers, squared_radii(points, centers, labels))
+    apart = np.sqrt(squares)
+    second = np.zeros(points.shape[0], dtype=np.int32)
+    losses, spread = np.zeros(clusters), np.zeros((clusters, ndim))
+    for i in range(points.shape[0]):
+        own, distance = labels[i], 0.0
+        for j in range(ndim):
+            difference = points[i, j] - centers[own, j]
+            distance += difference * difference
+            spread[own, j] += difference * difference
+        next_best, away = np.inf, np.sqrt(distance)
+        for place in range(many[own]):
+            # So far from the point is a centre at least that is so far from the own one.
+            gap = apart[own, place] - away
+            if gap > 0 and gap * gap >= next_best:
+                break
+            k, other = numbers[own, place], 0.0
+            for j in range(ndim):
+                difference = points[i, j] - centers[k, j]
+                other += difference * difference
+            if other < next_best:
+                next_best, second[i] = other, k
+        losses[own] += next_best - distance
+    counts, halves = np.zeros((clusters, 2)), np.zeros((clusters, 2, ndim))
+    for i in range(points.shape[0]):
+        own = labels[i]
+        axis = np.argmax(spread[own])
+        side = int(points[i, axis] > centers[own, axis])
+        counts[own, side] += 1
+        halves[own, side] += points[i]
+    gains = np.zeros(clusters)
+    for k in range(clusters):
+        if counts[k].min() > 0:
+            for side in range(2):
+                halves[k, side] /= counts[k, side]
+            between = ((halves[k, 0] - halves[k, 1]) ** 2).sum()
+            gains[k] = counts[k].prod() / counts[k].sum() * between
+    return second, losses, gains, halves

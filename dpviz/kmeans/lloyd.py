@@ -221,12 +221,10 @@ def _partition(
     points, K = records.scaled(space), config.clusters
     if config.variant == "published":
         sets = np.arange(len(points)) * K // len(points)
+        columns = [np.bincount(sets, weights=column, minlength=K) for column in points.T]
+        values = np.column_stack([np.bincount(sets, minlength=K), *columns])
     else:
-        sets = accountant.noise.generator("sets").integers(K, size=len(points))
-    values = np.column_stack(
-        [np.bincount(sets, minlength=K)]
-        + [np.bincount(sets, weights=column, minlength=K) for column in points.T]
-    )
+        values = records.dealt(space, K, accountant.noise.generator("sets"))
     noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)
     middle = space.placed(np.zeros((K, points.shape[1])))
     return updated_centers(middle, noisy[:, 0], noisy[:, 1:], space)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside
 from dpviz.errors import InputError
-from dpviz.kmeans.passes import Sums, cluster_sums
+from dpviz.kmeans.passes import Sums, cluster_sums, nearest, wcss
 from dpviz.kmeans.space import Space
 from dpviz.pipeline import Source
-from dpviz.privacy.secure import on_lattice
+from dpviz.privacy.secure import LATTICE, on_lattice
 from dpviz.recent import Recent
 
 T = TypeVar("T")
+
+#: Up to as many records, divided by the columns, 64-bit sums of squared distances are exact. Each
+#: cell may hold an equal share of them.
+MOST_WEIGHED = 2**40
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,12 +39,15 @@ class Records:
         Points of the data set that lay outside the domain.
     cut
         Whether scaled records are cut to the lattice that a release needs.
+    weights
+        Records at each point, shape (n,), int64; None for one each. Only where ``cut``.
     """
 
     points: NDArray[np.float64]
     domain: Domain
     n_outside: int = 0
     cut: bool = False
+    weights: NDArray[np.int64] | None = None
     _kept: Recent = field(default_factory=lambda: Recent(24))
 
     @classmethod
@@ -62,7 +69,9 @@ class Records:
         outside
             ``"clip"`` moves points outside to the border, ``"drop"`` leaves them out.
         cut
-            Whether scaled records are cut to the lattice that a release needs.
+            For a release: whether scaled records are cut to the lattice that it needs. Then there
+            may be no record, and a grid of counts may hold any number of them: a cell counts up
+            to ``MOST_WEIGHED`` / (cells * axes), so one record still changes one cell by 1.
 
         Raises
         ------
@@ -72,8 +81,13 @@ class Records:
         check_outside(outside)
         if dataset.counts is not None:
             source = Source.build(dataset, 2, domain, outside)
-            return cls(points=_some(source.points), domain=source.domain, cut=cut)
-        points = _some(dataset.points)
+            if not cut:
+                return cls(points=_some(source.points), domain=source.domain)
+            cells, most = source.positions, MOST_WEIGHED // (source.counts.size * dataset.ndim)
+            weights = None if cells.weights is None else np.minimum(cells.weights, most)
+            return cls(points=cells.points, domain=source.domain, cut=True, weights=weights)
+        points = dataset.points if cut else _some(dataset.points)
+        assert points is not None  # noqa: S101 - a Dataset holds one of the two
         domain = domain or dataset.domain or Domain.from_data(points)
         if domain.ndim != dataset.ndim:
             raise InputError(
@@ -82,7 +96,7 @@ class Records:
             )
         inside = domain.contains(points)
         n_outside = len(points) - int(inside.sum())
-        if n_outside == len(points):
+        if n_outside == len(points) and not cut:
             raise InputError(
                 f"domain {domain} holds none of the {len(points):,} points: declare bounds in "
                 "the units of the data."
@@ -96,10 +110,10 @@ class Records:
     @property
     def n(self) -> int:
         """Number of records that take part."""
-        return len(self.points)
+        return len(self.points) if self.weights is None else int(self.weights.sum())
 
     def scaled(self, space: Space) -> NDArray[np.float64]:
-        """Records in scaled coordinates, shape (n, d)."""
+        """Points in scaled coordinates, shape (n, d)."""
 
         def build() -> NDArray[np.float64]:
             scaled = space.scale(self.points)
@@ -109,11 +123,64 @@ class Records:
 
     def sums(self, space: Space, centers: NDArray[np.float64]) -> Sums:
         """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""
-        return cluster_sums(self.scaled(space), centers)
+        points = self.scaled(space)
+        if self.weights is None:
+            return cluster_sums(points, centers)
+        table = _weighed(points, self.weights, nearest(points, centers), len(centers))
+        return Sums(counts=table[:, 0], sums=table[:, 1:])
+
+    def wcss(self, space: Space, centers: NDArray[np.float64]) -> float:
+        """Within-cluster sum of squares, each squared distance cut to a multiple of ``LATTICE``."""
+        points = self.scaled(space)
+        if self.weights is None:
+            return wcss(points, centers, LATTICE)
+        squares = ((points - centers[nearest(points, centers)]) ** 2).sum(axis=1)
+        whole = (squares / LATTICE).astype(np.int64) * self.weights
+        return float(whole.sum() * LATTICE)
+
+    def dealt(
+        self, space: Space, parts: int, generator: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
+        points = self.scaled(space)
+        if self.weights is None:
+            sets = generator.integers(parts, size=len(points))
+            columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
+            return np.column_stack([np.bincount(sets, minlength=parts), *columns])
+        return np.concatenate(
+            [
+                _weighed(points, share, np.zeros(len(points), dtype=np.intp), 1)
+                for share in self.shares(parts, generator)
+            ]
+        )
+
+    def shares(self, parts: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        """Weights of the points in each set, where each record joins a set by its own draw."""
+        assert self.weights is not None  # noqa: S101 - one each needs no shares
+        left = self.weights
+        for part in range(parts):
+            # Each record that is in no earlier set joins this one with the same chance.
+            share = generator.binomial(left, 1 / (parts - part))
+            left = left - share
+            yield share
 
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
         """Return what does not depend on noise or budget, built once."""
         return self._kept.get(key, build)
+
+
+def _weighed(
+    points: NDArray[np.float64],
+    weights: NDArray[np.int64],
+    owner: NDArray[np.integer],
+    clusters: int,
+) -> NDArray[np.float64]:
+    """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
+    ones = np.ones((len(points), 1))
+    whole = (np.hstack([ones, points]) / LATTICE).astype(np.int64) * weights[:, None]
+    table = np.zeros((clusters, whole.shape[1]), dtype=np.int64)
+    np.add.at(table, owner, whole)
+    return np.asarray(table * LATTICE)
 
 
 def _some(points: NDArray[np.float64] | None) -> NDArray[np.float64]:

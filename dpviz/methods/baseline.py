@@ -58,8 +58,9 @@ CARD = Card(
     deviations=(
         "The sound variant pays for the number of records, also where one record is replaced: "
         "its replacement may lie outside the domain or lack a value and drop out.",
-        "Records are rounded to a public lattice of about a million cells, and an adaptive grid "
-        "has two million leaves at most: finer than anything the grid shows.",
+        "Records are rounded to a public lattice of about a million cells (those of a grid of "
+        "counts stand at the centres of its cells), and a synopsis has two million leaves at "
+        "most: finer than anything the grid shows.",
         "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
     ),
 )

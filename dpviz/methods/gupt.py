@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 import numpy as np
@@ -19,8 +20,8 @@ from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import on_lattice
 
-#: Blocks: number of records to this power.
-POWER = 0.4
+#: Blocks: number of records to this power, and never more than so many.
+POWER, MOST_BLOCKS = 0.4, 2048
 
 CARD = Card(
     name="gupt",
@@ -55,7 +56,10 @@ CARD = Card(
         ),
     ),
     parameters=parameters("gupt"),
-    deviations=("Centres of a block are ordered by their first coordinate, then the second.",),
+    deviations=(
+        "Centres of a block are ordered by their first coordinate, then the second.",
+        f"There are {MOST_BLOCKS:,} blocks at most.",
+    ),
 )
 
 
@@ -67,13 +71,19 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         share = SIZE_SHARE * epsilon
         size = float(accountant.laplace("records", size, sensitivity=1, epsilon=share))
         epsilon -= share
-    blocks = max(round(max(size, 1.0) ** POWER), 1)
-    order = None
-    if config.variant == "sound":
-        order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
-    digest = None if order is None else blake2b(order.tobytes()).digest()
-    key = ("blocks", K, blocks, digest)
-    found = records.kept(key, lambda: _block_centers(records.scaled(space), order, blocks, K))
+    blocks = min(max(round(max(size, 1.0) ** POWER), 1), MOST_BLOCKS)
+    points = records.scaled(space)
+    if records.weights is not None:
+        shares = records.shares(blocks, accountant.noise.generator("blocks"))
+        parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
+        found = _centers(parts, (blocks, K, d))
+    else:
+        order = None
+        if config.variant == "sound":
+            order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
+        digest = None if order is None else blake2b(order.tobytes()).digest()
+        key = ("blocks", K, blocks, digest)
+        found = records.kept(key, lambda: _block_centers(points, order, blocks, K))
     # As printed, noise goes to the average. The sum, for as much noise in the end, lies on the
     # lattice that a release needs.
     share = blocks if config.variant == "published" else 1
@@ -88,15 +98,29 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 def _block_centers(
     points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
 ) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d)."""
+    """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
     if order is None:
         parts = np.array_split(points, blocks)
     else:
         parts = [points[order == block] for block in range(blocks)]
-    found = np.empty((blocks, clusters, points.shape[1]))
+    return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
+
+
+def _centers(
+    parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    shape: tuple[int, int, int],
+) -> NDArray[np.float64]:
+    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d).
+
+    Parameters
+    ----------
+    parts
+        Points of each block, and how many records each of them is; None for one each.
+    """
+    found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
         # A block with fewer records than clusters is filled up with centres that know nothing.
-        filled, weights = enough(part, None, clusters, np.random.default_rng(block))
+        filled, weights = enough(*part, clusters, np.random.default_rng(block))
         centers = best_of(filled, weights, clusters, block)
         found[block] = on_lattice(np.clip(centers[canonical(centers)], -1, 1))
     return found

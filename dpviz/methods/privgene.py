@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
@@ -16,7 +15,6 @@ from dpviz.kmeans.start import uniform
 from dpviz.methods.card import Card, Variant
 from dpviz.methods.parameters import parameters
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.privacy.secure import LATTICE
 
 #: Candidates of a generation, and how many of them are selected to breed.
 CANDIDATES, PARENTS = 40, 2
@@ -64,13 +62,13 @@ CARD = Card(
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Breed centres under the exponential mechanism (Zhang et al. 2013)."""
     space, generations = Space(records.domain), config.iterations or 1
-    points, d = records.scaled(space), records.domain.ndim
+    d = records.domain.ndim
     generator = accountant.noise.generator("breeding")
     candidates = np.array([uniform(config.clusters, d, generator) for _ in range(CANDIDATES)])
     shares = iter(budgets("uniform", config.epsilon, (generations - 1) * PARENTS + 1))
     for generation in range(1, generations + 1):
         last = generation == generations
-        scores = -np.array([wcss(points, centers, LATTICE) for centers in candidates])
+        scores = -np.array([records.wcss(space, centers) for centers in candidates])
         chosen = []
         for parent in range(1 if last else PARENTS):
             pick = accountant.choose(

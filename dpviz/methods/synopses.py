@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import block_sums, tally
-from dpviz.domain import CHUNK, MAX_CELLS, axis_cells
+from dpviz.domain import CHUNK, axis_cells
 from dpviz.pipeline import Source
 from dpviz.privacy.mechanisms import Accountant
 
@@ -37,7 +37,8 @@ class Leaves:
     records: NDArray[np.float64]
 
 
-#: More leaves than this don't pay: they are far smaller than any cell on the screen.
+#: More leaves than this don't pay: they are far smaller than any cell on the screen, and than the
+#: lattice that records are rounded to.
 _MOST_LEAVES = 2**21
 
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
@@ -267,7 +268,7 @@ def _height(cells: float, ndim: int) -> int:
 
 def _highest_side(ndim: int) -> int:
     """Cells per axis of the finest grid that still fits."""
-    return max(2, int(MAX_CELLS ** (1 / ndim)))
+    return max(2, int(_MOST_LEAVES ** (1 / ndim) + 1e-9))
 
 
 def _root(value: float, degree: int) -> float:

@@ -139,7 +139,7 @@ def tree_predictions(
     points
         Shape (m, d).
     """
-    from sklearn.tree import DecisionTreeClassifier  # see matching.py: only where it is used
+    from sklearn.tree import DecisionTreeClassifier  # where it is used: the app opens sooner
 
     step = 2**stages.level
     width = (source.domain.highs - source.domain.lows) / source.shape

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.special import gammaln
 
 
 def contingency(
@@ -120,22 +121,82 @@ def f_measure(table: NDArray[np.int64]) -> float:
 
 
 def adjusted_rand(table: NDArray[np.int64]) -> float:
-    """Adjusted Rand index (Hubert, Arabie 1985), by scikit-learn."""
-    # Imported here and below: the app opens half a second sooner without scikit-learn.
-    from sklearn.metrics import adjusted_rand_score
+    """Adjusted Rand index.
 
-    return float(adjusted_rand_score(*_expanded(table)))
+    Notes
+    -----
+    Hubert, Arabie 1985: of the pairs of points that both labelings join, how many more than
+    expected by chance, over how many more there could be.
+    """
+    joined, n = _pairs(table), int(table.sum())
+    true, private, pairs = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0)), n * (n - 1) // 2
+    if joined == true == private:
+        return 1.0
+    expected = 2 * true * private  # times the number of pairs, as is all else: whole numbers
+    return (2 * joined * pairs - expected) / ((true + private) * pairs - expected)
 
 
 def adjusted_mutual_information(table: NDArray[np.int64]) -> float:
-    """Adjusted mutual information (Vinh, Epps, Bailey 2010), by scikit-learn."""
-    from sklearn.metrics import adjusted_mutual_info_score
+    """Adjusted mutual information, relative to the mean of the two entropies.
 
-    return float(adjusted_mutual_info_score(*_expanded(table)))
+    Notes
+    -----
+    Vinh, Epps, Bailey 2010. As in scikit-learn, labelings that are equal but for their
+    numbers score 1, even where chance alone makes them equal.
+    """
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    filled = table[np.ix_(rows > 0, columns > 0)]
+    if np.count_nonzero(filled) == len(filled) == filled.shape[1]:
+        return 1.0
+    rows, columns = rows[rows > 0].astype(float), columns[columns > 0].astype(float)
+    n = rows.sum()
+    i, j = np.nonzero(filled)
+    both = filled[i, j]
+    mutual = (both / n * np.log(both * n / (rows[i] * columns[j]))).sum()
+    expected = _expected_mutual_information(rows, columns)
+    return float((mutual - expected) / ((_entropy(rows) + _entropy(columns)) / 2 - expected))
 
 
-def _expanded(table: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Labels of every point again, from how often each pair occurs."""
-    rows, columns = np.indices(table.shape)
-    times = table.ravel()
-    return np.repeat(rows.ravel(), times), np.repeat(columns.ravel(), times)
+def _entropy(sizes: NDArray[np.float64]) -> float:
+    """Entropy of a labeling from the sizes of its classes, all above 0."""
+    shares = sizes / sizes.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+#: What the sum over a hypergeometric distribution leaves out has a chance below 2 exp(-this).
+_TAIL = 40.0
+
+
+def _expected_mutual_information(rows: NDArray[np.float64], columns: NDArray[np.float64]) -> float:
+    """Mutual information that labelings with classes of these sizes, all above 0, have by chance.
+
+    Its error is below 1e-8 for 2^53 points, and far below for fewer.
+
+    Notes
+    -----
+    Vinh, Epps, Bailey 2010. With M the size of an overlap of classes of a and b points,
+    hypergeometric, E[M/n log(n M/(a b))] = a b/n^2 E[log(n (1 + X)/(a b))], where X is
+    hypergeometric of n - 1, a - 1, b - 1. It is a sum of independent yes or no (Vatutin,
+    Mikhailov 1982). Hence Bernstein's inequality bounds its tails; and its characteristic
+    function at angle t is below exp(-sd^2 (1 - cos t)), so that values a quarter of a standard
+    deviation apart stand for all between them.
+    """
+    n = rows.sum()
+    a_sizes, a_times = np.unique(rows, return_counts=True)
+    b, b_times = np.unique(columns, return_counts=True)
+    total = 0.0
+    for a, times in zip(a_sizes, a_times, strict=True):
+        mean = (a - 1) * (b - 1) / (n - 1)
+        variance = mean * (n - a) * (n - b) / ((n - 1) * max(n - 2, 1))
+        reach = _TAIL / 3 + np.sqrt(_TAIL**2 / 9 + 2 * _TAIL * variance)
+        low = np.maximum(np.ceil(mean - reach), np.maximum(a + b - n - 1, 0))
+        high = np.minimum(np.floor(mean + reach), np.minimum(a, b) - 1)
+        step = np.maximum(np.floor(np.sqrt(variance) / 4), 1)
+        places = np.arange(int(((high - low) / step).max()) + 1)
+        x = np.minimum(low + step * places[:, None], high)
+        logs = -gammaln(x + 1) - gammaln(a - x) - gammaln(b - x) - gammaln(n - a - b + x + 2)
+        logs[low + step * places[:, None] > high] = -np.inf
+        chances = np.exp(logs - logs.max(axis=0))
+        means = (chances * np.log((1 + x) * n / (a * b))).sum(axis=0) / chances.sum(axis=0)
+        total += float((times * b_times * a * b / n**2 * means).sum())
+    return total

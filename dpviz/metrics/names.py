@@ -53,7 +53,7 @@ def _likeness(title: str) -> Score:
 SCORES: dict[str, Score] = {
     "dsg_c": _error("DSG_C"),
     "nicv_ratio": _ratio("NICV / true"),
-    "wcss_ratio": _ratio("WCSS / true"),
+    "wcss_ratio": _ratio("WCSS / least"),
     "f_measure": _likeness("F-measure"),
     "clusters": Score(title="Clusters"),
     "significant": Score(title="Significant cells"),

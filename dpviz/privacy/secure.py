@@ -199,20 +199,19 @@ class SecureAccountant(Accountant):
         return int(intervals[chosen]), float(candidates[chosen])
 
     def _whole(self, step: str, values: NDArray[np.number] | float) -> NDArray[np.int64]:
-        """Values in units, or raise PrivacyRefusal where they are no whole numbers of them."""
+        """Values in units, or raise PrivacyRefusal where they are no whole numbers of them.
+
+        Values beyond 2^53 units are cut to that: it makes no two values differ by more than
+        before, and a refusal would tell of the record that reaches the limit.
+        """
         exact = np.asarray(values, dtype=float) / self.unit
-        if (np.abs(exact) >= _EXACT).any():
-            raise PrivacyRefusal(
-                f"step {step} can't be released: it has values beyond {_EXACT * self.unit:g}, and "
-                f"noise in steps of {self.unit:g} is for smaller ones; choose another method."
-            )
-        # NaN is refused as well.
-        if not (exact == np.rint(exact)).all():
+        # NaN and infinity are refused as well.
+        if not (np.isfinite(exact) & (exact == np.rint(exact))).all():
             raise PrivacyRefusal(
                 f"step {step} can't be released: its values are no whole multiples of "
                 f"{self.unit:g}, and only those get noise that keeps them safe."
             )
-        return exact.astype(np.int64)
+        return np.clip(exact, -_EXACT, _EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values with noise; OpenDP takes one axis only."""

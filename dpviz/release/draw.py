@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import os
 import secrets
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpviz.config import Config
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import listed, shown
+from dpviz.data.table import LARGEST, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
@@ -25,7 +26,8 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.methods import KMEANS, WAVECLUSTER
 from dpviz.pipeline import Run, Source
-from dpviz.privacy.budget import Budget, Entry
+from dpviz.privacy.account import Entry, decimal, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files
@@ -58,7 +60,7 @@ class Released:
     entry
         In the lifetime budget.
     remaining
-        Epsilon that is left of it; NaN where that could not be read any more.
+        Epsilon that is left of it; None where that could not be read any more.
     document
         What was published, as in ``release.json``.
     folder
@@ -68,10 +70,17 @@ class Released:
     """
 
     entry: Entry
-    remaining: float
+    remaining: float | None
     document: Document
     folder: Path
     files: dict[str, bytes]
+
+    @property
+    def left(self) -> str:
+        """What is left of the lifetime budget, in words."""
+        if self.remaining is None:
+            return "what is left of the lifetime budget can't be read"
+        return f"{decimal(self.remaining)} of the lifetime budget is left"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,22 +108,28 @@ class Prepared:
     def build(cls, dataset: Dataset, request: Request) -> Prepared:
         """Bring data and request together.
 
+        Whether that succeeds depends on nothing that one record may change: no record at all, all
+        of them outside and numbers that can't be computed with are as good as any other data.
+
         Raises
         ------
         PrivacyRefusal
             Where the request must not be released.
         InputError
-            Where it does not fit the data.
+            Where it does not fit the columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
+        dataset = _usable(dataset)
         if request.persons:
             # The key that chooses a person's records is thrown away.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
         config = request.config
         material: Source | Records
         if isinstance(config, Config):
-            material = Source.build(dataset, config.grid, request.domain, request.outside)
+            material = Source.build(
+                dataset, config.grid, request.domain, request.outside, empty=True
+            )
         else:
             material = Records.build(dataset, request.domain, request.outside, cut=True)
             _check_noise(material, config)
@@ -187,6 +202,8 @@ def release(
     InputError
         Where request, data, budget file or folder can't be used.
     """
+    # All that is tried before the debit runs with what the debit will grant.
+    request = request.granted(granted(request.config.epsilon))
     prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon))
@@ -201,14 +218,14 @@ def release(
             drawn = prepared.draw(entry.epsilon)
             bundle = files(drawn)
             _publish(bundle, part, folder)
-        except InputError as error:
+        except (InputError, PrivacyRefusal) as error:
             said = f"{str(error).rstrip('.')}; the budget is debited all the same."
             raise type(error)(said) from None
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
     # It is out now: whatever fails from here on must not look as if it were not.
-    remaining = math.nan
+    remaining = None
     with suppress(InputError):
         entry = budget.mark(entry)
         remaining = budget.open(source).remaining
@@ -218,11 +235,25 @@ def release(
 def _check_names(dataset: Dataset) -> None:
     """Refuse column names that may be values of a first record: they would be published."""
     if dataset.doubtful:
-        names = listed(dataset.doubtful)
+        # Which ones they are is not said: they may be values.
         raise InputError(
-            f"column names {names} look like values of a first record: write names that begin "
-            "with a letter into the first line, or say that it is data (--no-header)."
+            "column names look like values of a first record: write names that begin with a letter "
+            'into the first line, or give the header that is missing, for example "x,y".'
         )
+
+
+def _usable(dataset: Dataset) -> Dataset:
+    """Leave out what can't be computed with: each record, and each cell of counts, by itself."""
+    if dataset.counts is not None:
+        # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
+        most = 2**53 // dataset.counts.size
+        return replace(dataset, counts=np.clip(dataset.counts, 0, most))
+    points, units = dataset.points, dataset.units
+    assert points is not None  # noqa: S101 - a Dataset holds one of the two
+    keep = (np.abs(points) <= LARGEST).all(axis=1)
+    if keep.all():
+        return dataset
+    return replace(dataset, points=points[keep], units=None if units is None else units[keep])
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:
@@ -250,17 +281,15 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
             f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
         )
     account = budget.find(source)
-    if account and epsilon > account.remaining * (1 + 1e-9):
-        raise PrivacyRefusal(
-            f"epsilon = {epsilon:g} is more than what is left: {account.remaining:g} of the "
-            f'lifetime budget {account.total:g} of source "{account.id}".'
-        )
+    if account:
+        account.check(epsilon)
 
 
 def _part(folder: Path) -> Path:
     """Make the folder that the bundle is written to before it gets its name.
 
-    Its name follows from the folder's, so that no two releases write to one.
+    Its name follows from the folder's, so that no two releases write to one. No other user may
+    look into it.
     """
     try:
         part = folder.with_name(f"{folder.name}.part")
@@ -276,7 +305,8 @@ def _part(folder: Path) -> Path:
             "so that no release is overwritten."
         )
     try:
-        part.mkdir()
+        part.mkdir(mode=0o700)
+        part.chmod(0o700)  # A umask may have taken the owner's rights too.
     except FileExistsError:
         raise InputError(
             f"out = {shown(folder, 80)} is being written by another release, or one was broken "
@@ -294,13 +324,19 @@ def _unwritable(folder: Path, error: Exception) -> str:
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then give their folder its name: a bundle is there whole or not at all."""
+    """Write all files, then give their folder its name: a bundle is there whole or not at all.
+
+    It is for publishing: whoever may read its files, as the user's umask has it, may look into
+    the folder then.
+    """
     try:
         for name, content in bundle.items():
             with (part / name).open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            rights = (part / name).stat().st_mode & 0o777
+        part.chmod(rights | (rights & 0o444) >> 2 | 0o700)
         part.replace(folder)
         _settle(folder.parent)
     except OSError as error:

@@ -131,6 +131,9 @@ def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, 
     return (
         '<!DOCTYPE html>\n<html xmlns="http://www.w3.org/1999/xhtml" lang="en">\n<head>\n'
         '<meta charset="utf-8"/>\n'
+        # A second wall behind the escaping: the page may load nothing, whatever stands in it.
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\"/>\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
@@ -372,8 +375,8 @@ def _making(document: Document) -> str:
         "the same data tell something too, and no noise covers that.</p>"
         + _pairs([(escape(name), value) for name, value in chosen])
         + "<h3>Domain</h3><p>These bounds were declared by the owner of the data, who vouches that "
-        f"they are known without it. {_OUTSIDE[domain['outside']]} That there is a release at all "
-        "tells that there was a record inside.</p>" + _pairs(bounds),
+        f"they are known without it. {_OUTSIDE[domain['outside']]} That there is a release does "
+        "not tell that there was a record inside.</p>" + _pairs(bounds),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import axis_edges
+from dpviz.plain import no_formula
 from dpviz.release.words import exact, number
 
 Document = Mapping[str, Any]
@@ -198,6 +199,5 @@ def _header(names: Sequence[str]) -> str:
     A name that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     line = io.StringIO()
-    safe = [f"'{name}" if name.startswith(("=", "+", "-", "@")) else name for name in names]
-    csv.writer(line, lineterminator="\n").writerow(safe)
+    csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))
     return line.getvalue()

@@ -35,6 +35,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS, WAVECLUSTER
 from dpviz.pipeline import cluster
+from dpviz.plain import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
@@ -696,7 +697,7 @@ def _download(
     """Button that saves the table behind a figure."""
     st.download_button(
         label,
-        lambda: table().to_csv(index=False).encode(),
+        lambda: csv_bytes(table()),
         key=key,
         file_name=f"dpviz-{name}.csv",
         mime="text/csv",

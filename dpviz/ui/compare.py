@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpviz.config import VariantName, check_epsilon
 from dpviz.data.samples import sample, sample_names
+from dpviz.data.table import shown
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.presets import PRESETS, Preset
@@ -92,7 +93,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
         known = Names(part for part in asked if part in options)
         unknown = [part for part in asked if part not in options]
         if unknown:
-            said = f'{name} has "{unknown[0][:40]}", which is unknown'
+            said = f'{name} has "{shown(unknown[0])}", which is unknown'
             if known:
                 raise CorrectedError(said, known)
             raise InputError(f"{said}: choose from {', '.join(options)}.")
@@ -119,7 +120,7 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
             if isinstance(error, InputError):
                 raise
             raise InputError(
-                f'epsilons has "{part[:40]}", which is no number: write 0.1, 0.5, 1.'
+                f'epsilons has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
             ) from None
         low, high = EPSILONS
         if not low <= value <= high:

@@ -24,6 +24,7 @@ from dpviz.methods import CARDS
 from dpviz.methods.card import Family
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.metrics.names import score_of
+from dpviz.plain import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState
 from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link
@@ -41,6 +42,7 @@ from dpviz.ui.compare_runs import (
 from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 
 #: Session entry of the seed that was chosen last among the runs of a chart.
 _SEED = "compare:open seed"
@@ -102,8 +104,8 @@ def _draw(state: CompareState, wish: Wish) -> None:
     )
     preset = PRESETS.get(state.get("preset"))
     if preset:
-        st.caption(
-            f"**{preset.paper}.** {preset.caption} The papers draw means: these are in the table, "
+        show_caption(
+            f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
             "the curves are medians."
         )
     clicked = live_figure(
@@ -118,8 +120,8 @@ def _draw(state: CompareState, wish: Wish) -> None:
     if clicked:
         _follow_click(clicked, wish, tables)
     for note in found().notes.get(wish.about, ()):
-        st.caption(note)
-    st.caption(
+        show_caption(note)
+    show_caption(
         "A click on a point opens the run nearest to that median. True results and seeded draws, "
         "for exploring only. Parameters are "
         f"{_parameters_of(preset, plan)}, on each "
@@ -312,7 +314,7 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
                 width="stretch",
             )
         else:
-            st.caption("Not run yet.")
+            show_caption("Not run yet.")
 
 
 def _behind(
@@ -357,7 +359,7 @@ def _download(place: DeltaGenerator, label: str, name: str, table: pd.DataFrame)
     """Button that saves a table."""
     place.download_button(
         label,
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         key=f"compare:{name}",
         file_name=f"{BASE_NAME}-compare-{name}.csv",
         mime="text/csv",
@@ -393,4 +395,4 @@ def _ranks(wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
         placeholder="",
     )
     if ranks["printed"].isna().all():
-        st.caption(NONE_PRINTED)
+        show_caption(NONE_PRINTED)

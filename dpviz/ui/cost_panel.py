@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpviz.methods import CARDS
 from dpviz.methods.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
+from dpviz.plain import csv_bytes
 
 _HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
@@ -64,7 +65,7 @@ def cost_overview() -> None:
     st.dataframe(shown, width="stretch", height="content")
     st.download_button(
         "All figures (CSV)",
-        lambda: frame(costs()).to_csv(index=False).encode(),
+        lambda: csv_bytes(frame(costs())),
         file_name="dpviz-what-soundness-costs.csv",
         icon=":material/download:",
         on_click="ignore",

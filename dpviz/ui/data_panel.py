@@ -12,14 +12,16 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import Table
+from dpviz.data.table import Table, Unreadable
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
+from dpviz.ui.leave import forget_when_left
+from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -103,7 +105,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:
-        raise InputError(f'domain is "{text[:40]}": the screen shows two columns, lo,hi;lo,hi.')
+        raise InputError(f'domain is "{shown(text)}": the screen shows two columns, lo,hi;lo,hi.')
     return str(domain)
 
 
@@ -153,7 +155,8 @@ def data_panel(
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:
-        domain = domain_panel(state, dataset, dataset.digest if own is None else own.identity)
+        identity = dataset.digest if own is None else own.identity
+        domain = domain_panel(state, dataset, identity, look=not named)
     with right:
         neighbours = protection(state, own)
     active = Active(
@@ -195,6 +198,7 @@ class OwnData:
     """
 
     token: object = None
+    taken_from: object = None
     loaded: int = 0
     picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -229,8 +233,9 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     many
         Whether more than two columns may be clustered.
     named
-        Whether a person names the columns of a wider table. Elsewhere the first ones that hold
-        numbers are proposed, and all of those: which ones these are depends on every record.
+        For a release: whether a person names the columns of a wider table, and what can't be read
+        counts as missing. Elsewhere the numeric columns are proposed. Which columns are numeric
+        depends on every record, so a release must not propose them.
 
     Raises
     ------
@@ -238,8 +243,16 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         Where there is no file yet, or no column is named.
     """
     own: OwnData = st.session_state.setdefault("own", OwnData())
+    if named:
+        unit, own = own.unit, st.session_state.setdefault("own:released", OwnData())
+        own.unit = unit
+    # A page that is entered anew draws its controls anew: they begin as they were left.
+    counted, first_line = st.session_state.get("own:format", (False, "automatic"))
     as_counts = st.toggle(
-        "The file is a grid of counts", key="own:counts", help="A matrix of records per cell."
+        "The file is a grid of counts",
+        value=counted,
+        key="own:counts",
+        help="A matrix of records per cell.",
     )
     uploaded = st.file_uploader(
         "CSV, TSV, Parquet or .npy, also gzipped",
@@ -249,21 +262,30 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     header = st.segmented_control(
         "First line",
         tuple(_HEADER),
-        default="automatic",
+        default=first_line,
         key="own:header",
         required=True,
         disabled=as_counts,
     )
-    token = (uploaded.file_id, as_counts, header) if uploaded else None
+    st.session_state["own:format"] = (as_counts, header)
+    # The box is empty then, too: the last file that could be read stays.
+    file = uploaded or st.session_state.get("own:upload")
+    first: bool | str | None = _HEADER[str(header)]
+    if named and file is not None and first is False and not as_counts:
+        first = _missing_line() or False
+    token = None if file is None else (file.file_id, as_counts, first)
     if token != own.token:
         own.token, own.error = token, ""
-        if uploaded is not None:
-            try:
-                own.table = _read(uploaded, as_counts, _HEADER[str(header)])
-                own.loaded += 1
-                own.picked, own.named = {}, []
-            except InputError as error:
-                own.error = str(error)
+    if file is not None and token != own.taken_from and not own.error:
+        forget_when_left()
+        try:
+            own.table = _read(file, as_counts, first, named)
+            own.loaded += 1
+            own.picked, own.named = {}, []
+            own.taken_from = token
+            st.session_state["own:upload"] = file
+        except InputError as error:
+            own.error = str(error)
     failure = own.error
     if own.table is not None:
         try:
@@ -271,14 +293,14 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         except InputError as error:
             if named:
                 if own.error:
-                    st.error(own.error, icon=":material/error:")
+                    show_error(own.error)
                 raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
         kept = ""
         if own.shown:
             kept = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
-        st.error(failure + kept, icon=":material/error:")
+        show_error(failure + kept)
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
     return own
@@ -288,11 +310,32 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
 _HEADER = {"automatic": None, "names": True, "data": False}
 
 
-def _read(uploaded: Any, as_counts: bool, header: bool | None) -> Table | Dataset:
+def _missing_line() -> str:
+    """Ask for the line of names that the file lacks."""
+    return st.text_input(
+        "Header",
+        key="own:line",
+        placeholder="x,y",
+        help="The first line that the file lacks: names of all columns, separated as its fields "
+        "are. No record must tell how many there are.",
+    ).strip()
+
+
+def _read(
+    uploaded: Any, as_counts: bool, header: bool | str | None, released: bool
+) -> Table | Dataset:
     """Read an uploaded file as points or as counts."""
+    name, limit = uploaded.name, UPLOAD_LIMIT
     if as_counts:
-        return read_counts(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT)
-    return read_table(uploaded, name=uploaded.name, header=header, max_bytes=UPLOAD_LIMIT)
+        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released)
+        if grid.ndim < 2:
+            raise InputError(
+                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                "one, or use the command line."
+            )
+        return grid
+    unreadable: Unreadable = "missing" if released else "refuse"
+    return read_table(uploaded, name=name, header=header, max_bytes=limit, unreadable=unreadable)
 
 
 def _choose(own: OwnData, many: bool, named: bool) -> None:
@@ -304,11 +347,15 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         own.unit = Unit()
         return
     wide = len(table.columns) > 2
-    used, shown = _named(own, table, many) if named and wide else _proposed(own, table, many)
+    numeric = table.columns if named else table.numeric_columns
+    used, shown = (
+        _named(own, table, many) if named and wide else _proposed(own, table, many, numeric)
+    )
     unit = own.unit.column if own.unit.column in table.columns else None
     wanted = (own.loaded, shown, used, unit, own.unit.cap)
     if wanted != own.chosen:
-        whole = table.select(used, unit=unit)
+        unreadable: Unreadable = "missing" if named else "refuse"
+        whole = table.select(used, unit=unit, least=2, unreadable=unreadable)
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
         own.whole = whole
         # Bounds that were typed stay when the privacy unit changes.
@@ -353,9 +400,11 @@ def _take_wanted(own: OwnData, table: Table, many: bool) -> None:
     own.taken += 1
 
 
-def _proposed(own: OwnData, table: Table, many: bool) -> tuple[list[str] | None, tuple[str, str]]:
+def _proposed(
+    own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]
+) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from columns with numbers; returns those to cluster and the two that are shown."""
-    columns, numeric = table.columns, table.numeric_columns
+    columns = table.columns
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)
@@ -397,10 +446,10 @@ def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
 def _facts(active: Active) -> None:
     """Say which data is active, and what was done to it."""
     from_data = not active.domain.declared
-    st.caption(
-        f"Active: **{active.title}** · {active.dataset.n:,} records · "
+    show_caption(
+        f"Active: {active.title} · {active.dataset.n:,} records · "
         f"{'domain from the data' if from_data else 'declared domain'}",
         help=active.sample.description if active.sample else None,
     )
     for note in active.dataset.notes:
-        st.caption(note)
+        show_caption(note)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.table import shown
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.ui.messages import plain_text, show_error
 from dpviz.ui.state import UrlState, following
 
 
-def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
+def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool = True) -> Domain:
     """Show the panel; returns the bounds in force.
 
     The control "domain" is "data", "declared" (by the data set, or about to be typed), or
     the typed bounds. Bounds count as declared only where the data set brought them or a
-    person typed those of every column: a proposal read off the data would not be.
+    person typed those of every column: a proposal read off the data would not be. Unless it may
+    ``look`` at the data, nothing stands in for bounds that nobody declared.
     """
     _start_anew_on_other_data(state, dataset, identity)
     wanted = state.get("domain")
@@ -31,6 +34,8 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str) -> Domain:
             horizontal=True,
         )
     declared = _declared(dataset, wanted)
+    if declared is None and not look:
+        return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
 
 
@@ -102,7 +107,13 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
         bounds = current.bounds[axis] if current else ()
         text = ", ".join(f"{bound:.15g}" for bound in bounds)
-        st.text_input(f"{name}: from, to", text, key=key, placeholder="0, 100", on_change=changed)
+        st.text_input(
+            plain_text(f"{name}: from, to"),
+            text,
+            key=key,
+            placeholder="0, 100",
+            on_change=changed,
+        )
     if current is None:
         st.caption(
             "Type bounds that are known without the data, for every column; until then the grid "
@@ -110,7 +121,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
         )
     texts, error = st.session_state.get(error_key, (None, ""))
     if texts == [st.session_state[key].strip() for key in keys]:
-        st.error(error)
+        show_error(error)
 
 
 def _check_box(name: str, text: str) -> None:
@@ -118,7 +129,7 @@ def _check_box(name: str, text: str) -> None:
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
-        raise InputError(f'{name}: "{text[:40]}" is no pair of bounds: write from, to.') from None
+        raise InputError(f'{name}: "{shown(text)}" is no pair of bounds: write from, to.') from None
     if not lo < hi:
         raise InputError(f"{name}: {lo:g}, {hi:g}: the first bound must be less than the second.")
 

@@ -14,9 +14,11 @@ from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
 from dpviz.metrics.bands import band_words
+from dpviz.plain import csv_bytes
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.state import UrlState
 
@@ -174,7 +176,7 @@ def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None
     """Maps, player, strips and tables of finished draws."""
     page, theme = state.page, st.context.theme.type
     if not current:
-        st.caption("These are the draws of the settings before.")
+        show_caption("These are the draws of the settings before.")
     name = f"dpviz exploration not private {asked.trial.config.method}"
     position = _player(state, asked, draws)
     maps = asked.maps(draws, position)
@@ -197,7 +199,7 @@ def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None
         alt=strips.alt,
         base_name=f"{name} scores of many draws",
     )
-    st.caption(
+    show_caption(
         f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
         "true run."
     )
@@ -243,14 +245,14 @@ def _downloads(name: str, table: Any, draws: Draws) -> None:
     file = name.replace(" ", "-")
     left.download_button(
         "Scores (CSV)",
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         file_name=f"{file}-scores.csv",
         on_click="ignore",
         width="stretch",
     )
     right.download_button(
         "Every draw (CSV)",
-        lambda: figures.draws_frame(draws).to_csv(index=False).encode(),
+        lambda: csv_bytes(figures.draws_frame(draws)),
         file_name=f"{file}-draws.csv",
         on_click="ignore",
         width="stretch",

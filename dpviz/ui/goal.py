@@ -39,9 +39,11 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.methods import CARDS
 from dpviz.metrics.names import score_of
+from dpviz.plain import csv_bytes
 from dpviz.ui.data_panel import Active
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.run_title import run_title
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 
@@ -121,7 +123,7 @@ def goal_panel(state: UrlState, active: Active, config: AnyConfig) -> None:
             _null(state, asked, active, config)
             return
         if not CARDS[config.method].spends:
-            st.info("This method spends no budget. Choose a private one to search.")
+            show_info("This method spends no budget. Choose a private one to search.")
             return
         _tuning(state, active)
         (_smallest if part == "epsilon" else _best)(state, asked, active, config)
@@ -146,7 +148,7 @@ def _asked(state: UrlState) -> UrlState:
 def _tuning(state: UrlState, active: Active) -> None:
     """Say what tuning costs, and offer a look-alike instead."""
     if active.is_sample:
-        st.caption(
+        show_caption(
             "A public sample set is on the screen: tuning on it spends nothing. What is found on a "
             "set that looks like yours can be used on yours."
         )
@@ -286,7 +288,7 @@ def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -
     """Show controls, progress and map of the search for the best parameters."""
     pairs = _pairs(active, config)
     if not pairs:
-        st.info("This method has no parameters to search over. Choose another one.")
+        show_info("This method has no parameters to search over. Choose another one.")
         return
     if asked.get("goal_pair") not in pairs:
         asked.set("goal_pair", pairs[0])
@@ -302,7 +304,7 @@ def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -
         share = _share(asked)
     with fourth:
         draws = _draws(asked)
-    st.caption(_MOVING if moves else _HELD)
+    show_caption(_MOVING if moves else _HELD)
     over = _over(pair, config)
     # What is found is among these; taking it over does not make the map another one.
     held: dict[str, Any] = {name: over[name][0] for name in over if not moves and name != "epsilon"}
@@ -432,7 +434,7 @@ def _search(state: UrlState, part: str, label: str, work: Work, ask: Ask) -> tup
         return None
     about, found = st.session_state[kept]
     if about != ask:
-        st.caption("Found with other settings or data than those on the screen.")
+        show_caption("Found with other settings or data than those on the screen.")
     return about[0], found
 
 
@@ -517,7 +519,7 @@ def _show(state: UrlState, part: str, panels: Panels, table: pd.DataFrame) -> No
     )
     st.download_button(
         "Table behind it (CSV)",
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         key=f"{state.page}:goal {part} table",
         file_name=f"dpviz-exploration-not-private-find-{part}.csv",
         mime="text/csv",

@@ -19,6 +19,7 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError
+from dpviz.ui.messages import show_error
 
 _LOG = logging.getLogger(__name__)
 
@@ -165,7 +166,7 @@ def start(key: str, work: Work, *, about: Hashable = None) -> Job:
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
-    job = Job(work, about=about, gone=_absence())
+    job = Job(work, about=about, gone=absence(_AWAY))
     st.session_state[key] = job
     return job
 
@@ -218,7 +219,7 @@ def show_progress(job: Job | None, unit: str, idle: str) -> None:
     share = min(job.done / job.total, 1.0) if job.total else 0.0
     st.progress(share, text=progress_text(job, unit))
     if job.error:
-        st.error(job.error, icon=":material/error:")
+        show_error(job.error)
 
 
 def progress_text(job: Job, unit: str) -> str:
@@ -233,8 +234,11 @@ def progress_text(job: Job, unit: str) -> str:
     return "Failed" if job.error else count
 
 
-def _absence() -> Callable[[], bool]:
-    """Return a question for any thread: whether this session's browser is gone for good."""
+def absence(seconds: float) -> Callable[[], bool]:
+    """Return a question for any thread: whether this session's browser is gone for so long.
+
+    It has to be asked more often than that: who was not seen at the last question counts from it.
+    """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False
@@ -246,6 +250,6 @@ def _absence() -> Callable[[], bool]:
         nonlocal seen
         if present(session):
             seen = time.monotonic()
-        return time.monotonic() - seen > _AWAY
+        return time.monotonic() - seen > seconds
 
     return gone

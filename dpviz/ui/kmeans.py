@@ -301,7 +301,7 @@ def run_both(choices: Choices, left: str) -> Both:
     common = {"is_sample": active.is_sample}
     records = records_of(active.dataset, active.domain, active.outside, **common)
     truth = kmeans_truth_of(records, config.clusters, **common)
-    private = _drawn(truth, config, choices.seed)
+    truth, private = _drawn(truth, config, choices.seed)
     reference = truth.run
     if cast(Left, left) == "silent" and KMEANS[config.method].card.spends:
         silent = Silenced(SeededNoise(choices.seed))
@@ -314,15 +314,19 @@ def run_both(choices: Choices, left: str) -> Both:
     )
 
 
-def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> KMeansRun:
-    """Private run; the last one is kept, so that the player does not repeat it."""
+def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> tuple[KMeansTruth, KMeansRun]:
+    """A truth that is no worse than the private run, and that run.
+
+    The last ones are kept, so that the player does not repeat them.
+    """
     kept = st.session_state.get("kmeans:run")
     wanted = (truth, config, seed)
     if kept is None or kept[0] != wanted:
-        run = truth.matched(run_kmeans(truth.records, config, SeededNoise(seed)))
-        kept = (wanted, run)
+        run = run_kmeans(truth.records, config, SeededNoise(seed))
+        best = truth.beyond(run.centers)
+        kept = (wanted, (best, best.matched(run)))
         st.session_state["kmeans:run"] = kept
-    drawn: KMeansRun = kept[1]
+    drawn: tuple[KMeansTruth, KMeansRun] = kept[1]
     return drawn
 
 

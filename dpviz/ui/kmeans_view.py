@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
-from dpviz.kmeans.comparison import QUICK, ratio
 from dpviz.methods import KMEANS
 from dpviz.noise import SeededNoise
+from dpviz.plain import csv_bytes
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
@@ -18,6 +20,7 @@ from dpviz.ui.draws import kmeans_draws
 from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
@@ -50,9 +53,9 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
     if view != "noise":
-        st.caption(_key(both))
+        show_caption(_key(both))
     if notices := _notices(choices, both):
-        st.caption(" ".join(notices))
+        show_caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
@@ -119,6 +122,11 @@ def _notices(choices: Choices, both: Both) -> list[str]:
     """Sentences about what a person may not expect."""
     said = []
     records, config = both.truth.records, choices.config
+    if both.truth.start is not None:
+        said.append(
+            "The private centres are better than the best k-means of the search: what is called "
+            "true is where k-means goes from them."
+        )
     if records.n_outside:
         moved = "moved to its border" if choices.active.outside == "clip" else "left out"
         said.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
@@ -141,7 +149,7 @@ def _notices(choices: Choices, both: Both) -> list[str]:
 def _readouts(both: Both) -> list[Readout]:
     """Key figures, the private value large, the true one beside it."""
     truth, private = both.truth, both.private
-    scores = truth.scores(private, QUICK)
+    scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
     wcss, nicv = truth.errors
     shown = [
         Readout(
@@ -156,7 +164,8 @@ def _readouts(both: Both) -> list[Readout]:
             _short(scores["wcss"]),
             f"true {_short(wcss)}",
             "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
-            "the units of the data.",
+            "the units of the data. All methods compute on the scaled domain, so private centres "
+            "can have less of it than the true ones.",
         ),
         Readout(
             "NICV",
@@ -179,7 +188,8 @@ def _readouts(both: Both) -> list[Readout]:
         ),
     ]
     if private.before is not None:
-        before = ratio(truth.nicv(private.before), nicv)
+        earlier = replace(private, centers=private.before, before=None)
+        before = truth.scores(earlier, ("nicv_ratio",))["nicv_ratio"]
         shown.insert(
             1,
             Readout(
@@ -228,7 +238,7 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         st.dataframe(table, width="stretch", height=318, hide_index=True)
         st.download_button(
             "Table of this view (CSV)",
-            lambda: table.to_csv(index=False).encode(),
+            lambda: csv_bytes(table),
             file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
             mime="text/csv",
             icon=":material/download:",

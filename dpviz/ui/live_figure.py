@@ -57,9 +57,9 @@ def live_figure(
     """Draw a figure, or redraw it in place.
 
     Colours, fonts and grid lines come from the page's theme, whatever template the figure
-    has; what the figure itself sets wins. Strings such as ``"var(--st-text-color)"`` inside
-    the figure are replaced by the theme's colour. Zoom and pan stay while
-    ``layout.uirevision`` stays (a constant if not set).
+    has; what the figure itself sets wins. Zoom and pan stay while ``layout.uirevision`` stays
+    (a constant if not set). Plotly reads tags in its texts: text from outside comes from
+    :func:`dpviz.figures.panels.literal`.
 
     Parameters
     ----------

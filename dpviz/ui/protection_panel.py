@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.ui.messages import show_caption
 from dpviz.ui.state import UrlState, following
 
 _RELATIONS = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
@@ -58,7 +59,7 @@ def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str])
             "leaving, and takes the number of records for public.",
         )
         if unit is None:
-            st.caption("The privacy unit is a record: this data has no column of persons.")
+            show_caption("The privacy unit is a record: this data has no column of persons.")
         else:
             _unit(unit, columns)
     return Neighbours(relation=state.get("neighbours"), cap=unit.records if unit else 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,13 @@ import streamlit as st
 
 from dpviz.config import SYNOPSES
 from dpviz.data.samples import Sample
-from dpviz.errors import InputError
+from dpviz.home import home
 from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.methods.card import Card
 from dpviz.release.request import Request
 from dpviz.ui import kmeans, wavecluster
 from dpviz.ui.data_panel import Active, data_controls, data_panel
+from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import Control, UrlState, choice
 from dpviz.wavelet import wavelet_names
 
@@ -25,33 +25,6 @@ FIRST_METHOD = "privthrem"
 
 #: Methods that can be released at all: those with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
-
-#: Where lifetime budgets and bundles are kept, unless the environment names another folder.
-FOLDER_VARIABLE, FOLDER = "DPVIZ_HOME", "~/.dpviz"
-
-
-def home() -> Path:
-    """Folder of the budget file and of the bundles.
-
-    Raises
-    ------
-    InputError
-        Where there is no such folder, or another one in every working directory.
-    """
-    given = os.environ.get(FOLDER_VARIABLE) or FOLDER
-    try:
-        folder = Path(given).expanduser()
-    except RuntimeError:
-        raise InputError(
-            f"{FOLDER_VARIABLE} = {given}: that home folder does not exist; set {FOLDER_VARIABLE} "
-            "to a folder of your own."
-        ) from None
-    if not folder.is_absolute():
-        raise InputError(
-            f"{FOLDER_VARIABLE} = {given} is another folder wherever the app is started: give the "
-            "whole path."
-        )
-    return folder
 
 
 def budget_file() -> Path:
@@ -156,14 +129,15 @@ def method_panel(state: UrlState) -> None:
         on_change=lambda: _take_defaults(state),
     )
     card = CARDS[state.get("method")]
-    right.caption(f"{card.summary} ({card.paper})")
+    with right:
+        show_caption(f"{card.summary} ({card.paper})")
     shown = [one for one in _NUMBERS if card.parameter(_PARAMETERS.get(one, one))]
     for column, name in zip(st.columns(max(len(shown), 4)), shown, strict=False):
         column.number_input(**state.widget(name), **_number(card, name))
     chosen = [one for one in _choices(card) if card.parameter(one)]
     for column, name in zip(st.columns(max(len(chosen), 4)), chosen, strict=False):
         column.selectbox(
-            name.replace("_", " ").capitalize(),
+            plain_text(name.replace("_", " ").capitalize()),
             **state.choice(name, _choices(card)[name]),
             format_func=lambda option: kmeans.WORDS.get(option, str(option).replace("_", " ")),
         )

@@ -12,11 +12,21 @@ from typing import Any
 import streamlit as st
 
 from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.home import home, home_folder
 from dpviz.methods import CARDS
-from dpviz.privacy.budget import Account, Budget
+from dpviz.privacy.account import Account, decimal, granted
+from dpviz.privacy.budget import Budget
 from dpviz.privacy.odds import odds
 from dpviz.release import Released, refusal, release
-from dpviz.ui.release import Wish, budget_file, home, new_folder
+from dpviz.ui.messages import (
+    plain_text,
+    show_caption,
+    show_error,
+    show_info,
+    show_success,
+    show_warning,
+)
+from dpviz.ui.release import Wish, budget_file, new_folder
 from dpviz.ui.state import UrlState, following
 
 #: Session entries of the page.
@@ -37,7 +47,7 @@ _FIRST_TOTAL = 3.0
 def introduction() -> None:
     """Say what the page is for, and where to tune."""
     st.subheader("Release once, safely")
-    st.caption(_TUNING)
+    show_caption(_TUNING)
     left, right, _ = st.columns([1, 1, 2])
     left.page_link(
         "pages/wavecluster.py", label="Tune WaveCluster on a sample", icon=":material/grid_on:"
@@ -50,13 +60,14 @@ def stop_by(state: UrlState, wish: Wish) -> str:
     config = wish.request.config
     said = refusal(CARDS[config.method], config.variant, wish.request.domain)
     if said:
-        st.error(f"Refused: {said}", icon=":material/block:")
+        show_error(f"Refused: {said}", icon=":material/block:")
         if config.variant != "sound":
             st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
         left, right = st.columns([1, 9], vertical_alignment="center")
         left.badge("private", icon=":material/check:", color="green")
-        right.caption(odds(config.epsilon, config.neighbours))
+        with right:
+            show_caption(odds(config.epsilon, config.neighbours))
     return said
 
 
@@ -70,9 +81,12 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     """
     name, changed = _source_name(wish)
     left, right = st.columns(2)
-    known = Budget(budget_file()).datasets() if Budget(budget_file()).exists() else []
+    budget = Budget(budget_file())
+    known = budget.datasets() if budget.exists() else []
+    if budget.unnoted:
+        show_warning(f"Note: {budget.unnoted}")
     if known:
-        st.caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
+        show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
         **name,
@@ -95,7 +109,10 @@ def payer(wish: Wish) -> tuple[str, float | None]:
         st.session_state[_TOTAL] = total
         return source, float(total)
     right.text_input(
-        "Lifetime budget of this source", f"{account.total:g}", disabled=True, key=f"{_TOTAL}:known"
+        "Lifetime budget of this source",
+        decimal(account.total),
+        disabled=True,
+        key=f"{_TOTAL}:known",
     )
     return source, None
 
@@ -124,16 +141,17 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     try:
         account = _account(source)
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
         return
+    epsilon = granted(epsilon)
     spent = account.spent if account else 0.0
-    whole = account.total if account else total or _FIRST_TOTAL
-    over = spent + epsilon > whole * (1 + 1e-12)
-    asked = max(min(epsilon, whole - spent), 0.0)
+    whole = account.total if account else granted(total or _FIRST_TOTAL)
+    left = account.remaining if account else whole
+    over, asked = epsilon > left, min(epsilon, left)
     parts = [
         ("spent", spent, "#6b7680"),
         ("this release", asked, "#a33a00" if over else "#0b6aa2"),
-        ("left", max(whole - spent - asked, 0.0), "transparent"),
+        ("left", left - asked, "transparent"),
     ]
     bar = "".join(
         f'<div style="width:{100 * size / whole:.3f}%;background:{colour}" title="{name}">'
@@ -142,13 +160,13 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
         if size > 0
     )
     said = (
-        f"Lifetime budget {whole:g}: {spent:g} spent, this release {epsilon:g}, "
-        f"{max(whole - spent - epsilon, 0):g} left afterwards."
+        f"Lifetime budget {decimal(whole)}: {decimal(spent)} spent, this release "
+        f"{decimal(epsilon)}, {decimal(round(left - asked, 6))} left afterwards."
     )
     if over:
         said = (
-            f"Over budget: {whole - spent:g} of the lifetime budget {whole:g} is left, and this "
-            f"release asks for {epsilon:g}. Lower ε, or leave it."
+            f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
+            f"this release asks for {decimal(epsilon)}. Lower ε, or leave it."
         )
     st.html(
         f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(said)}">'
@@ -161,7 +179,8 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 def _entries(account: Account) -> None:
     """What was released before, in one table."""
     many = len(account.entries)
-    with st.expander(f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"):
+    said = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
+    with st.expander(plain_text(said)):
         st.dataframe(
             [
                 {
@@ -189,7 +208,7 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
-        st.info("Something was changed after the review: review it again.", icon=":material/info:")
+        show_info("Something was changed after the review: review it again.", ":material/info:")
         reviewed = None
     if reviewed is None:
         st.button(
@@ -200,13 +219,13 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
             help=None if source else "Name the data source first.",
         )
         if not source:
-            st.caption("Name the data source to go on.")
+            show_caption("Name the data source to go on.")
         return
     _review(wish, source, total)
     left, right, _ = st.columns([2, 1, 2])
     epsilon = wish.request.config.epsilon
     go = left.button(
-        f"Debit ε {epsilon:g} and release",
+        f"Debit ε {decimal(granted(epsilon))} and release",
         type="primary",
         icon=":material/lock_open:",
         width="stretch",
@@ -232,25 +251,22 @@ def _review(wish: Wish, source: str, total: float | None) -> None:
         else "a record"
     )
     relation = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+    facts = [
+        f"Data: {wish.active.title}; {_bounds(wish)}; points outside are "
+        f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
+        f"Method: {card.title}, sound; {parameters}.",
+        f"Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
+        *_opening(source, total),
+        f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
+        "draws once, with noise that nobody can repeat.",
+        "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
+        "JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true count, no score, no "
+        "number of records, no seed and no file name.",
+        f"Why it is private: {card.variant('sound').reason}",
+    ]
     st.markdown(
-        "\n".join(
-            [
-                "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes "
-                "of it.",
-                "",
-                f"* Data: {wish.active.title}; {_bounds(wish)}; points outside are "
-                f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
-                f"* Method: {card.title}, sound; {parameters}.",
-                f"* Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
-                *_opening(source, total),
-                f"* Debits ε {config.epsilon:g} from the lifetime budget of “{source}”, then draws "
-                "once, with noise that nobody can repeat.",
-                "* The bundle: private cells or centres, private counts, parameters, domain and "
-                "ledger; as JSON, CSV, GeoJSON, pictures and one HTML page. In it is no true "
-                "count, no score, no number of records, no seed and no file name.",
-                f"* Why it is private: {card.variant('sound').reason}",
-            ]
-        )
+        "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
+        "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
 
 
@@ -259,8 +275,9 @@ def _opening(source: str, total: float | None) -> list[str]:
     if total is None:
         return []
     return [
-        f"* Opens a lifetime budget of {total:g} for “{source}”, which can't be changed later. Is "
-        "it a new version of data that has a budget already? Then go back and give that name."
+        f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
+        "changed later. Is it a new version of data that has a budget already? Then go back and "
+        "give that name."
     ]
 
 
@@ -279,21 +296,22 @@ def _go(wish: Wish, source: str, total: float | None) -> None:
     st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            home().mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = new_folder(wish.request.config.method)
+            home_folder(folder.parent.name)
             st.session_state[_DONE] = release(
                 wish.active.complete,
                 wish.request,
                 budget=Budget(budget_file()),
                 source=source,
                 total=total,
-                folder=new_folder(wish.request.config.method),
+                folder=folder,
             )
     except PrivacyRefusal as error:
-        st.error(f"Refused: {error}", icon=":material/block:")
+        show_error(f"Refused: {error}", icon=":material/block:")
     except InputError as error:
-        st.error(str(error), icon=":material/error:")
+        show_error(error)
     except OSError as error:
-        st.error(f"{home()} can't be written ({error.strerror}): check its rights.")
+        show_error(f"{home()} can't be written ({error.strerror}): check its rights.")
     else:
         st.rerun()
 
@@ -307,9 +325,10 @@ def bundle() -> bool:
     if done is None:
         return False
     privacy = done.document["privacy"]
-    st.success(
-        f"Released as entry {done.entry.id} of “{done.entry.source}”: ε {done.entry.epsilon:g} "
-        f"debited, {done.remaining:g} left. OpenDP's privacy map certifies "
+    show_success(
+        f"Released as entry {done.entry.id} of “{done.entry.source}”: "
+        f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
+        "OpenDP's privacy map certifies "
         f"ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
     )
@@ -340,7 +359,7 @@ def bundle() -> bool:
         width="stretch",
         on_click=lambda: st.session_state.pop(_DONE, None),
     )
-    st.caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
+    show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     shown = [name for name in ("clusters.svg", "counts.svg") if name in done.files]
     for column, name in zip(st.columns(len(shown) or 1), shown, strict=False):
         data = base64.b64encode(done.files[name]).decode()

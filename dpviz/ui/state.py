@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.data.table import shown
 from dpviz.errors import InputError
 
 #: Seconds for which the browser may still send a link that has been replaced.
@@ -89,14 +90,14 @@ class UrlState:
                     value = control.parse(link[name])
                 except CorrectedError as error:
                     value = error.instead
-                    self._store["notes"].append(f"{error}; {value} is used.")
+                    self._store["notes"].append(f"{error}; {_used(value)}")
                 except InputError as error:
-                    said = str(error).rstrip(".")
-                    self._store["notes"].append(f"{said}; {control.default} is used.")
+                    # The library's rules quote the whole value.
+                    said = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
+                    self._store["notes"].append(f"{said}; {_used(value)}")
                 except ValueError:
-                    self._store["notes"].append(
-                        f'{name} = "{link[name][:40]}" can\'t be read; {control.default} is used.'
-                    )
+                    said = f'{name} = "{shown(link[name])}" can\'t be read'
+                    self._store["notes"].append(f"{said}; {_used(value)}")
             self.set(name, value)
 
     def _is_late(self, link: Mapping[str, str]) -> bool:
@@ -238,6 +239,11 @@ def following(base: str, value: Any, initial: str = "value") -> dict[str, Any]:
     return {"key": f"{base}@{number}", initial: value}
 
 
+def _used(value: Any) -> str:
+    """End of a correction: what is used instead."""
+    return f"{format_value(value) or 'the default'} is used."
+
+
 def format_value(value: Any) -> str:
     """Text of a value in a link."""
     if value is None:
@@ -254,7 +260,7 @@ def number(
         try:
             value = float(text)
         except ValueError:
-            raise InputError(f'{name} = "{text[:40]}" is not a number.') from None
+            raise InputError(f'{name} = "{shown(text)}" is not a number.') from None
         check(value)
         if not low <= value <= high:
             reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}"
@@ -271,11 +277,11 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
         try:
             value = int(text)
         except ValueError:
-            raise InputError(f'{name} = "{text[:40]}" is not a whole number.') from None
+            raise InputError(f'{name} = "{shown(text)}" is not a whole number.') from None
         if value > high:
-            raise CorrectedError(f"{name} = {text[:40]} is more than the highest, {high}", high)
+            raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}", high)
         if value < low:
-            raise InputError(f"{name} = {text[:40]} must lie between {low} and {high}.")
+            raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
         return value
 
     return parse
@@ -286,8 +292,8 @@ def choice(name: str, options: Sequence[str]) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in options:
-            shown = ", ".join(options[:12]) + (", ..." if len(options) > 12 else "")
-            raise InputError(f'{name} = "{text[:40]}" is unknown: choose one of {shown}.')
+            first = ", ".join(options[:12]) + (" and others" if len(options) > 12 else "")
+            raise InputError(f'{name} = "{shown(text)}" is unknown: choose one of {first}.')
         return text
 
     return parse

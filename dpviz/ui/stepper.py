@@ -16,8 +16,10 @@ from dpviz.experiments.stepper import (
 from dpviz.figures.stepper import fates_frame, frame, stepper_panels
 from dpviz.figures.wavecluster import Scene
 from dpviz.methods import WAVECLUSTER
+from dpviz.plain import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 from dpviz.ui.state import following
 from dpviz.ui.wavecluster import Both, Choices
 
@@ -36,7 +38,7 @@ def stepper_panel(choices: Choices, both: Both, scene: Scene) -> None:
         if not panel.open:
             return
         if not both.truth.stages.n_clusters:
-            st.caption("Without noise there is no cluster here: lower p, or take another grid.")
+            show_caption("Without noise there is no cluster here: lower p, or take another grid.")
             return
         stepper = stepper_of(
             both.truth, both.private.stages, choices.config, choices.seed, _finer(choices, both)
@@ -71,7 +73,7 @@ def _show(choices: Choices, stepper: Stepper, scene: Scene) -> None:
     left, right = st.columns(2)
     left.download_button(
         "What would have kept it (CSV)",
-        lambda: table.to_csv(index=False).encode(),
+        lambda: csv_bytes(table),
         file_name=f"{name}-runs.csv",
         mime="text/csv",
         icon=":material/download:",
@@ -79,7 +81,7 @@ def _show(choices: Choices, stepper: Stepper, scene: Scene) -> None:
     )
     right.download_button(
         "Cells around it (CSV)",
-        lambda: frame(scene, diagnosis).to_csv(index=False).encode(),
+        lambda: csv_bytes(frame(scene, diagnosis)),
         file_name=f"{name}-cells.csv",
         mime="text/csv",
         icon=":material/download:",

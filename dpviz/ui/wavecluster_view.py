@@ -13,12 +13,14 @@ from dpviz.experiments.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.methods import WAVECLUSTER
+from dpviz.plain import csv_bytes
 from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import wavecluster_draws
 from dpviz.ui.goal import goal_panel
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
 from dpviz.ui.readouts import (
     Readout,
     show_ledger,
@@ -68,7 +70,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
     if notices := both.grid.source.notices(config.level):
-        st.caption(" ".join(notices))
+        show_caption(" ".join(notices))
     if card.spends:
         show_ledger(both.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
@@ -185,10 +187,11 @@ def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
         left, right = st.columns(2)
         left.dataframe(_key_figures(both), width="stretch", height="content")
         right.dataframe(_sizes(both, scene), width="stretch", height=318)
-        right.caption(_sensitivities(choices, both))
+        with right:
+            show_caption(_sensitivities(choices, both))
         left.download_button(
             "Table of this view (CSV)",
-            lambda: frame(scene, view).to_csv(index=False).encode(),
+            lambda: csv_bytes(frame(scene, view)),
             file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
             mime="text/csv",
             icon=":material/download:",

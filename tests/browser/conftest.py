@@ -11,7 +11,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -30,7 +32,6 @@ FLAGS = [
 ]
 # A browser that opens a page by its link asks beside that page before it asks at the root.
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
-WRAPPER = "import runpy\nrunpy.run_path({script!r}, run_name='__main__')\n"
 
 
 class Watched:
@@ -83,7 +84,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _await_health(url: str, server: subprocess.Popen[bytes]) -> None:
+def await_health(url: str, server: subprocess.Popen[bytes]) -> None:
     for _ in range(300):
         if server.poll() is not None:
             raise RuntimeError(f"streamlit ended with code {server.returncode}")
@@ -96,32 +97,25 @@ def _await_health(url: str, server: subprocess.Popen[bytes]) -> None:
     raise RuntimeError("streamlit did not start within 30 s")
 
 
-def _main_script(script: str, folder: Path) -> Path:
-    """Return a script that runs `script` with the app's static folder beside it."""
-    (folder / "static").symlink_to(ROOT / "static", target_is_directory=True)
-    main = folder / "app.py"
-    main.write_text(WRAPPER.format(script=str(ROOT / script)), encoding="utf-8")
-    return main
-
-
-def _serve(script: str, folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app whose log lies in a folder; returns its address and its process."""
-    in_root = (ROOT / script).parent == ROOT
-    main = ROOT / script if in_root else _main_script(script, folder)
+def serve(
+    script: str, folder: Path, root: Path = ROOT, **options: Any
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start an app of a checkout, its log in a folder; returns its address and its process."""
     port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(main)]
+    command = [sys.executable, "-m", "streamlit", "run", str(root / script)]
     command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
     command += ["--server.headless", "true"]
     # Budgets and bundles of the tests stay in their own folder.
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "DPVIZ_HOME": str(folder / "home")}
+    environment = {**os.environ, "PYTHONPATH": str(root), "DPVIZ_HOME": str(folder / "home")}
+    environment |= options.pop("env", {})
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+            command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT, **options
         )
     return f"http://127.0.0.1:{port}", server
 
 
-def _end(server: subprocess.Popen[bytes]) -> None:
+def end(server: subprocess.Popen[bytes]) -> None:
     server.terminate()
     try:
         server.wait(10)
@@ -131,30 +125,36 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], str]]:
+def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the folder of an app, which holds its log."""
+    return cache(lambda script: tmp_path_factory.mktemp("app"))
+
+
+@pytest.fixture(scope="session")
+def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
     """Start an app once and return its address; all apps end with the session."""
     running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
 
     def start(script: str) -> str:
         if script not in running:
-            running[script] = _serve(script, tmp_path_factory.mktemp("app"))
-            _await_health(*running[script])
+            running[script] = serve(script, app_folder(script))
+            await_health(*running[script])
         return running[script][0]
 
     yield start
     for _, server in running.values():
-        _end(server)
+        end(server)
 
 
 @pytest.fixture
 def new_server(tmp_path: Path) -> Iterator[str]:
     """Start the product for one test alone: nobody has asked it for a page before."""
-    url, server = _serve("app.py", tmp_path)
+    url, server = serve("app.py", tmp_path)
     try:
-        _await_health(url, server)
+        await_health(url, server)
         yield url
     finally:
-        _end(server)
+        end(server)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,6 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui import live_figure as live_figure_module
 from dpviz.ui import live_slider as live_slider_module
-from dpviz.ui.assets import ensure_plotly, plotly_file_name
 
 DEMO = "tests/browser/demo_live.py"
 COUNT_DRAWS = """() => {
@@ -319,7 +318,8 @@ def test_missing_plotly_is_said_in_a_sentence(
     app_url: Callable[[str], str], open_page: Callable[..., Any]
 ) -> None:
     watched = open_page(
-        f"{app_url(DEMO)}/", before=lambda page: page.route("**/plotly-*", lambda r: r.abort())
+        f"{app_url(DEMO)}/",
+        before=lambda page: page.route("**/plotly.min.js*", lambda r: r.abort()),
     )
     watched.page.get_by_text("This chart could not be drawn").wait_for()
     slider(watched).focus()
@@ -586,11 +586,3 @@ def test_payload_of_a_dictionary_is_the_same() -> None:
     assert head["figure"]["layout"] == {}
     changed = {**plain, "data": [{"type": "heatmap", "z": z + 1}]}
     assert decode(live_figure_module.encode(changed, {}))[0]["digest"] != head["digest"]
-
-
-def test_plotly_is_copied_once_and_old_versions_go(tmp_path: Any) -> None:
-    old = tmp_path / "plotly-0.0.1.min.js"
-    old.write_text("old")
-    assert ensure_plotly(tmp_path) == plotly_file_name()
-    assert [path.name for path in tmp_path.iterdir()] == [plotly_file_name()]
-    assert (tmp_path / plotly_file_name()).stat().st_size > 1_000_000

@@ -16,20 +16,17 @@ const figures = new WeakMap();
 
 // ---- the payload: see encode() in live_figure.py
 
-function decode(bytes, lookUp) {
+function decode(bytes) {
   const copy = bytes.slice(); // the message starts anywhere; arrays need aligned offsets
   const length = new DataView(copy.buffer).getUint32(0, true);
   const text = new TextDecoder().decode(copy.subarray(4, 4 + length));
-  const colored = text.replace(/var\((--st-[\w-]+)\)/g, (_, name) => quoted(lookUp(name)));
-  const head = JSON.parse(colored);
-  head.signature = colored; // holds a digest of the arrays
+  const head = JSON.parse(text);
+  head.signature = text; // holds a digest of the arrays
   for (const { path, type, shape, offset } of head.arrays) {
     put(head.figure, path, view(copy.buffer, 4 + length + offset, ARRAY_TYPES[type], shape));
   }
   return head;
 }
-
-const quoted = (text) => JSON.stringify(text).slice(1, -1);
 
 function view(buffer, offset, Type, [rows, columns]) {
   if (columns === undefined) return new Type(buffer, offset, rows);
@@ -74,7 +71,7 @@ function themeOf(node) {
   const family = read("--st-font") || style.fontFamily;
   const colorway = read("--st-chart-categorical-colors").split(",").filter(Boolean);
   const signature = [text, background, line, family, colorway].join("|");
-  return { read, text, background, line, family, colorway, signature };
+  return { text, background, line, family, colorway, signature };
 }
 
 function templateOf({ text, background, line, family, colorway }) {
@@ -163,7 +160,7 @@ class LiveFigure {
 
   async draw(bytes) {
     const theme = themeOf(this.frame);
-    const head = decode(bytes, theme.read);
+    const head = decode(bytes);
     const signature = head.signature + theme.signature;
     if (signature === this.drawn) return;
     const Plotly = await loadPlotly(head.script);

@@ -1,0 +1,556 @@
+"""Tables in text: CSV and its relatives, parsed by pyarrow in blocks.
+
+The bytes stay as they are; a column is parsed when somebody asks for it. So a table takes no more
+memory than its file, one block and what is asked for.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from dpviz.data.table import COMMA_NUMBER, MISSING, NUMBER, Cells, Judgement, Kind
+from dpviz.errors import InputError, shown
+
+#: What may separate the fields of a row; the first wins where several fit.
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+
+#: Wider tables are refused: handling them takes minutes.
+MAX_COLUMNS = 10_000
+
+_HEAD = 2**18
+
+#: Bytes that are parsed at once: at least for few columns, at most for many. A longer record takes
+#: a longer block.
+_BLOCK, _WIDE_BLOCK = 2**23, 2**25
+
+
+def check_width(columns: int, name: str) -> None:
+    """Refuse more columns than anybody chooses from."""
+    if columns > MAX_COLUMNS:
+        raise InputError(
+            f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
+            "give only the columns that are needed."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where the rows of a text file start and what their fields are.
+
+    Attributes
+    ----------
+    delimiter
+        What separates fields.
+    names
+        Of the columns; empty where the file has none.
+    header
+        Whether a line of the file holds them.
+    body
+        Offset of the first data row in the bytes.
+    first_row
+        Its number in the file, from 1, where no blank lines stand before it.
+    notes
+        Sentences about what was done.
+    doubtful
+        Columns whose name may be a value: nobody said that it is a name.
+    """
+
+    delimiter: str
+    names: list[str]
+    header: bool
+    body: int = 0
+    first_row: int = 1
+    notes: tuple[str, ...] = ()
+    doubtful: tuple[int, ...] = ()
+
+
+#: Most lines of spaces or tabs that are passed over; lines with nothing at all are free.
+_MOST_BLANK = 100_000
+
+
+class TextCells(Cells):
+    """Rows of equal length in a text; lines of nothing but white space are none.
+
+    Parameters
+    ----------
+    data
+        Text in UTF-8.
+    layout
+        Of its rows.
+    name
+        What to call it in messages.
+    judge
+        Whether to find out what the columns hold, as :attr:`kinds`.
+
+    Raises
+    ------
+    InputError
+        Where a row has more or fewer fields than the layout.
+    """
+
+    def __init__(self, data: bytes, layout: Layout, name: str, *, judge: bool) -> None:
+        self._body = pa.py_buffer(data)[layout.body :]
+        self._layout, self._name = layout, name
+        self._empty = re.compile(rb"\S").search(data, layout.body) is None
+        self._block = min(max(_BLOCK, 2**14 * len(layout.names)), _WIDE_BLOCK)
+        self.rows = 0
+        self.kinds: dict[int, Kind] = {}
+        while not self._scan(judge):
+            self._block *= 8
+
+    def _scan(self, judge: bool) -> bool:
+        """Check all rows; False where a record is longer than a block."""
+        axes = range(len(self._layout.names)) if judge else [0]
+        judgements = [Judgement(commas=self._layout.delimiter != ",") for _ in axes]
+        rows = 0
+        try:
+            for columns in self.blocks(axes):
+                rows += len(columns[0])
+                if judge:
+                    for judgement, column in zip(judgements, columns, strict=True):
+                        judgement.take(column)
+        except _StraddlingError:
+            return False
+        self.rows = rows
+        self.kinds = {axis: one.kind for axis, one in enumerate(judgements)} if judge else {}
+        return True
+
+    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns as text, null where a value is missing."""
+        for batch in self._parsed(axes):
+            yield batch.columns
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column as they are written, none of them null."""
+        return (batch.column(0) for batch in self._parsed([axis], as_written=True))
+
+    def offset(self, position: int) -> int:
+        """Rows and blank lines between the first row and the one at ``position``.
+
+        Lines are told from rows by a second parse that keeps them: empty lines come out as rows
+        without values there, so a row that has one is found by its rank among such rows.
+        """
+        every = range(len(self._layout.names))
+        rank = start = 0
+        for batch in self._parsed(every):
+            rank += int(np.count_nonzero(_has_value(batch)[: position - start]))
+            start += len(batch)
+            if start > position:
+                break
+        blank: list[int] = []
+        start = 0
+        for batch in self._parsed(every, blank=blank):
+            found = np.flatnonzero(_has_value(batch))
+            if rank < len(found):
+                start += int(found[rank])
+                break
+            rank -= len(found)
+            start += len(batch)
+        for line in blank:  # of white space: these are skipped by both
+            start += line <= start
+        return start
+
+    def _parsed(
+        self, axes: Sequence[int], *, as_written: bool = False, blank: list[int] | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Parse some columns block by block.
+
+        With ``blank``, empty lines come out as rows without values, and the positions of other
+        lines of white space are appended to it.
+        """
+        if self._empty:
+            return
+        names = [str(axis) for axis in range(len(self._layout.names))]
+        wrong: list[pyarrow.csv.InvalidRow] = []
+        passed = [] if blank is None else blank
+
+        def handle(row: pyarrow.csv.InvalidRow) -> str:
+            if len(passed) <= _MOST_BLANK and not row.text.strip():
+                passed.append(row.number - 1)
+                return "skip"
+            wrong.append(row)
+            return "error"
+
+        try:
+            yield from pyarrow.csv.open_csv(
+                pa.BufferReader(self._body),
+                read_options=pyarrow.csv.ReadOptions(
+                    use_threads=False,  # otherwise invalid rows come without their number
+                    block_size=min(self._block, len(self._body) + 1, 2**31 - 1),
+                    column_names=names,
+                ),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=self._layout.delimiter,
+                    newlines_in_values=True,
+                    ignore_empty_lines=blank is None,
+                    invalid_row_handler=handle,
+                ),
+                convert_options=pyarrow.csv.ConvertOptions(
+                    null_values=["", *MISSING],
+                    strings_can_be_null=not as_written,
+                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=[str(axis) for axis in axes],
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if len(passed) > _MOST_BLANK:
+                raise InputError(
+                    f"{shown(self._name)} has more than {_MOST_BLANK:,} lines of nothing but "
+                    "spaces or tabs: remove them."
+                ) from None
+            if wrong and blank is None:  # its number counts empty lines: parse them too
+                for _ in self._parsed([0], blank=[]):
+                    pass
+            if wrong:
+                raise InputError(_ragged(wrong[0], self._layout)) from None
+            if "straddl" in str(error) and self._block <= len(self._body):
+                raise _StraddlingError from None
+            raise InputError(
+                f"{shown(self._name)} can't be read as CSV: {shown(error, 150)}."
+            ) from None
+
+
+class _StraddlingError(Exception):
+    """A record is longer than a block."""
+
+
+def _has_value(batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Mask (n,) of the rows in which a value is there."""
+    mask = np.zeros(len(batch), dtype=bool)
+    for column in batch.columns:
+        mask |= np.asarray(column.is_valid())
+    return mask
+
+
+def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
+    """Sentence for a row with too many or too few fields."""
+    mark = DELIMITERS[layout.delimiter]
+    if row.text.count('"') % 2:
+        way_out = "close the quotation mark that is open."
+    elif row.expected_columns == 1:
+        way_out = f"separate all rows alike; these fields are separated by a {mark}."
+    elif row.actual_columns < row.expected_columns:
+        way_out = f"add the missing {mark}."
+    elif mark == "comma":
+        way_out = "quote text with a comma; with decimal commas, separate by semicolons."
+    else:
+        way_out = f"remove a {mark}, or put quotes around text that contains one."
+    return (
+        f"row {layout.first_row + row.number - 1} has {row.actual_columns:,} "
+        f"field{'s' * (row.actual_columns != 1)} where the "
+        f"{'header' if layout.header else 'first row'} has {row.expected_columns:,}: {way_out}"
+    )
+
+
+# --- whole files --------------------------------------------------------------------------
+
+
+def check_text(data: bytes, name: str) -> None:
+    """Refuse what is no UTF-8 text."""
+    name = shown(name)
+    if data.startswith(b"PK\x03\x04"):
+        raise InputError(
+            f"{name} is a spreadsheet or a zip archive: save the sheet as CSV in UTF-8 first."
+        )
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{name} is UTF-16 text: save it as CSV in UTF-8.")
+    if (place := data.find(b"\0")) >= 0:
+        raise InputError(
+            f"{name} is no text, line {_line(data, place)} has a NUL byte: save the table as CSV "
+            "in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
+        )
+    wrong = _no_utf8(data)
+    if wrong is not None:
+        raise InputError(
+            f"{name} is no UTF-8 text, line {_line(data, wrong)} has the byte "
+            f"0x{data[wrong]:02x}: save the table as CSV in UTF-8, or give the file its "
+            "right ending (.npy, .parquet, .gz)."
+        )
+
+
+def _no_utf8(data: bytes) -> int | None:
+    """Position of the first byte that is no UTF-8; decoded as a whole it would fill the memory."""
+    if data.isascii():
+        return None
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    view = memoryview(data)
+    for start in range(0, len(data) + 1, 2**20):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(view[start : start + 2**20], final=start + 2**20 > len(data))
+        except UnicodeDecodeError as error:
+            return start - pending + error.start
+    return None
+
+
+def _line(data: bytes, place: int) -> int:
+    """Return the number, from 1, of the line around a byte."""
+    return data.count(b"\n", 0, place) + 1
+
+
+def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Turn a table of numbers set apart by spaces, as benchmark sets come, into CSV."""
+    first = next((line for line in data[:_HEAD].splitlines() if line.strip()), b"")
+    fields = first.decode(errors="replace").split(" ")
+    numbers = [field for field in fields if field]
+    if len(numbers) < 2 or not all(is_number(field, ",") for field in numbers):
+        return data, ()
+    parts, before, end = [], b"\n", 0
+    while end < len(data):
+        start, end = end, _cut(data, end + 2**24)
+        parts.append(_with_commas(data[start:end], before))
+        before = data[end - 1 : end]
+    return b"".join(parts), ("Runs of spaces are read as separators.",)
+
+
+def _cut(data: bytes, place: int) -> int:
+    """Position from ``place`` on that no run of spaces and no end of a line spans."""
+    found = re.compile(rb"[^ \r]").search(data, place - 1)
+    return found.end() if found else len(data)
+
+
+def _with_commas(data: bytes, before: bytes) -> bytes:
+    """One comma for every run of spaces, none for those at the ends of a line."""
+    chars = np.frombuffer(before + data + b"\n\n", np.uint8)
+    space = chars == ord(" ")
+    chars = chars[~(space & np.append(space[1:], False))]  # the last one of every run
+    space = chars == ord(" ")
+    breaks = chars == ord("\n")
+    # The end of a line is \n or \r\n.
+    ends = breaks[1:-1] | ((chars[1:-1] == ord("\r")) & breaks[2:])
+    first, last = space[1:-1] & breaks[:-2], space[:-2] & ends
+    gone = np.zeros(len(chars), dtype=bool)
+    gone[1:-1] = first
+    gone[:-2] |= last
+    chars = np.where(space, np.uint8(ord(",")), chars)
+    return chars[~gone].tobytes()[len(before) : -2]
+
+
+def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
+    """Find separator and header in the first lines."""
+    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    head = data[start : start + _HEAD]
+    if len(head) == _HEAD:  # whole lines only
+        head = head[: max(head.rfind(b"\n"), head.rfind(b"\r")) + 1]
+    lines = list(io.StringIO(head.decode(), newline=""))
+    blank = next((count for count, line in enumerate(lines) if line.strip()), len(lines))
+    if blank == len(lines):
+        raise InputError(
+            f"{shown(name)} has no row within the first {_HEAD // 1024} KB: "
+            "give one line per record."
+        )
+    delimiter = max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
+    first, used = _first_record(lines[blank:], delimiter, name)
+    check_width(len(first), name)
+    numeric = all(is_number(field, delimiter) for field in first)
+    has_names = not numeric if header is None else header
+    notes = []
+    if numeric and header is None:
+        notes.append("The first row holds only numbers, so it is read as data, not as a header.")
+    skipped = blank + (used if has_names else 0)
+    return Layout(
+        delimiter=delimiter,
+        names=first if has_names else [""] * len(first),
+        header=has_names,
+        body=start + len("".join(lines[:skipped]).encode()),
+        first_row=blank + 1 + has_names,
+        notes=tuple(notes),
+        doubtful=tuple(
+            axis
+            for axis, field in enumerate(first)
+            if header is None and has_names and may_be_a_value(field)
+        ),
+    )
+
+
+def may_be_a_value(field: str) -> bool:
+    """Tell whether a name may as well be the value of a first record: a number, a date, nothing."""
+    field = field.strip()
+    return (
+        field in MISSING
+        or field.lower() in ("inf", "infinity")
+        or not re.search(r"^[^\W\d_]", field)  # no letter in front
+    )
+
+
+def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str], int]:
+    """Fields of the first record, and the number of lines that it takes."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        fields = next(reader)
+    except csv.Error:
+        raise InputError(
+            f"{shown(name)} has a first row with more than 128 KB in a field: "
+            "give short names or numbers, and close every quotation mark."
+        ) from None
+    if 1 < reader.line_num == len(lines) and "".join(lines).count('"') % 2:
+        raise InputError(
+            f"{shown(name)} has a quotation mark in its first row that is never closed: "
+            "close or remove it."
+        )
+    return fields, reader.line_num
+
+
+def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
+    """How well a separator splits the lines: evenly first, then into numbers, then into many."""
+    try:
+        records = [row for row in islice(csv.reader(lines, delimiter=delimiter), 100) if row]
+    except csv.Error:
+        return 0.0, 0.0, 0
+    width, even = Counter(map(len, records)).most_common(1)[0]
+    if width < 2:
+        return 0.0, 0.0, 0
+    fields = [field for row in records for field in row]
+    numbers = sum(is_number(field, delimiter) for field in fields)
+    return even / len(records), numbers / len(fields), width
+
+
+def is_number(field: str, delimiter: str) -> bool:
+    """Tell whether a field is a number, NaN included, as it would be read."""
+    field = field.strip()
+    return (
+        re.search(NUMBER, field, re.ASCII) is not None
+        or field.lower().lstrip("+-") == "nan"
+        or (delimiter != "," and re.search(COMMA_NUMBER, field, re.ASCII) is not None)
+    )
+
+
+# --- for a release ------------------------------------------------------------------------
+
+
+def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
+    """Rows of a text so that no line has a say in how the others are read, and their layout.
+
+    Every line is a row, unless it has other fields than the line of names, or they can't be told.
+    """
+    if header is False:
+        raise InputError(
+            f"{shown(name)} is to be read without a line of names, but a record must not tell "
+            "how many columns there are, and what separates them: put such a line first, or give "
+            'it as the header, for example "x,y".'
+        )
+    data = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    first, start = header, 0
+    if not isinstance(first, str):
+        written = re.search(rb"\S", data)
+        start = data.rfind(b"\n", 0, written.start()) + 1 if written else len(data)
+        end = data.find(b"\n", start) + 1 or len(data)
+        check_text(data[start:end], name)
+        first, start = data[start:end].decode().removesuffix("\n"), end
+    delimiter, names = _named(first, name, spaces=isinstance(header, str))
+    mark = "," if delimiter == " " else delimiter
+    parts = []
+    while start < len(data):
+        end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
+        lines = data[start:end]
+        if delimiter == " ":
+            lines = b"\n".join(b",".join(line.split()) for line in lines.split(b"\n"))
+        parts.append(_mended(lines, mark, len(names)))
+        start = end
+    doubtful = [axis for axis, field in enumerate(names) if may_be_a_value(field)]
+    return b"".join(parts), Layout(
+        delimiter=mark,
+        names=names,
+        header=True,
+        doubtful=tuple(doubtful) if header is None else (),
+    )
+
+
+def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
+    """Separator and fields of the line that names the columns; it may be a run of spaces."""
+    found = {}
+    for mark in DELIMITERS:
+        # Where a mark does not separate, the whole line is one field, and may be too long for one.
+        with suppress(csv.Error):
+            found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
+    if not found:
+        raise InputError(
+            f"{shown(name)} has a line of names that can't be read: close every quotation mark, "
+            "and give short names."
+        )
+    width = max(map(len, found.values()))
+    marks = [mark for mark, fields in found.items() if len(fields) == width]
+    if width == 1 and spaces and len(line.split()) > 1:
+        return " ", line.split()
+    if width > 1 < len(marks):
+        words = " as well as by ".join(f"{DELIMITERS[mark]}s" for mark in marks)
+        raise InputError(
+            f"{shown(name)} has a line of names that is separated by {words}: remove one of them "
+            "from the names."
+        )
+    check_width(width, name)
+    return marks[0], found[marks[0]]
+
+
+def _mended(data: bytes, mark: str, width: int) -> bytes:
+    """Lines of ``width`` fields; one that has other fields, or can't be told, is left out.
+
+    Parameters
+    ----------
+    data
+        Lines that end in a newline each, but perhaps the last.
+    """
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    if _no_utf8(data) is not None:
+        # No line changes another one: what is no UTF-8 never reaches past a line break.
+        data = data.decode(errors="replace").encode()
+    signs = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(signs == ord("\n")) + 1
+    starts = np.concatenate(([0], ends[:-1]))
+    sizes = ends - starts
+    separators, odd = signs == ord(mark), np.zeros(len(ends), dtype=bool)
+    if b'"' in data:
+        inside, doubtful = _quoted(signs, starts, sizes, mark)
+        separators &= ~inside
+        odd = np.logical_or.reduceat(doubtful, starts)
+    keep = odd | (np.add.reduceat(separators, starts, dtype=np.intp) == width - 1)
+    data = signs[np.repeat(keep, sizes)].tobytes()
+    ends = np.cumsum(sizes[keep])
+    parts, upto = [], 0
+    for end, size in zip(ends[odd[keep]].tolist(), sizes[odd].tolist(), strict=True):
+        parts += [data[upto : end - size], _row(data[end - size : end - 1], mark, width)]
+        upto = end
+    return b"".join([*parts, data[upto:]])
+
+
+def _quoted(
+    signs: NDArray[np.uint8], starts: NDArray[np.intp], sizes: NDArray[np.intp], mark: str
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Masks of the signs inside quotation marks, and of the marks that need a closer look.
+
+    Those stand elsewhere than around a whole field, or are never closed in their line.
+    """
+    quotes = signs == ord('"')
+    before = np.cumsum(quotes, dtype=np.int32) - quotes
+    inside = (before - np.repeat(before[starts], sizes)) % 2 == 1
+    border = quotes | (signs == ord(mark)) | (signs == ord("\n"))
+    opened = np.concatenate(([True], border[:-1]))
+    closed = np.concatenate((border[1:], [True]))
+    doubtful = quotes & ~np.where(inside, closed, opened)
+    # A line break inside of quotation marks: the last of them is not closed.
+    return inside, doubtful | (inside & (signs == ord("\n")))
+
+
+def _row(line: bytes, mark: str, width: int) -> bytes:
+    """Line of ``width`` fields, each in quotes, or nothing where it has others or can't be told."""
+    try:
+        fields = next(csv.reader([line.decode()], delimiter=mark, strict=True), [])
+    except csv.Error:  # by what stands in this line alone
+        fields = []
+    if len(fields) != width:
+        return b""
+    return (mark.join('"' + field.replace('"', '""') + '"' for field in fields) + "\n").encode()

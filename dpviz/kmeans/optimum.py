@@ -1,0 +1,166 @@
+"""The best k-means that can be found: what every private result is held against.
+
+Lloyd's iteration ends in the next local optimum. What tells most of them from the best is one
+centre too many here and one too few there. So centres move from where they are missed least to
+where they help most, and chance moves some more.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.start import plus_plus
+
+#: Of more records the search sees samples.
+SAMPLE = 2**15
+
+#: Records that a chain of each level sees, a sample of its own; how many chains there are, going
+#: on from the best so far; and how often chance moves centres in each.
+_LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
+
+#: Chains times clusters at most, and kicks of a chain times clusters: with very many clusters
+#: each takes seconds.
+_MOST = 2_500
+
+#: A chain sees at least so many records per cluster.
+_PER_CLUSTER = 64
+
+#: Moves of a centre that may fail in a row: in search of the best, and after a kick.
+_TRIES, _FEW = 10, 3
+
+#: Lloyd's iteration ends where it gains less than this share of the error, or after so many
+#: iterations: in a search, in a comparison, and in the end.
+_ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
+
+#: Better by less than this share is not better.
+_ROUNDING = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Centres (K, d), the nearest one of every point (n,), and their error."""
+
+    centers: NDArray[np.float64]
+    labels: NDArray[np.int32]
+    error: float
+
+
+def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
+    """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
+
+    The same points always give the same centres. Where there are fewer distinct points than
+    clusters, centres repeat.
+
+    Notes
+    -----
+    An iterated local search. Its step, one centre that moves to where it splits another
+    cluster, is that of Hu et al., Algorithm 3; its kicks are those of random swap (Fränti
+    2018).
+    """
+    generator = np.random.default_rng(0)
+    begun: list[NDArray[np.float64] | None] = [None] * _LEVELS[0][1]
+    for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
+        size = max(size, _PER_CLUSTER * clusters)
+        # What is best on a sample need not be on all: who goes on is judged by more records.
+        judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
+        kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
+        chains = max(min(chains, _MOST // clusters), 1)
+        chain = partial(_chain, points, judge, size, clusters, kicks)
+        with ThreadPoolExecutor() as threads:
+            found = list(threads.map(chain, begun[:chains], generator.spawn(chains)))
+        found.sort(key=_error)
+        begun = [one.centers for one in found]
+    best = _swapped(points, found[0], _TRIES)
+    return _lloyd(points, best.centers, _EXACT, best.labels).centers
+
+
+def descended(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Local optimum (K, d) that Lloyd's iteration leads to: no worse than where it starts."""
+    return _lloyd(points, centers, _EXACT).centers
+
+
+def _error(found: _Found) -> float:
+    """What is compared."""
+    return found.error
+
+
+def _sample(
+    points: NDArray[np.float64], size: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """So many of the points, or all where there are no more."""
+    if len(points) <= size:
+        return points
+    return points[generator.choice(len(points), size, replace=False)]
+
+
+def _lloyd(
+    points: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    effort: tuple[float, int],
+    labels: NDArray[np.int32] | None = None,
+    goal: float = np.inf,
+) -> _Found:
+    """Lloyd's iteration, given up where it can't fall below the goal."""
+    from dpviz.kmeans import kernels
+
+    centers = centers.copy()
+    labels = np.zeros(len(points), dtype=np.int32) if labels is None else labels.copy()
+    return _Found(centers, labels, kernels.lloyd(points, centers, labels, *effort, goal))
+
+
+def _chain(
+    points: NDArray[np.float64],
+    judge: NDArray[np.float64],
+    size: int,
+    clusters: int,
+    kicks: int,
+    centers: NDArray[np.float64] | None,
+    generator: np.random.Generator,
+) -> _Found:
+    """Search on a sample; as often as said, put one or two of the best centres on random points.
+
+    Starts where it is told, or by k-means++ (moves of centres mend what a start on few points
+    misses). The result is that for the judge's points.
+    """
+    seen = _sample(points, size, generator)
+    if centers is None:
+        few = _sample(seen, max(1024, 20 * clusters), generator)
+        centers = plus_plus(few, None, clusters, generator)
+    best = _swapped(seen, _lloyd(seen, centers, _ROUGH), _TRIES)
+    for kick in range(kicks):
+        kicked, moved = best.centers.copy(), 1 + kick % 2
+        places = generator.integers(len(seen), size=moved)
+        kicked[generator.integers(clusters, size=moved)] = seen[places]
+        found = _swapped(seen, _lloyd(seen, kicked, _ROUGH, best.labels), _FEW)
+        found = _lloyd(seen, found.centers, _FINE, found.labels, best.error)
+        best = min(best, found, key=_error)
+    return _lloyd(judge, best.centers, _FINE)
+
+
+def _swapped(points: NDArray[np.float64], best: _Found, tries: int) -> _Found:
+    """Move one centre at a time, the most promising first, until so many moves in a row fail."""
+    from dpviz.kmeans import kernels
+
+    while True:
+        second, losses, gains, halves = kernels.prospects(points, best.centers, best.labels)
+        # Among the best pairs of so many are no others than these.
+        sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
+        worth = gains[targets] - losses[sources, None]
+        for move in np.argsort(-worth, axis=None)[:tries]:
+            source, target = sources[move // len(targets)], targets[move % len(targets)]
+            if source == target or gains[target] == 0:
+                continue
+            centers = best.centers.copy()
+            centers[[source, target]] = halves[target]
+            labels = np.where(best.labels == source, second, best.labels)
+            found = _lloyd(points, centers, _ROUGH, labels, best.error)
+            if found.error < best.error * (1 - _ROUNDING):
+                best = found
+                break
+        else:
+            return best

@@ -1,0 +1,171 @@
+"""Names of data sources: what looks the same to a person is one source, or is refused.
+
+A second spelling would open a second lifetime budget. Three rules, after Unicode Technical
+Standard #39 (UTS39, "Unicode Security Mechanisms"), stand against that:
+
+* Spellings that differ in case, width or spaces alone are one name (:func:`key`).
+* A new name has letters, marks and digits of scripts in everyday use, and punctuation. A mark
+  stands on a letter, and a word does not mix scripts, beside Chinese, Japanese and Korean with
+  Latin letters. Characters that show nothing are none of these.
+* A new name that can be taken for a known one is refused: one that has the same letters but of
+  another script, or is the same file in another format.
+
+Sources that an older version opened keep their names, whatever they are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+
+from dpviz.errors import InputError
+
+LONGEST_NAME = 200
+
+#: First words of the names of characters that belong to a script in everyday use: the Recommended
+#: Scripts of Unicode Standard Annex #31, table 5. Others hold most of the look-alikes.
+_SCRIPTS = frozenset(
+    """
+    ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED
+    GEORGIAN GREEK GUJARATI GURMUKHI HANGUL HEBREW HIRAGANA IDEOGRAPHIC KANNADA KATAKANA
+    KATAKANA-HIRAGANA KHMER LAO LATIN MALAYALAM MYANMAR ORIYA SINHALA TAMIL TELUGU THAANA THAI
+    TIBETAN
+    """.split()  # noqa: SIM905 - a list of a line each would hide it
+)
+
+#: Written together in one word.
+_EAST_ASIAN = {
+    *("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA"),
+    "LATIN",
+}
+
+#: Letters and marks of these scripts that show nothing: halves of syllables, filler characters
+#: among them, and two vowels that Unicode advises against.
+_UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
+
+#: Makes the Arabic letter before it longer, and no other word.
+_STRETCH = "\u0640"
+
+#: How files end that hold the same table.
+_FORMATS = re.compile(r"(\.(csv|tsv|txt|npy|parquet|pq|gz)|[. ])+\Z", re.IGNORECASE)
+
+
+def cleaned(source: object) -> str:
+    """Return the name of a source as it is kept and shown, or raise InputError."""
+    if not isinstance(source, str):
+        raise InputError(f"source = {source!r} is no text: give the data source a name.")
+    name = unicodedata.normalize("NFC", source).strip()
+    if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise InputError(
+            f"source = {name[:40]!a} can't name a data source: give 1 to {LONGEST_NAME} "
+            "characters that can be printed."
+        )
+    return name
+
+
+def key(source: object) -> str:
+    """What two spellings of one name have in common."""
+    return " ".join(unicodedata.normalize("NFKC", cleaned(source)).casefold().split())
+
+
+def check_new(source: object, known: Iterable[str] = ()) -> None:
+    """Raise InputError where a name can't be a new one beside the known ones."""
+    name = unicodedata.normalize("NFKC", cleaned(source))
+    for character in name:
+        if not _is_allowed(character):
+            raise InputError(
+                f"source = {name[:40]!a} can't name a data source with the character "
+                f"U+{ord(character):04X} in it: take letters, digits and punctuation."
+            )
+    # A mark on a space or on itself hardly shows.
+    if _stray_mark(name):
+        raise InputError(
+            f"source = {name[:40]!a} can't name a data source with a mark that stands on no "
+            "letter, or twice: type it anew."
+        )
+    for word in "".join(one if _is_written(one) else " " for one in name).split():
+        scripts = {_script(one) for one in word}
+        if len(scripts) > 1 and not scripts <= _EAST_ASIAN:
+            raise InputError(
+                f"source = {name[:40]!a} can't name a data source with letters of several "
+                f"scripts in one word ({', '.join(sorted(scripts)).lower()}): keep to one."
+            )
+    looks = _looks(name)
+    for other in known:
+        if looks & _looks(other):
+            raise InputError(
+                f'source = {name[:40]!a} can be taken for source "{other}", which has a budget: '
+                "give that name for the same data, or one that looks different."
+            )
+
+
+def without_packing(file: str) -> str:
+    """Name of a file without the ending of packed ones, and what Windows leaves out after it."""
+    plain = file.rstrip(". ")
+    while plain.casefold().endswith(".gz"):
+        plain = plain[:-3].rstrip(". ")
+    return plain or file
+
+
+def _is_allowed(character: str) -> bool:
+    """Whether a new name may have a character; compatible forms are gone already."""
+    if character.isascii():
+        return character.isprintable()
+    category = unicodedata.category(character)
+    if category[0] == "P":
+        return True
+    known = category[0] in "LM" or category in ("Nd", "Nl")
+    return known and _script(character) in _SCRIPTS and not _UNSEEN.match(character)
+
+
+def _is_written(character: str) -> bool:
+    """Whether a character is a letter or mark: what words are made of."""
+    return unicodedata.category(character)[0] in "LM"
+
+
+def _script(character: str) -> str:
+    """First word of a character's name, which for letters of a script is the script."""
+    return unicodedata.name(character, "").partition(" ")[0]
+
+
+def _stray_mark(name: str) -> bool:
+    """Whether a mark stands on no letter, or twice on one."""
+    return any(
+        unicodedata.category(mark)[0] == "M" and (before == mark or not _is_written(before))
+        for before, mark in zip(f" {name}", name, strict=False)
+    )
+
+
+def _looks(name: str) -> set[str]:
+    """What a name looks like as typed, in small and in capital letters, without its format.
+
+    A person who leaves the case out of account may know it by any of these.
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", name).split())
+    stem = _FORMATS.sub("", plain) or plain
+    return {_skeleton(one) for one in (stem, stem.casefold(), stem.upper())}
+
+
+def _skeleton(text: str) -> str:
+    """Same for texts that look alike (UTS39, section 4)."""
+    table = _prototypes()
+    for form in ("NFC", "NFD", "NFD"):
+        text = "".join(table.get(one, one) for one in unicodedata.normalize(form, text))
+    return text
+
+
+@cache
+def _prototypes() -> dict[str, str]:
+    """What each character looks like, where that is another one."""
+    table = {_STRETCH: ""}
+    lines = files("dpviz.privacy").joinpath("confusables.txt").read_text("ascii").splitlines()
+    for line in lines:
+        if not line.startswith("#"):
+            prototype, alike = (
+                [chr(int(one, 16)) for one in part.split()] for part in line.split(";")
+            )
+            table |= dict.fromkeys(alike, "".join(prototype))
+    return table

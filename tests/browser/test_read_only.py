@@ -1,0 +1,38 @@
+"""The app out of a checkout that can't be written, with a home folder that can't either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.browser.conftest import await_health, end, serve
+from tests.read_only import read_only_checkout
+
+#: What each page shows once it is whole.
+WHOLE = {
+    "": ".live-figure .gtitle",
+    "kmeans": ".live-figure .gtitle",
+    "compare": ".live-figure .gtitle",
+    "audit": ".live-figure .gtitle",
+    "release": "text=Name of the data source",
+}
+
+
+def test_every_page_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+    with read_only_checkout(tmp_path) as (checkout, process):
+        del process["cwd"]
+        process["env"]["DPVIZ_HOME"] = ""
+        url, server = serve("app.py", tmp_path, checkout, **process)
+        try:
+            await_health(url, server)
+            for page, whole in WHOLE.items():
+                watched = open_page(f"{url}/{page}")
+                watched.page.wait_for_selector(whole, timeout=60_000)
+                assert watched.page.get_by_test_id("stException").count() == 0
+                assert watched.page.get_by_text("can't be written").count() == 0
+                assert watched.errors == []
+                assert watched.hosts == {"127.0.0.1"}
+        finally:
+            end(server)
+    assert "Traceback" not in (tmp_path / "server.log").read_text(encoding="utf-8")

@@ -1,0 +1,220 @@
+"""Golden files: what a reader gets for fixed seeds, kept to notice every change of it.
+
+``python -m tests.golden.build`` writes them anew, after a change that is meant: the commit says
+which numbers changed, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import math
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
+
+from dpviz.command_line import main
+from dpviz.methods import CARDS
+from dpviz.privacy.secure import SecureAccountant
+from dpviz.release.draw import Prepared
+from dpviz.release.files import files, schema
+from tests.test_release import CASES, Streams, dataset, name_of, request_of
+
+FOLDER = Path(__file__).parent
+APP = FOLDER.parents[1] / "app.py"
+
+#: Digits of a number that are compared: the last ones differ between processors.
+DIGITS = 9
+
+COMMANDS = ("methods", "sample", "run", "sweep", "figures", "audit", "release", "budget")
+
+SWEEP = (
+    "sweep", "incomes", "--methods", "baseline,privqt,privthr,privthrem,dplloyd,eugkm,gupt",
+    "--epsilons", "0.2,1", "--repeats", "2",
+)  # fmt: skip
+
+#: Links of all pages: every method, and controls of every kind.
+LINKS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("wavecluster", {}),
+    *(
+        ("wavecluster", {"method": name, "variant": variant, "epsilon": "0.4"})
+        for name, card in CARDS.items()
+        if card.family == "wavecluster"
+        for variant in ("sound", "published")
+    ),
+    ("wavecluster", {"data": "spirals", "method": "privthrem", "g": "40", "p": "0.1"}),
+    ("wavecluster", {"method": "baseline", "synopsis": "quadtree", "data": "incomes"}),
+    ("wavecluster", {"wavelet": "db2", "level": "2", "seed": "7", "domain": "data"}),
+    ("wavecluster", {"view": "counts", "neighbours": "replace_one", "alpha": "0.6"}),
+    ("wavecluster", {"epsilon": "-1", "g": "900", "p": "2", "method": "nothing"}),
+    *(
+        ("kmeans", {"method": name, "epsilon": "0.4"})
+        for name, card in CARDS.items()
+        if card.family == "kmeans"
+    ),
+    ("kmeans", {"method": "dplloyd", "variant": "published", "t": "3", "k": "4"}),
+    ("kmeans", {"method": "dpkmeanspp", "start": "random", "geometry": "l1", "i": "1"}),
+    ("kmeans", {"method": "mcmc", "view": "chain", "temperature": "posterior"}),
+    ("kmeans", {"data": "spirals", "schedule": "halving", "left": "silent"}),
+    ("kmeans", {"k": "0", "view": "chain", "start": "nowhere"}),
+    ("compare", {}),
+    ("audit", {"method": "eugkm", "variant": "published"}),
+    ("release", {"method": "privthrem", "epsilon": "0.5", "data": "incomes"}),
+    ("release", {"method": "dplloyd", "k": "3", "data": "spirals"}),
+    ("release", {"method": "wavecluster"}),
+)
+
+
+def rounded(value: Any) -> Any:
+    """Plain JSON values with numbers to as many digits as are compared."""
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return float(f"{value:.{DIGITS}g}")
+    return value
+
+
+def printed(*line: str) -> str:
+    """What a command prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            code = main(line)
+        except SystemExit as stop:  # of --help
+            code = int(stop.code or 0)
+    assert code == 0, line
+    return out.getvalue()
+
+
+# -- what there is -------------------------------------------------------------------------
+
+
+def cards() -> dict[str, Any]:
+    """Facts of all methods."""
+    return {name: rounded(asdict(card)) for name, card in CARDS.items()}
+
+
+def helps() -> dict[str, Any]:
+    """Help of every command."""
+    return {name: printed(name, "--help").splitlines() for name in COMMANDS}
+
+
+def runs() -> dict[str, Any]:
+    """Two draws of every method and variant, with all scores."""
+    found: dict[str, Any] = {}
+    for name, card in CARDS.items():
+        for variant in card.variants:
+            line = ("run", "incomes", "--method", name, "--variant", variant.name, "--epsilon")
+            report = json.loads(printed(*line, "0.8", "--repeats", "2", "--json"))
+            del report["seconds"]
+            found[f"{name} {variant.name}"] = rounded(report)
+    return found
+
+
+def sweep() -> dict[str, Any]:
+    """Rows of a sweep, with their names."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "sweep.csv"
+        printed(*SWEEP, "--out", str(out))
+        header, *rows = (line.split(",") for line in out.read_text().splitlines())
+    numbers = [[_number(cell) for cell in row] for row in rows]
+    return {"columns": header, "rows": rounded(numbers)}
+
+
+def _number(cell: str) -> Any:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def releases() -> dict[str, Any]:
+    """Bundles with noise that a seed repeats: the document, and the names of all files."""
+    found: dict[str, Any] = {"schema": hashlib.sha256(schema()).hexdigest()}
+    for case in CASES:
+        prepared = Prepared.build(dataset(0, 300), request_of(case))
+        bundle = files(prepared.draw(0.7, Repeated))
+        document = json.loads(bundle["release.json"])
+        del document["software"]
+        found[name_of(case)] = {"files": list(bundle), "document": rounded(document)}
+    return found
+
+
+class Repeated(SecureAccountant):
+    """Secure accountant but for its randomness, which a seed repeats."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.noise = Streams()  # type: ignore[assignment]
+        self.random = np.random.default_rng(0)
+
+    def _noisy(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Whole values with noise of about the size that was paid for."""
+        scale = self._spends[-1].scale / self.unit
+        return (whole + np.rint(self.random.laplace(scale=scale, size=whole.shape))) * self.unit
+
+    def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
+        """Pay as always; then take the best."""
+        super().choose(step, scores, **given)
+        return int(np.argmax(scores))
+
+
+def links() -> dict[str, Any]:
+    """What every page shows for a link."""
+    return {f"{page} {json.dumps(link)}": rounded(_shown(page, link)) for page, link in LINKS}
+
+
+def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
+    test = AppTest.from_file(str(APP), default_timeout=120)
+    for name, value in link.items():
+        test.query_params[name] = value
+    test.switch_page(f"pages/{page}.py")
+    test.run()
+    assert not test.exception, (page, link)
+    return {
+        "link": dict(test.query_params.items()),
+        "warnings": [one.value for one in test.warning],
+        "errors": [one.value for one in test.error],
+        "html": [_plain(one.proto.body) for one in test.get("html")][1:],
+        "figures": list(_titles(test)),
+    }
+
+
+def _plain(body: str) -> str:
+    """Text of a piece of HTML."""
+    return " ".join(re.sub(r"<[^>]*>", " ", body).split())
+
+
+def _titles(test: AppTest) -> Iterator[str]:
+    """Titles and alternative texts of the figures."""
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_live_figure":
+            raw = one.proto.bytes
+            head = json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")])
+            yield f"{head['figure']['layout'].get('title', {}).get('text')}: {head['alt']}"
+
+
+PARTS: dict[str, Callable[[], dict[str, Any]]] = {
+    part.__name__: part for part in (cards, helps, runs, sweep, releases, links)
+}
+
+
+def text(part: str) -> str:
+    """Content of a golden file as it would be now."""
+    return json.dumps(PARTS[part](), indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    for part in PARTS:
+        (FOLDER / f"{part}.json").write_text(text(part), encoding="utf-8")

@@ -1,0 +1,90 @@
+"""Listening in on the mechanisms of a run, and giving what they answered to another run.
+
+Two data sets that get the same answers show what they hand over: all that tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.privacy.ledger import Spend
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import SecureAccountant
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Request:
+    """What a mechanism was handed and answered, and what that cost."""
+
+    kind: str
+    step: str
+    values: NDArray[np.float64]
+    answer: Any
+    spends: tuple[Spend, ...]
+    edges: NDArray[np.float64] | None = None
+    monotone: bool = False
+
+
+class Recorder(Accountant):
+    """Accountant that keeps all requests, and may answer as another did."""
+
+    def __init__(self, *given: Any, answers: Sequence[Any] | None = None, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.requests: list[Request] = []
+        self.answers: Iterator[Any] | None = None if answers is None else iter(answers)
+
+    def laplace(self, step: str, values: Any, **options: Any) -> Any:
+        return self._keep("laplace", step, values, super().laplace, values, **options)
+
+    def laplace_disjoint(self, step: str, values: Any, **options: Any) -> Any:
+        return self._keep("laplace", step, values, super().laplace_disjoint, values, **options)
+
+    def choose(self, step: str, scores: Any, **options: Any) -> Any:
+        return self._keep("choose", step, scores, super().choose, scores, **options)
+
+    def interval(self, step: str, edges: Any, scores: Any, **options: Any) -> Any:
+        return self._keep("interval", step, scores, super().interval, edges, scores, **options)
+
+    def _keep(
+        self, kind: str, step: str, values: Any, ask: Any, *given: Any, **options: Any
+    ) -> Any:
+        values, before = np.array(values, dtype=float), len(self.ledger.spends)
+        answer = ask(step, *given, **options)
+        if self.answers is not None:
+            fixed = next(self.answers)
+            # Of an interval only the value is an answer; its number stays inside.
+            answer = (answer[0], fixed[1]) if kind == "interval" else fixed
+        self.requests.append(
+            Request(
+                kind=kind,
+                step=step,
+                values=values,
+                answer=answer,
+                spends=self.ledger.spends[before:],
+                edges=given[0] if kind == "interval" else None,
+                monotone=options.get("monotone", False),
+            )
+        )
+        return answer
+
+
+class SecureRecorder(Recorder, SecureAccountant):
+    """The same with the noise of a release."""
+
+
+def on_the_line(requests: Sequence[Request]) -> NDArray[np.float64]:
+    """Scores of one step at every point of the line, shape (data sets, points).
+
+    Interval i holds what lies above edge i, up to and with edge i + 1: scores change at edges
+    alone, so the edges that any of the data sets has, and one point between each two, are all.
+    """
+    edges = np.unique(np.concatenate([request.edges for request in requests]))
+    points = np.concatenate([edges[1:], (edges[1:] + edges[:-1]) / 2])
+    return np.array(
+        [request.values[np.searchsorted(request.edges, points) - 1] for request in requests]
+    )

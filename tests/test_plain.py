@@ -1,0 +1,133 @@
+"""Tables that spreadsheets open hold no formulas, and numbers stay numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpviz.command_line import main
+from dpviz.plain import csv_bytes, no_formula, no_formulas
+from dpviz.release.tables import cells_csv, centers_csv
+
+ROOT = Path(__file__).resolve().parents[1]
+HOSTILE = (
+    "=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(1+1)", "\t=1", "\r=1", "\n=1", "=1",
+    "\uff1d1+1", "\uff0b1+1", "\uff0d1+1", "\uff201", "-", "=", '=HYPERLINK("http://x","y")',
+)  # fmt: skip
+HARMLESS = ("x", "", "a=b", "1", "-1", "+1.5", "-1e-300", "lon-lat", "x+y", "naïve", "'quoted")
+
+
+def runs(cell: str) -> bool:
+    """Whether a spreadsheet would compute a cell that is no number."""
+    try:
+        float(cell)
+    except ValueError:
+        return cell.startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))
+    return False
+
+
+def cells(written: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(written.decode(), newline="")))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_would_run_gets_an_apostrophe(text):
+    assert runs(text)
+    assert no_formula(text) == "'" + text.replace("\r", "\n")
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_all_else_stays(text):
+    assert no_formula(text) == text
+
+
+@pytest.mark.parametrize("name", ["\r=1", "x\r=1", "x\r\n=1", "x\n=1", "x,=1", 'x","=1'])
+def test_no_name_breaks_out_of_its_cell(name):
+    (names, *rows) = cells(csv_bytes(pd.DataFrame({name: [1], "y": [name]})))
+    assert len(names) == 2
+    assert not any(runs(cell) for row in (names, *rows) for cell in row)
+
+
+@pytest.mark.parametrize("kind", ["str", "object", "category"])
+def test_names_and_texts_of_a_table_are_made_safe_and_numbers_are_not_touched(kind):
+    numbers = np.array([-1.5, -0.0, np.inf, -np.inf, np.nan])
+    frame = pd.DataFrame({"=x": numbers, "n": [-1, -2, 3, 4, 5]})
+    frame["t"] = pd.Series([*HOSTILE[:4], None], dtype=kind)
+    frame.insert(3, "=x", [True, False] * 2 + [True], allow_duplicates=True)
+    before = frame.copy()
+    (names, *rows) = cells(csv_bytes(frame))
+    assert names == ["'=x", "n", "t", "'=x"]
+    assert [row[2] for row in rows] == [*("'" + text for text in HOSTILE[:4]), ""]
+    assert [row[0] for row in rows] == ["-1.5", "-0.0", "inf", "-inf", ""]
+    assert [row[1] for row in rows] == ["-1", "-2", "3", "4", "5"]
+    pd.testing.assert_frame_equal(frame, before)
+    assert no_formulas(frame).dtypes.iloc[0] == np.float64
+
+
+@pytest.fixture
+def hostile_table(tmp_path):
+    path = tmp_path / "=1+1.csv"
+    rows = "".join(f"{i % 7},{i % 5}\n" for i in range(60))
+    path.write_text(f"\"=cmd|' /C calc'!A0\",@b\n{rows}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("method", ["privqt", "dplloyd"])
+def test_labels_hold_no_formula(hostile_table, tmp_path, method):
+    out = tmp_path / "labels.csv"
+    assert main(["run", str(hostile_table), "--method", method, "--labels", str(out)]) == 0
+    assert cells(out.read_bytes())[0][:2] == ["'=cmd|' /C calc'!A0", "'@b"]
+
+
+def test_tables_of_a_sweep_hold_no_formula_and_are_taken_up_again(
+    hostile_table, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    sweep = [
+        "sweep", hostile_table.name, "--methods", "privqt", "--epsilons", "1", "--grid", "8",
+        "--out", "sweep.csv", "--domain", "0,7;0,7",
+    ]  # fmt: skip
+    assert main([*sweep, "--repeats", "2"]) == 0
+    first = (tmp_path / "sweep.csv").read_bytes()
+    assert not any(runs(cell) for row in cells(first) for cell in row)
+    assert cells(first)[1][1] == "'=1+1.csv"
+    assert main([*sweep, "--repeats", "2", "--resume"]) == 0
+    assert (tmp_path / "sweep.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize(("method", "write"), [("privqt", cells_csv), ("eugkm", centers_csv)])
+def test_tables_of_a_release_hold_no_formula(tmp_path, method, write):
+    release = [
+        "release", "incomes", "--method", method, "--epsilon", "1", "--total", "3",
+        "--budget-file", str(tmp_path / "budget.db"), "--out", str(tmp_path / "released"),
+    ]  # fmt: skip
+    assert main(release) == 0
+    document = json.loads((tmp_path / "released" / "release.json").read_bytes())
+    for name in HOSTILE:
+        document["domain"]["columns"] = [name, "y"]
+        written = cells(write(document).encode())
+        assert any(cell.startswith(no_formula(name)) for cell in written[0])
+        assert not any(runs(cell) for row in written for cell in row)
+
+
+def test_every_table_is_written_that_way():
+    for file in (ROOT / "dpviz").rglob("*.py"):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            assert "to_csv(" not in line or "no_formulas(" in line, (file, line)
+
+
+def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    # Asking would fail otherwise: no host of that name can exist.
+    for name in ("http://dpviz.invalid/x.csv", "s3://dpviz/x.csv", "http://dpviz.invalid/x.pq"):
+        assert main(["sample", "incomes", "--out", name]) == 2
+        assert "can't be written" in capsys.readouterr().err
+    (tmp_path / "http:" / "dpviz.invalid").mkdir(parents=True)
+    assert main(["sample", "incomes", "--out", "http://dpviz.invalid/x.csv"]) == 0
+    assert (tmp_path / "http:" / "dpviz.invalid" / "x.csv").exists()

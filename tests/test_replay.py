@@ -1,0 +1,695 @@
+"""Random neighbours under random choices: no mechanism is handed more change than is paid for.
+
+A method runs on a data set D, then on neighbours D' of it, whose mechanisms give the answers
+that D got. So all that was released before is equal, and what is handed over next differs by
+what one person changed alone: never by more than the ledger says. And what comes out is equal,
+or it was computed from more than the answers.
+
+The contract of every method reaches the sensitivities on a few chosen data sets; here many
+thousand pairs look for one that goes beyond. A failure names its case, and ``draw`` with these
+numbers gives it back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache, partial
+from hashlib import blake2b
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+import pywt
+from numpy.typing import NDArray
+
+from dpviz.audit.transcript import HIDDEN
+from dpviz.config import SYNOPSES, Config
+from dpviz.data.dataset import Dataset
+from dpviz.data.units import cap_records
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.schedule import SCHEDULES
+from dpviz.kmeans.space import GEOMETRIES
+from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
+from dpviz.noise import SeededNoise
+from dpviz.pipeline import Source
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.secure import LATTICE
+from dpviz.release.draw import FINE
+from dpviz.wavelet import average_subband, wavelet_names
+from tests.replaying import Recorder, Request, SecureRecorder, on_the_line
+
+pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+#: Pairs that are compared of each private way to run a method: most where most can be chosen.
+PAIRS = {
+    ("baseline", "sound"): 1500,
+    ("privqt", "sound"): 1000,
+    ("privthr", "sound"): 10000,
+    ("privthrem", "sound"): 8000,
+    ("dplloyd", "sound"): 2000,
+    ("dpkmeanspp", "sound"): 1500,
+    ("dpkmeansup", "sound"): 1500,
+    ("dpkmeans_mapreduce", "sound"): 1500,
+    ("contour", "sound"): 1500,
+    ("mcmc", "sound"): 1500,
+    ("eugkm", "sound"): 1000,
+    ("hybrid", "sound"): 1000,
+    ("gupt", "sound"): 1500,
+    ("privgene", "sound"): 1000,
+    ("privgene", "published"): 500,
+}
+
+#: The same with the noise of a release.
+SECURE_PAIRS = 160
+
+#: Neighbours that one data set gets.
+NEIGHBOURS = 10
+
+CAPS = (1, 2, 3, 4)
+
+#: Largest number of records in a cell, where a method reads the counts alone.
+MOST = 10**13
+
+#: Methods that hand over what they read off the true coefficients.
+BY_COEFFICIENTS = ("privthr", "privthrem")
+
+#: Wavelets, levels and sides where taps meet that cancel on paper: what rounding leaves of them
+#: must count for nothing, or for a change that is paid for.
+CANCELLING = (
+    ("bior1.3", 1, 4),
+    ("bior1.3", 3, 16),
+    ("bior1.5", 1, 4),
+    ("bior1.5", 1, 8),
+    ("bior2.2", 2, 8),
+    ("bior2.2", 3, 24),
+    ("bior3.1", 3, 16),
+)
+
+#: Places for a person's records among which the one that changes most is taken.
+CHOICES = 16
+
+#: Cells of a grid, at most: small ones are quick, and persons meet there.
+MOST_CELLS = 1500
+
+
+# -- a case: all public choices ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Case:
+    """All public choices of a run; ``key`` chooses records of a person and seeds all draws."""
+
+    config: Config | KMeansConfig
+    domain: Domain | None
+    outside: Any
+    key: int
+    secure: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.config}, {self.domain}, {self.outside}, key {self.key}"
+
+    @property
+    def kind(self) -> tuple[str, ...]:
+        """What pairs are counted by."""
+        config, relation = self.config, self.config.neighbours.relation
+        if isinstance(config, KMeansConfig):
+            return (str(config.start), str(config.geometry), relation)
+        synopsis = config.synopsis if config.method == "baseline" else ""
+        return (synopsis, family_of(config.wavelet), relation)
+
+    def run(self, dataset: Dataset, answers: Sequence[Any] | None = None) -> tuple[Recorder, Any]:
+        """Run on a data set; ``answers`` are those of another run."""
+        config, noise = self.config, Coupled(self.key)
+        unit = 1.0 if config.method in WAVECLUSTER and config.method not in FINE else LATTICE
+        if self.secure:
+            recorder: Recorder = SecureRecorder(
+                config.epsilon, config.neighbours, unit=unit, answers=answers
+            )
+            recorder.noise = noise
+        else:
+            recorder = Recorder(noise, config.epsilon, config.neighbours, answers=answers)
+        if dataset.units is not None:
+            dataset = cap_records(dataset, config.neighbours.cap, seed=self.key)
+        if isinstance(config, Config):
+            source = Source.build(
+                dataset, config.grid, self.domain, self.outside, empty=self.secure
+            )
+            return recorder, WAVECLUSTER[config.method].run(source, config, recorder)
+        records = Records.build(dataset, self.domain, self.outside, cut=self.secure)
+        noise.points = records.points
+        return recorder, KMEANS[config.method].run(records, config, recorder)
+
+
+class Coupled(SeededNoise):
+    """Noise under which a record draws the same set in whatever data set it is.
+
+    What a record draws by itself is independent of all else, so a proof may compare D and D'
+    where all that they share drew alike. Records at one place are no different from each other:
+    the first there draws this, the second that.
+    """
+
+    points: Floats
+
+    def generator(self, step: str) -> np.random.Generator:
+        found = super().generator(step)
+        return OwnDraws(found, self.points, self.seed) if step in HIDDEN else found
+
+
+class OwnDraws(np.random.Generator):
+    """Generator whose draws, one a record, hang on the record's place alone.
+
+    Records of a place are numbered: one more there leaves the draws of those before as they are.
+    """
+
+    def __init__(self, generator: np.random.Generator, points: Floats, seed: int) -> None:
+        super().__init__(generator.bit_generator)
+        salt = b"%d" % seed
+        # Adding 0 makes 0 of -0.
+        found = [blake2b(point.tobytes(), digest_size=8, salt=salt) for point in points + 0.0]
+        self.places = np.array([int.from_bytes(each.digest()) for each in found], dtype=np.uint64)
+        self.calls = 0
+
+    def integers(self, high: Any, *, size: Any) -> Any:
+        """Set of each record."""
+        assert size == len(self.places)
+        met: Counter[int] = Counter()
+        numbers = np.empty(size, dtype=np.uint64)
+        for row, place in enumerate(self.places.tolist()):
+            numbers[row] = met[place]
+            met[place] += 1
+        return (mixed(self.places, numbers) % np.uint64(high)).astype(np.int64)
+
+    def binomial(self, n: Any, p: Any) -> Any:
+        """How many of the n records at each place throw a coin that says yes."""
+        assert len(n) == len(self.places)
+        self.calls += 1
+        first = np.repeat(np.cumsum(n) - n, n)
+        numbers = np.arange(n.sum()) - first + self.calls * 2**32
+        coins = mixed(np.repeat(self.places, n), numbers.astype(np.uint64)) / 2.0**64 < p
+        owners = np.repeat(np.arange(len(n)), n)
+        return np.bincount(owners, weights=coins, minlength=len(n)).astype(np.int64)
+
+
+def mixed(places: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """One 64-bit number for each place and number (the last steps of SplitMix64)."""
+    mix = places + numbers * np.uint64(0x9E3779B97F4A7C15)
+    mix = (mix ^ (mix >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mix = (mix ^ (mix >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mix ^ (mix >> np.uint64(31))
+
+
+@cache
+def family_of(wavelet: str) -> str:
+    """Family of a discrete wavelet, as PyWavelets names it."""
+    return next(name for name in pywt.families() if wavelet in pywt.wavelist(name))
+
+
+def kinds(method: str) -> set[tuple[str, ...]]:
+    """All that the pairs of a method have to be of."""
+    if method in KMEANS:
+        known = DEFAULTS[method]
+        starts = STARTS if "start" in known else ("None",)
+        geometries = GEOMETRIES if "geometry" in known else ("None",)
+        return set(product(starts, geometries, RELATIONS))
+    synopses = SYNOPSES if method == "baseline" else ("",)
+    families = {family_of(wavelet) for wavelet in wavelet_names()}
+    return set(product(synopses, families, RELATIONS))
+
+
+# -- data sets and their neighbours -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Counts of records; a person has up to cap of them, anywhere."""
+
+    counts: Counts
+
+    def __str__(self) -> str:
+        return f"counts {self.counts.tolist()}"
+
+    @property
+    def dataset(self) -> Dataset:
+        return Dataset(name="", counts=self.counts)
+
+    @property
+    def empty(self) -> bool:
+        return not self.counts.any()
+
+    def without_somebody(self, rng: np.random.Generator, cap: int) -> Grid:
+        """Up to cap records less: of one cell, or of several."""
+        counts = self.counts.copy()
+        for cell in cells_of(rng, np.argwhere(counts), cap):
+            counts[cell] -= counts[cell] > 0
+        return Grid(counts)
+
+    def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> Grid:
+        """Up to cap records more; often of some choices the one that turns most coefficients."""
+        config, cap = case.config, case.config.neighbours.cap
+        cells = np.argwhere(np.ones(self.counts.shape))
+        offered = []
+        for _ in range(1 if config.method in KMEANS or rng.random() < 0.3 else CHOICES):
+            counts = self.counts.copy()
+            for cell in cells_of(rng, cells, cap):
+                counts[cell] += 1
+            offered.append(counts)
+        if len(offered) == 1:
+            return Grid(offered[0])
+        return Grid(max(offered, key=partial(turned, self.counts, config)))
+
+
+def turned(counts: Counts, config: Any, others: Counts) -> int:
+    """How many coefficients more, or less, are positive."""
+    before, after = (
+        np.count_nonzero(average_subband(each, config.wavelet, config.level) > 0)
+        for each in (counts, others)
+    )
+    return abs(after - before)
+
+
+def cells_of(rng: np.random.Generator, cells: Counts, cap: int) -> list[tuple[int, ...]]:
+    """Cells of a person's records: as many as may be, mostly, and often all in one."""
+    size = cap if rng.random() < 0.7 else int(rng.integers(1, cap + 1))
+    if rng.random() < 0.4:
+        chosen = np.repeat(rng.integers(len(cells)), size)
+    else:
+        chosen = rng.integers(len(cells), size=size)
+    return [tuple(cell) for cell in cells[chosen].tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Records of persons, in some order: shapes (n, d) and (n,).
+
+    ``names`` are the persons' in the unit column; without it they have up to cap records.
+    """
+
+    places: Floats
+    owners: Counts
+    names: tuple[Any, ...] | None
+
+    def __str__(self) -> str:
+        return f"places {self.places.tolist()}, owners {self.owners.tolist()}, names {self.names}"
+
+    @property
+    def dataset(self) -> Dataset:
+        units = None
+        if self.names is not None:
+            units = np.array([self.names[owner] for owner in self.owners])
+        return Dataset(name="", points=self.places, units=units)
+
+    @property
+    def empty(self) -> bool:
+        return not len(self.places)
+
+    def without_somebody(self, rng: np.random.Generator, cap: int) -> People:
+        """All records of one person less."""
+        stay = self.owners != rng.choice(self.owners)
+        return replace(self, places=self.places[stay], owners=self.owners[stay])
+
+    def with_somebody(self, rng: np.random.Generator, case: Case, hints: Floats) -> People:
+        """Records of a new person somewhere between the others."""
+        assert case.domain is not None
+        cap = case.config.neighbours.cap
+        most = cap if self.names is None else 2 * cap
+        size = most if rng.random() < 0.7 else int(rng.integers(1, most + 1))
+        hints = np.vstack([hints, self.places])
+        if rng.random() < 0.4:
+            new = np.repeat(attacks(rng, 1, case.domain, hints), size, axis=0)
+        else:
+            new = attacks(rng, size, case.domain, hints)
+        at = rng.integers(len(self.places) + 1, size=size)
+        if rng.random() < 0.4:
+            at[:] = rng.choice([0, len(self.places)])
+        number = 10**6
+        names = self.names
+        if names is not None:
+            number = len(names)
+            names = (*names, NEWCOMERS[rng.integers(len(NEWCOMERS))])
+        return People(
+            np.insert(self.places, at, new, axis=0), np.insert(self.owners, at, number), names
+        )
+
+
+#: Some turn a unit column of whole numbers into one of decimals or text.
+NEWCOMERS = (900, "zoe", 900.5, "0900", " 9e2", "900.0", "-1", "nan")
+
+#: How all others are called: by numbers below 500.
+SPELLINGS = (int, str, "p{}".format, float, "{:04d}".format, lambda number: number + 0.25)
+
+
+def attacks(rng: np.random.Generator, size: int, domain: Domain, hints: Floats) -> Floats:
+    """Places where something may turn: corners, edges of cells, near hints, far outside."""
+    lows, highs = domain.lows, domain.highs
+    shape = (size, domain.ndim)
+    kind = rng.integers(6, size=(size, 1))
+    unit = rng.random(shape)
+    unit = np.where(kind == 1, np.round(unit), unit)
+    sides = rng.choice([2, 3, 10, 32, 1024], size=shape)
+    unit = np.where(kind == 2, np.round(unit * sides) / sides, unit)
+    places = np.clip(lows + unit * (highs - lows), lows, highs)
+    if len(hints):
+        places = np.where(kind >= 4, hints[rng.integers(len(hints), size=size)], places)
+    far = rng.choice([-1e307, 1e307, 0.0, -1e-300, 1.5], size=shape)
+    places = np.where(kind == 3, far, places)
+    # Next to an edge, and not on it.
+    nudged = np.nextafter(places, rng.choice([-np.inf, np.inf], size=shape))
+    return np.where(rng.random((size, 1)) < 0.2, nudged, places)
+
+
+def neighbour(
+    rng: np.random.Generator, case: Case, data: Grid | People, hints: Floats
+) -> Grid | People:
+    """One person more or less, or another one."""
+    cap = case.config.neighbours.cap
+    if case.config.neighbours.relation == "replace_one":
+        return data.without_somebody(rng, cap).with_somebody(rng, case, hints)
+    if data.empty or rng.random() < 0.6:
+        return data.with_somebody(rng, case, hints)
+    return data.without_somebody(rng, cap)
+
+
+# -- drawing ----------------------------------------------------------------------------------
+
+
+def draw(
+    method: str, variant: Any, number: int, *, secure: bool = False
+) -> tuple[np.random.Generator, Case, Grid | People]:
+    """Case and data set of a number; all that follows is drawn from the generator."""
+    # Numbers go through all relations, starts, geometries, synopses and wavelets in turn.
+    rng = np.random.default_rng([list(CARDS).index(method), int(variant == "sound"), number])
+    turn = number // 2
+    cancelling = method in BY_COEFFICIENTS and turn % 3 > 0
+    cap = 1 if cancelling or rng.random() < 0.2 else int(rng.choice(CAPS))
+    unit = Neighbours(relation=RELATIONS[number % 2], cap=cap)
+    options: dict[str, Any] = {
+        "method": method,
+        "variant": variant,
+        "neighbours": unit,
+        # Wider noise makes GUPT slow: it lays out as many blocks as a noisy size asks for.
+        "epsilon": float(10 ** rng.uniform(-0.3 if method == "gupt" else -2, math.log10(20))),
+    }
+    config: Config | KMeansConfig
+    if method in WAVECLUSTER:
+        wavelet, level, sides = draw_wavelet(rng, turn, method in BY_COEFFICIENTS, cancelling)
+        config = Config(
+            **options,
+            grid=sides,
+            wavelet=wavelet,
+            level=level,
+            density=float(rng.choice([0.001, 0.5, 0.9, 0.999, rng.uniform(0.01, 0.99)])),
+            alpha=float(rng.uniform(0.05, 0.95)),
+            synopsis=SYNOPSES[turn % len(SYNOPSES)],
+        )
+        as_points = not cancelling and rng.random() < (0.7 if method == "baseline" else 0.2)
+    else:
+        known = DEFAULTS[method]
+        choices = {
+            "start": STARTS[turn % len(STARTS)],
+            "geometry": GEOMETRIES[turn // len(STARTS) % len(GEOMETRIES)],
+            "schedule": str(rng.choice(SCHEDULES)),
+            "temperature": str(rng.choice(TEMPERATURES)),
+            "iterations": int(rng.integers(1, 4)),
+        }
+        config = KMeansConfig(
+            **options,
+            clusters=int(rng.integers(1, 5)),
+            **{name: value for name, value in choices.items() if name in known},
+        )
+        sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
+    case = Case(
+        config=config,
+        domain=draw_domain(rng, len(sides)),
+        outside=str(rng.choice(["clip", "drop"])),
+        key=int(rng.integers(2**31)),
+        secure=secure,
+    )
+    data: Grid | People
+    if as_points:
+        data = draw_people(rng, case)
+    else:
+        most = 20  # more records are laid out one by one
+        if method in ("privqt", *BY_COEFFICIENTS):
+            most = MOST
+        data = draw_grid(rng, sides, most, cancelling)
+    if data.empty and unit.relation == "replace_one":
+        data = data.with_somebody(rng, case, np.empty((0, len(sides))))
+    return rng, case, data
+
+
+def draw_wavelet(
+    rng: np.random.Generator, turn: int, each: bool, cancelling: bool
+) -> tuple[str, int, tuple[int, ...]]:
+    """Wavelet, level and sides: one after the other, or of each family, or where taps cancel."""
+    if cancelling:
+        wavelet, level, side = CANCELLING[turn % len(CANCELLING)]
+        sides = [side, 2**level * int(rng.integers(1, 4))][: rng.integers(1, 3)]
+        return wavelet, level, tuple(rng.permutation(sides).tolist())
+    level, names = int(rng.integers(1, 4)), wavelet_names()
+    if each:
+        wavelet = names[turn // 3 % len(names)]
+    else:
+        families = sorted({family_of(name) for name in names})
+        family = families[turn % len(families)]
+        wavelet = str(rng.choice([name for name in names if family_of(name) == family]))
+    return wavelet, level, grid_sides(rng, level)
+
+
+def grid_sides(rng: np.random.Generator, level: int) -> tuple[int, ...]:
+    """Sides from 2 to 32, odd and unequal ones too, of 1 to 3 axes."""
+    while True:
+        ndim = int(rng.choice([1, 2, 2, 3]))
+        sides = tuple(rng.integers(2**level, 33, size=ndim).tolist())
+        if ndim > 1 and rng.random() < 0.5:
+            sides = tuple(min(side, int(2**level * rng.choice([1, 1, 2, 3]))) for side in sides)
+        if math.prod(sides) <= MOST_CELLS:
+            return sides
+
+
+def draw_domain(rng: np.random.Generator, ndim: int) -> Domain:
+    """Bounds of all sizes on both sides of 0."""
+    axes = ((0.0, 1.0), (-1.0, 3.0), (-7.0, -2.5), (0.1, 0.7), (-4e299, 5e299), (1e5, 1e5 + 1e-3))
+    tiny = ((0.0, 1e-280), (-1e-12, 3e-12))
+    offered = (*axes, *tiny)
+    return Domain(tuple(offered[rng.integers(len(offered))] for _ in range(ndim)))
+
+
+def draw_grid(rng: np.random.Generator, shape: tuple[int, ...], most: int, spiky: bool) -> Grid:
+    """Counts: none, all equal, few, huge, of all sizes, in tiles; or equal spikes."""
+    # Half of them so large that what rounding leaves can be seen.
+    high = int(most ** (1 - rng.random() ** 2 / 2 if rng.random() < 0.5 else rng.random()))
+    spikes = np.isin(np.arange(math.prod(shape)), rng.integers(math.prod(shape), size=6))
+    sparse = rng.random(shape) < rng.uniform(0, 0.5)
+    offered = (
+        np.zeros(shape, dtype=np.int64),
+        np.full(shape, high),
+        rng.poisson(rng.uniform(0.1, 3), shape),
+        # Where cells are equal, filters cancel on paper.
+        spikes.reshape(shape) * high,
+        sparse * high,
+        rng.integers(high + 1, size=shape),
+        sparse * rng.integers(1, high + 1, size=shape),
+        np.resize(rng.integers(min(high, 3) + 1, size=rng.integers(1, 9)), shape),
+    )
+    counts = offered[3 if spiky else rng.choice([0, 0, 0, *range(1, 8)])]
+    if rng.random() < 0.3:
+        counts = counts + (rng.random(shape) < 0.2)
+    return Grid(counts.astype(np.int64))
+
+
+def draw_people(rng: np.random.Generator, case: Case) -> People:
+    """Persons with records: spread, in groups, on edges, in corners, some outside, or nobody."""
+    assert case.domain is not None
+    domain, unit = case.domain, case.config.neighbours
+    size = int(rng.choice([3, 12, 40, 120, 1000], p=(0.2, 0.3, 0.27, 0.15, 0.08)))
+    if rng.random() < 0.08:
+        size = int(rng.integers(2))
+    groups = rng.random((3, domain.ndim))
+    spread = np.clip(
+        groups[rng.integers(3, size=size)] + rng.normal(0, 0.03, (size, domain.ndim)), 0, 1
+    )
+    hints = np.clip(domain.lows + spread * (domain.highs - domain.lows), domain.lows, domain.highs)
+    places = hints
+    if size and rng.random() < 0.5:
+        places = attacks(rng, size, domain, hints)
+    # With a unit column some have more records than are kept.
+    owners, named = rng.permutation(np.arange(size)) // unit.cap, rng.random() < 0.4
+    if size > 500 or rng.random() < 0.2:
+        named = False
+        # Parts of a list, the first or last record of each at another end than the one before:
+        # who joins or leaves before them moves them into other parts. Those whose centre one
+        # record moves, all the same way, stand between others where it changes nothing.
+        places, edge = np.repeat(places[:1], size, axis=0), rng.choice([0, -1])
+        for part, rows in enumerate(np.array_split(np.arange(size), max(round(size**0.4), 3))):
+            if part % 2:
+                places[rows[::2]], places[rows[1::2]] = domain.lows, domain.highs
+            places[rows[edge:][:1]] = domain.highs if part % 2 else domain.lows
+    if rng.random() < 0.2:
+        places = places[rng.integers(max(size, 1), size=size) // 4]  # many at one place
+    if not named:
+        return People(places, owners, None)
+    owners = rng.integers(max(size // (2 * unit.cap), 1), size=size)
+    spell = SPELLINGS[rng.integers(len(SPELLINGS))]
+    return People(places, owners, tuple(spell(name) for name in rng.permutation(500).tolist()))
+
+
+# -- what may change --------------------------------------------------------------------------
+
+
+def assert_paid(case: Case, request: Request, other: Request) -> None:
+    """What a mechanism was handed differs by no more than the ledger says."""
+    assert (request.step, request.kind, request.monotone) == (
+        other.step,
+        other.kind,
+        other.monotone,
+    )
+    assert request.spends == other.spends, request.step
+    if request.kind == "interval":
+        # The ends of the line are seen.
+        assert request.edges is not None
+        assert other.edges is not None
+        assert request.edges[[0, -1]].tolist() == other.edges[[0, -1]].tolist()
+        values, others = on_the_line([request, other])
+    else:
+        values, others = request.values, other.values
+    assert values.shape == others.shape, request.step
+    out = ~np.isfinite(values)
+    assert (values[out] == others[out]).all(), request.step
+    change = np.where(out, 0.0, others - np.where(out, 0.0, values))
+    # Whole numbers of units are exact in double precision.
+    exact = case.secure or not (np.mod(values[~out], 1).any() or np.mod(others[~out], 1).any())
+    within = 1.0 if exact else 1 + 1e-9
+    if request.spends[0].composition == "parallel":
+        costs = [
+            math.fsum(np.abs(row)) / spend.sensitivity * spend.epsilon
+            for row, spend in zip(change, request.spends, strict=True)
+        ]
+        largest = max(spend.epsilon for spend in request.spends)
+        assert math.fsum(costs) <= largest * (1 + 1e-9), (request.step, costs, largest)
+        return
+    # One spend, but of a line also the one of the choice that it is made of.
+    (sensitivity,) = {spend.sensitivity for spend in request.spends}
+    if request.kind == "laplace":
+        moved = math.fsum(np.abs(change).ravel())
+    else:
+        moved = float(np.abs(change).max())
+        # What an answer's chance changes by.
+        factor = 1 if request.monotone else 2
+        assert float(np.ptp(change[~out])) <= factor * sensitivity * within, request.step
+    assert moved <= sensitivity * within, (request.step, moved, sensitivity)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether results are equal to the last bit, but for what stays inside."""
+    if isinstance(one, np.ndarray):
+        return one.shape == other.shape and bool(np.array_equal(one, other, equal_nan=True))
+    if is_dataclass(one):
+        names = [each.name for each in fields(one) if each.name != "trace"]
+        return all(alike(getattr(one, name), getattr(other, name)) for name in names)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)
+
+
+# -- the replay -------------------------------------------------------------------------------
+
+
+@dataclass(kw_only=True)
+class Tally:
+    """Pairs that were compared, of each kind, and those that a refusal kept from it."""
+
+    compared: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    wavelets: Counter[tuple[str, int]] = field(default_factory=Counter)
+    refused: int = 0
+
+
+def replay(case: Case, rng: np.random.Generator, data: Grid | People, tally: Tally) -> None:
+    """Run on a data set, then on neighbours with its answers; compare all that was handed over."""
+    try:
+        recorder, result = case.run(data.dataset)
+    except InputError:
+        tally.refused += NEIGHBOURS
+        return
+    answers = [request.answer for request in recorder.requests]
+    hints = places_of(result, data)
+    for _ in range(NEIGHBOURS):
+        joined = neighbour(rng, case, data, hints)
+        try:
+            try:
+                other, again = case.run(joined.dataset, answers)
+            except InputError:
+                tally.refused += 1
+                continue
+            assert len(other.requests) == len(recorder.requests)
+            for request, one in zip(recorder.requests, other.requests, strict=True):
+                assert_paid(case, request, one)
+            assert alike(result, again), "the result tells more than the answers"
+        except BaseException as error:
+            error.add_note(f"neighbours: {joined}")
+            raise
+        tally.compared[case.kind] += 1
+        if isinstance(case.config, Config):
+            tally.wavelets[case.config.wavelet, case.config.level] += 1
+
+
+def places_of(result: Any, data: Grid | People) -> Floats:
+    """Where the centres of a k-means run were, and halfway between them."""
+    if not hasattr(result, "path"):
+        ndim = data.places.shape[1] if isinstance(data, People) else data.counts.ndim
+        return np.empty((0, ndim))
+    centers = np.vstack([*result.path, result.centers])
+    halves = [one / 2 + other / 2 for one, other in combinations(centers, 2)]
+    return np.vstack([centers, *halves[:50]])
+
+
+def replayed(method: str, variant: str, pairs: int, *, secure: bool = False) -> Tally:
+    """Compare as many pairs of a method."""
+    # Far steps go through all choices with a few pairs.
+    tally, number, step = Tally(), 0, 11 if secure else 1
+    while tally.compared.total() < pairs:
+        assert number < 2 * step * pairs / NEIGHBOURS, f"{tally.refused} pairs were refused"
+        rng, case, data = draw(method, variant, number, secure=secure)
+        try:
+            replay(case, rng, data, tally)
+        except BaseException as error:
+            error.add_note(f"draw({method!r}, {variant!r}, {number}, secure={secure}): {case}")
+            error.add_note(f"data: {data}")
+            raise
+        number += step
+    return tally
+
+
+@pytest.mark.parametrize(("method", "variant"), PAIRS)
+def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -> None:
+    tally = replayed(method, variant, PAIRS[method, variant])
+    assert set(tally.compared) == kinds(method)
+    if method in BY_COEFFICIENTS:
+        assert {wavelet for wavelet, _ in tally.wavelets} == set(wavelet_names())
+        assert {level for _, level in tally.wavelets} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(("method", "variant"), PAIRS)
+def test_nor_with_the_noise_of_a_release(method: str, variant: str) -> None:
+    # Values that are no whole multiples of the unit are refused, and a refusal fails.
+    replayed(method, variant, SECURE_PAIRS, secure=True)
+
+
+def test_pairs_are_enough_and_of_every_private_way() -> None:
+    assert sum(PAIRS.values()) >= 20_000
+    assert SECURE_PAIRS * len(PAIRS) >= 500
+    assert set(PAIRS) == {
+        (name, variant.name)
+        for name, card in CARDS.items()
+        for variant in card.variants
+        if variant.private
+    }
