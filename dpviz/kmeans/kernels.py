@@ -76,7 +76,7 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
             table[own, 3] += weight * (1 - np.sqrt(best / second))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
     """Largest squared distance of a cluster's points from its centre, shape (K,)."""
     radii = np.zeros(centers.shape[0])
@@ -89,7 +89,7 @@ def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
     return radii
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def neighbours(centers, radii):  # type: ignore[no-untyped-def]
     """Centres that a point of each cluster can have as nearest or second nearest, in order.
 
@@ -126,7 +126,7 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
     return many, numbers, squares
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
     """Lloyd's iteration, in place, from any labels (n,); returns the error of the centres.
 
@@ -180,7 +180,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
     """What taking away each centre costs and splitting its cluster gains, to be put in order.
 
