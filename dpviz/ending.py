@@ -28,10 +28,10 @@ def ended_by(error: BaseException) -> int:
     ``python -X dev`` shows where a fault of the program is.
     """
     if isinstance(error, InputError):
-        say(f"dpviz: {error}")
+        say(f"dpviz: {_on_one_line(error)}")
         return 2
     if isinstance(error, PrivacyRefusal):
-        say(f"dpviz: refused: {error}")
+        say(f"dpviz: refused: {_on_one_line(error)}")
         return 3
     if isinstance(error, BrokenPipeError):
         hush()  # whoever read along has gone, and needs no sentence
@@ -46,6 +46,11 @@ def ended_by(error: BaseException) -> int:
     else:
         say(f"dpviz: stopped at a fault of the program ({_short(error)}); please report it.")
     return 1
+
+
+def _on_one_line(error: BaseException) -> str:
+    """Message that may quote what was given, be it line breaks or orders to a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(error))
 
 
 def _short(error: BaseException) -> str:

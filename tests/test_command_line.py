@@ -253,7 +253,8 @@ WRONG = {
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
     "cap 0": (["--unit", "who", "--cap", "0"], "cap = 0", "at least 1"),
-    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 or more"),
+    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 to 100,000"),
+    "repeats too many": (["--repeats", "100001"], "--repeats 100001", "1 to 100,000"),
     "seed negative": (["--seed", "-1"], "--seed -1", "from 0"),
     "option": (["--epsilonn", "1"], "--epsilonn", "--help"),
 }
@@ -781,7 +782,7 @@ WRONG_KMEANS = {
     "classes and unit": (
         ["--classes", "who", "--unit", "who", "--cap", "1"], "--classes who", "--unit who",
     ),
-    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 or more"),
+    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 to 100,000"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
 }  # fmt: skip
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.commands.options import check_repeats
 from dpviz.commands.output import Report, write_table
 from dpviz.commands.sweep import (
     add_work,
     check_common,
     check_out,
-    check_repeats,
     names,
     neighbours,
     progress_line,

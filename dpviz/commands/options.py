@@ -14,6 +14,9 @@ from dpviz.methods import CARDS, check_method
 from dpviz.methods.card import Family
 from dpviz.privacy.ledger import Neighbours
 
+#: Draws of one setting at most.
+MOST_REPEATS = 100_000
+
 #: Options that only one family has.
 OPTIONS: dict[Family, tuple[str, ...]] = {
     "wavecluster": ("grid", "density", "wavelet", "level", "alpha", "synopsis"),
@@ -45,6 +48,12 @@ def check_options(given: argparse.Namespace) -> None:
         )
     if not 0 <= given.seed < 2**63:
         raise InputError(f"--seed {given.seed}: give a whole number from 0 to {2**63 - 1:,}.")
+
+
+def check_repeats(repeats: int) -> None:
+    """Raise InputError where nothing would be drawn, or more than anybody waits for."""
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
 
 def _check_family(given: argparse.Namespace) -> None:

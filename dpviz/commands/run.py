@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.commands.kmeans import KMeansComparison
-from dpviz.commands.options import check_options, config_of
+from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.output import (
     Report,
     metric_lines,
@@ -110,8 +110,7 @@ def _check(given: argparse.Namespace) -> None:
             f"--classes {given.classes} does not go with --unit {given.unit}: leave one of them "
             "out."
         )
-    if given.repeats < 1:
-        raise InputError(f"--repeats {given.repeats}: ask for 1 or more draws.")
+    check_repeats(given.repeats)
 
 
 def _comparison(

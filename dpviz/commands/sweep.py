@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpviz.commands.options import OPTIONS, check_options
+from dpviz.commands.options import OPTIONS, check_options, check_repeats
 from dpviz.commands.output import Report
 from dpviz.commands.source import capped, domain_of, known_sample, load
 from dpviz.data.table import shown
@@ -30,9 +30,6 @@ from dpviz.privacy.ledger import Neighbours
 
 T = TypeVar("T")
 
-
-#: Draws of one setting at most.
-MOST_REPEATS = 100_000
 
 #: Options that list something, with an example.
 _LISTS = {"methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c"}
@@ -122,12 +119,6 @@ def check_common(given: argparse.Namespace, method: str) -> None:
     # Which of the methods an option of a family goes with, the plan looks after.
     family = {name: None for names in OPTIONS.values() for name in names}
     check_options(argparse.Namespace(**{**vars(given), **family, "method": method}))
-
-
-def check_repeats(repeats: int) -> None:
-    """Raise InputError where nothing would be drawn."""
-    if not 1 <= repeats <= MOST_REPEATS:
-        raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
 
 def check_out(out: str, what: str) -> None:
