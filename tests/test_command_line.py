@@ -747,6 +747,24 @@ def test_a_ratio_to_nothing_is_null(cli, tmp_path):
     assert spread([1.0, 2.0, np.inf])["median"] == 2
 
 
+def test_no_draw_is_better_than_true(cli, points, monkeypatch):
+    shared = [points, "--columns", "x,y", "--method", "eugkm", "--clusters", 4, "--epsilon", 50]
+    good = run_json(cli, *shared, "--repeats", 3)
+    assert not any("better than" in note for note in good["data"]["notes"])
+    # A search that finds next to nothing.
+    monkeypatch.setattr("dpviz.methods.kmeans.optimum", lambda points, clusters: points[:clusters])
+    report = run_json(cli, *shared, "--repeats", 3)
+    assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
+    for one in report["private"]:
+        assert report["true"]["nicv"] <= one["nicv"] * (1 + 1e-9)
+    for name in ("nicv_ratio", "wcss_ratio"):
+        assert min(report["metrics"][name]["values"]) >= 1 - 1e-9
+    wcss = plain_wcss(pd.read_csv(points)[["x", "y"]].to_numpy(), report["true"]["centers"])
+    assert report["true"]["wcss"] == pytest.approx(wcss)
+    assert any("better than the best k-means" in note for note in report["data"]["notes"])
+    assert "where k-means goes from its centres" in cli("run", *shared)[1]
+
+
 WRONG_KMEANS = {
     "no such method": (["--method", "magic"], 'method = "magic"', "privgene"),
     "clusters 0": (["--clusters", "0"], "clusters = 0", "from 1 to 1,000"),

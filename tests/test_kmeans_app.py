@@ -659,6 +659,24 @@ def test_one_record(app, method):
     np.testing.assert_allclose(marks(test, 1), [[1, 2]])
 
 
+@pytest.mark.parametrize("method", ["eugkm", "mcmc"])
+def test_no_private_run_is_better_than_true(app, method, monkeypatch):
+    test = app(method=method, k=4, epsilon=10)  # before: sample sets are kept for all sessions
+    monkeypatch.setattr("dpviz.methods.kmeans.optimum", lambda points, clusters: points[:clusters])
+    monkeypatch.setattr("dpviz.methods.mcmc.STEPS", 300)
+    middles = np.repeat([[1.0, 1.0], [1.0, 9.0], [9.0, 1.0], [9.0, 9.0]], 500, axis=0)
+    rows = np.random.default_rng(0).normal(middles, 0.5)
+    text = "a,b\n" + "\n".join(f"{a},{b}" for a, b in rows)
+    test = upload(test, "four.csv", text.encode())
+    assert not test.error
+    found = cards(test)
+    assert float(found["NICV / true"][0]) >= 1
+    assert float(found["NICV"][0]) >= float(found["NICV"][1].removeprefix("true ")) * 0.99
+    if method == "mcmc":
+        assert float(found["before"][0]) >= 1
+    assert any("better than the best k-means" in one.value for one in test.caption)
+
+
 @pytest.mark.parametrize("method", KMEANS)
 def test_equal_points(app, method):
     test = upload(app(method=method, k=3), "same.csv", b"a,b\n" + b"1,2\n" * 60)

@@ -74,6 +74,16 @@ def test_lloyd_is_that_of_the_definition(seed: int, n: int, K: int, d: int, exac
         np.testing.assert_allclose(found, plain)
 
 
+def test_lloyd_looks_far_enough_after_a_long_step() -> None:
+    # The first centre is drawn from 5 to 9.9, beside the second one, so the record at 0 is then
+    # nearer to the third, which lies beyond twice the cluster's old radius.
+    points = np.array([[0.0], *[[10.0]] * 99, [10.2], [-5.1]])
+    centers, labels = np.array([[5.0], [15.2], [-5.1]]), np.zeros(102, dtype=np.int32)
+    kernels.lloyd(points, centers, labels, 0.0, 2, np.inf)
+    assert centers[:, 0].tolist() == pytest.approx([9.9, 10.2, -5.1])
+    assert labels[[0, 1, 100, 101]].tolist() == [2, 0, 1, 2]
+
+
 def test_lloyd_stops_where_it_is_told() -> None:
     points = np.random.default_rng(0).normal(size=(3000, 2))
     errors = {}
