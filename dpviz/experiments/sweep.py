@@ -607,7 +607,8 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
         parallel_config,
     )
 
-    with parallel_config(backend="loky", inner_max_num_threads=1):
+    # As they start: a worker that has drawn nothing yet must not outlive this process either.
+    with parallel_config(backend="loky", inner_max_num_threads=1, initializer=_watch_parent):
         # Without memory maps: what is compiled for writable arrays need not be compiled again.
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
