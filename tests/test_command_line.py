@@ -425,7 +425,7 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     (tmp_path / "sitecustomize.py").write_text(stop)
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
     answer = ended(
-        *["run", "spirals", "--method", "privqt", "--repeats", "1000000"],
+        *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
