@@ -129,7 +129,8 @@ def read_table(
     line breaks as Parquet. There may be no row at all.
 
     Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
-    of Parquet and NumPy files, and whether those files are whole.
+    of Parquet and NumPy files, and whether those files are whole. Rows that would not fit into the
+    memory for a file of its size are refused without telling how many there are.
     """
     if isinstance(header, str) and unreadable == "refuse":
         raise InputError(f'header = "{shown(header)}" goes with unreadable = "missing" alone.')
