@@ -36,7 +36,7 @@ ROWS = (
     ("privqt", "sound", "known-seed", 7.54, 4500),
     ("privthr", "sound", "true-threshold", 5.9, 2500),
     ("privthr", "sound", "exact-pruning", 6.9, 6000),
-    ("privthrem", "sound", "half-threshold-noise", 1.36, 8_000),
+    ("privthrem", "sound", "half-threshold-noise", 1.39, 20_000),
     ("gupt", "sound", "noise-by-8", 4.57, 3000),
     ("contour", "sound", "two-thirds-noise", 1.25, 6000),
     ("mcmc", "sound", "half-noise", 1.63, 8000),

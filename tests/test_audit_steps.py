@@ -109,9 +109,12 @@ def test_the_method_as_it_is_stays_within_its_claim(case: Case) -> None:
     assert 0 < losses.max() <= CLAIM + 1e-9
 
 
+#: Starts that scikit-learn takes most of the time for; what follows them is contour's case.
+SLOW = ("dpkmeanspp", "dpkmeansup")
+
 LARGE = [
     (case, row.step) for case in CASES for row in table() if is_of(row, case, HALF)
-    and row.bound >= 1.4
+    and row.bound >= 1.4 and row.method not in SLOW
 ]  # fmt: skip
 
 
