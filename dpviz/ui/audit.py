@@ -627,7 +627,8 @@ def sight() -> None:
         "the noisy numbers are with and without the person, for whoever knows the code. "
         f"Where it is left out, {steps.RUNS[NONE]:,} runs on each data set show that at a claim of "
         f"{steps.CLAIM:g} in {_count(left_out)} steps. With {steps.RUNS[HALF]:,} runs half the "
-        f"noise is found in **{_count(halved)} steps**. The others are out of sight:"
+        f"noise is found in **{_count(halved)} steps**. The others are out of sight; most of them "
+        "come into sight where other options give the step a larger share, as the table shows:"
     )
     unseen = {why: [row for row in halved if row.why == why] for why in steps.REASONS}
     st.markdown(
