@@ -8,13 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpviz.comparison import Truth, run
-    from dpviz.config import Config
     from dpviz.data.read import read_counts, read_table
     from dpviz.data.samples import load_sample, sample_names
     from dpviz.domain import Domain
     from dpviz.errors import InputError, PrivacyRefusal
-    from dpviz.estimators import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster
     from dpviz.kmeans.estimators import (
         GUPT,
         ContourDPKMeans,
@@ -28,14 +25,17 @@ if TYPE_CHECKING:
         PrivGene,
         TrueKMeans,
     )
+    from dpviz.wavecluster.config import Config
+    from dpviz.wavecluster.estimators import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster
+    from dpviz.wavecluster.truth import Truth, run
 
 __version__ = "0.1.0"
 
 #: Where each public name lives. Imported when it is asked for: the app shows its frame and
 #: fetches plotly.js while numpy, scipy and pandas are still being loaded.
 _HOME = {
-    "Baseline": "estimators",
-    "Config": "config",
+    "Baseline": "wavecluster.estimators",
+    "Config": "wavecluster.config",
     "ContourDPKMeans": "kmeans.estimators",
     "DPKMeansMapReduce": "kmeans.estimators",
     "DPKMeansPlusPlus": "kmeans.estimators",
@@ -48,17 +48,17 @@ _HOME = {
     "InputError": "errors",
     "MCMCKMeans": "kmeans.estimators",
     "PrivGene": "kmeans.estimators",
-    "PrivQT": "estimators",
-    "PrivTHR": "estimators",
-    "PrivTHREM": "estimators",
+    "PrivQT": "wavecluster.estimators",
+    "PrivTHR": "wavecluster.estimators",
+    "PrivTHREM": "wavecluster.estimators",
     "PrivacyRefusal": "errors",
     "TrueKMeans": "kmeans.estimators",
-    "Truth": "comparison",
-    "WaveCluster": "estimators",
+    "Truth": "wavecluster.truth",
+    "WaveCluster": "wavecluster.estimators",
     "load_sample": "data.samples",
     "read_counts": "data.read",
     "read_table": "data.read",
-    "run": "comparison",
+    "run": "wavecluster.truth",
     "sample_names": "data.samples",
 }
 

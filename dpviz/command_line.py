@@ -22,17 +22,17 @@ from dpviz.commands.output import Report, write_table
 from dpviz.commands.release import budget_command, release_command
 from dpviz.commands.run import run_command
 from dpviz.commands.sweep import add_sweep, sweep_command
-from dpviz.config import SYNOPSES
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
 from dpviz.errors import InputError
+from dpviz.families import CARDS
 from dpviz.kmeans.config import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.methods import CARDS
 from dpviz.plain import plain
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.reproduce import columns_of
+from dpviz.wavecluster.config import SYNOPSES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK, Domain, Outside, check_outside, flat_cells, grid_shape
+from dpviz.errors import InputError
 
 T = TypeVar("T", bound=np.number)
+
+#: More records of a grid of counts would not fit into memory as points.
+MOST_RECORDS = 10**8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedPoints:
+    """Where the records are, each position once.
+
+    Parameters
+    ----------
+    points
+        Shape (m, d), inside the domain.
+    weights
+        Records at each point, shape (m,); None for one each.
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.int64] | None = None
 
 
 def quantize(
@@ -106,3 +127,33 @@ def pad(counts: NDArray[T], level: int) -> NDArray[T]:
     if not any(missing):
         return counts
     return np.pad(counts, [(0, more) for more in missing])
+
+
+def weighted_cells(counts: NDArray[np.int64], domain: Domain) -> WeightedPoints:
+    """Centres of the cells that hold records, for data that came as counts."""
+    filled = np.flatnonzero(counts)
+    return WeightedPoints(
+        points=cell_centres(filled, counts.shape, domain), weights=counts.ravel()[filled]
+    )
+
+
+def laid_out(counts: NDArray[np.int64], domain: Domain) -> NDArray[np.float64]:
+    """One point per record at the centre of its cell, for data that came as counts."""
+    records = int(counts.sum())
+    if records > MOST_RECORDS:
+        raise InputError(
+            f"the grid counts {records:,} records, more than the {MOST_RECORDS:,} that can be laid "
+            "out one by one: choose a WaveCluster technique, such as privthr."
+        )
+    return cell_centres(np.repeat(np.arange(counts.size), counts.ravel()), counts.shape, domain)
+
+
+def cell_centres(
+    cells: NDArray[np.intp], shape: tuple[int, ...], domain: Domain
+) -> NDArray[np.float64]:
+    """Centres of flat cells of a grid over the domain, shape (m, d)."""
+    index = np.stack(np.unravel_index(cells, shape), axis=1)
+    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * (
+        (domain.highs - domain.lows) / np.asarray(shape)
+    )
+    return centres

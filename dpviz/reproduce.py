@@ -8,11 +8,11 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpviz.config import Config
 from dpviz.domain import Domain, Outside
+from dpviz.families import CARDS
+from dpviz.family.card import Card
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
-from dpviz.methods import CARDS
-from dpviz.methods.card import Card
+from dpviz.wavecluster.config import Config
 
 #: What the estimators call the options that have another name there.
 _IN_PYTHON = {"clusters": "n_clusters", "seed": "random_state"}

@@ -44,6 +44,6 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def quick_after_the_mechanisms() -> Iterator[None]:
     """What only reads answers may be short: one thread, a short chain."""
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-        patch.setattr("dpviz.methods.mcmc.STEPS", 50)
-        patch.setattr("dpviz.methods.mcmc.RESTARTS", 1)
+        patch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
+        patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
         yield

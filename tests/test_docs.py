@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dpviz.command_line import main
 from dpviz.data.samples import sample_names
-from dpviz.methods import CARDS
+from dpviz.families import CARDS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dpviz.data.samples import sample_names
-from tests.read_only import read_only_checkout
+from tests.support.read_only import read_only_checkout
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("dpviz", "sample_data", "LICENSE", "README.md", "pyproject.toml", "requirements.txt")

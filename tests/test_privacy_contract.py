@@ -21,21 +21,23 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dpviz.config import SYNOPSES, Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import PrivacyRefusal
+from dpviz.families import CARDS
 from dpviz.kmeans.config import DEFAULTS, STARTS, KMeansConfig
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavelet import average_subband
-from tests.replaying import Recorder, Request, on_the_line
+from dpviz.wavecluster.config import SYNOPSES, Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.wavelet import average_subband
+from tests.support.replaying import Recorder, Request, on_the_line
 
 pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 

@@ -27,23 +27,25 @@ import pywt
 from numpy.typing import NDArray
 
 from dpviz.audit.transcript import HIDDEN
-from dpviz.config import SYNOPSES, Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
+from dpviz.families import CARDS
 from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.methods import CARDS, KMEANS, WAVECLUSTER
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.secure import LATTICE
 from dpviz.release.draw import FINE
-from dpviz.wavelet import average_subband, wavelet_names
-from tests.replaying import Recorder, Request, SecureRecorder, on_the_line
+from dpviz.wavecluster.config import SYNOPSES, Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.wavelet import average_subband, wavelet_names
+from tests.support.replaying import Recorder, Request, SecureRecorder, on_the_line
 
 pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 
 from dpviz.command_line import main
-from dpviz.comparison import run
-from dpviz.config import Config
 from dpviz.data.read import read_counts, read_table
 from dpviz.data.samples import load_sample
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
-from dpviz.kmeans.comparison import run_kmeans
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.records import Records
-from dpviz.methods import KMEANS, WAVECLUSTER
+from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import run
 
 
 def of_a_file(tmp_path):

@@ -15,7 +15,7 @@ from dpviz.domain import Domain
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import uniform
-from dpviz.pipeline import Source
+from dpviz.wavecluster.pipeline import Source
 
 Sources = tuple[Source, Source]
 RecordPair = tuple[Records, Records]

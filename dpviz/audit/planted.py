@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from dpviz.config import Config
-from dpviz.methods import privqt, privthr
-from dpviz.methods.privthr import pruned_threshold
-from dpviz.pipeline import Run, Source, cluster, transform
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.threshold import Threshold, density_threshold
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import privqt, privthr
+from dpviz.wavecluster.methods.privthr import pruned_threshold
+from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
+from dpviz.wavecluster.threshold import Threshold, density_threshold
 
 #: Half of the noise, and next to none: the laws of noise have no scale of 0.
 HALF, NONE = 0.5, 1e-9

@@ -17,8 +17,9 @@ from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
 from dpviz.errors import InputError, check_number
-from dpviz.methods import KMEANS, WAVECLUSTER
+from dpviz.kmeans.methods import KMEANS
 from dpviz.privacy.ledger import Ledger
+from dpviz.wavecluster.methods import WAVECLUSTER
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,14 @@ from typing import Any
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import Bug
-from dpviz.config import Config, VariantName
 from dpviz.errors import InputError
+from dpviz.families import CARDS
+from dpviz.family.card import VariantName
+from dpviz.family.method import check_method
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS, check_method
 from dpviz.noise import NoiseSource, SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
+from dpviz.wavecluster.config import Config
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.kmeans.run import KMeansRun
-from dpviz.pipeline import Run
 from dpviz.privacy.ledger import Ledger
+from dpviz.wavecluster.pipeline import Run
 
 #: A name for people and numbers of any shape; an array's positions are added to the name.
 Named = tuple[str, ArrayLike]

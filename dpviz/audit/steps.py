@@ -27,7 +27,7 @@ from dpviz.audit.planted import HALF, NONE, Bug
 from dpviz.audit.runs import Trial, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
-from dpviz.methods import CARDS
+from dpviz.families import CARDS
 
 #: Where the figures lie.
 FILE = Path(__file__).with_name("steps.json")

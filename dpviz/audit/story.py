@@ -16,11 +16,12 @@ import numpy as np
 from dpviz.audit.bounds import CONFIDENCE, lower_bound
 from dpviz.audit.runs import Cancel, Progress, checked_runs, collect
 from dpviz.audit.scenarios import Scenario
-from dpviz.config import VariantName, check_epsilon
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
-from dpviz.methods import method as wavecluster_method
-from dpviz.pipeline import Source, cluster
+from dpviz.family.card import VariantName
+from dpviz.privacy.ledger import check_epsilon
+from dpviz.wavecluster.methods import method as wavecluster_method
+from dpviz.wavecluster.pipeline import Source, cluster
 
 #: Draws on each side that show the shape of both histograms.
 DRAWS = 1000

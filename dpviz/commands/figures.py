@@ -23,8 +23,6 @@ from dpviz.commands.sweep import (
     taken_up_again,
     whole,
 )
-from dpviz.comparison import Truth, true_config
-from dpviz.config import Config
 from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.experiments.presets import (
@@ -37,9 +35,11 @@ from dpviz.experiments.presets import (
     rank_table,
 )
 from dpviz.experiments.sweep import RANK, Plan, Subject, rows_of, run_sweeps
-from dpviz.pipeline import Source, Stages
-from dpviz.privacy.claim import EXPLORATION
+from dpviz.family.claim import EXPLORATION
 from dpviz.privacy.ledger import RELATIONS
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.truth import Truth, true_config
 
 #: What can be said of one data set, after its name, and how it is read.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}

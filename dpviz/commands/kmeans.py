@@ -12,10 +12,10 @@ from dpviz.commands.output import Report, first_draws
 from dpviz.commands.source import Classes
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside
-from dpviz.kmeans.comparison import KMeansTruth, run_kmeans
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise
 
 #: More centres, or longer ones, are not listed for people.

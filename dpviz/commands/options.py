@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpviz.commands.source import known_sample
-from dpviz.config import Config
 from dpviz.errors import InputError
+from dpviz.families import CARDS
+from dpviz.family.card import Family
+from dpviz.family.method import check_method
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS, check_method
-from dpviz.methods.card import Family
 from dpviz.privacy.ledger import Neighbours
+from dpviz.wavecluster.config import Config
 
 #: Draws of one setting at most.
 MOST_REPEATS = 100_000

@@ -25,12 +25,12 @@ from dpviz.commands.output import (
 )
 from dpviz.commands.source import Classes, capped, domain_of, load
 from dpviz.commands.wavecluster import WaveClusterComparison
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
+from dpviz.families import CARDS
+from dpviz.family.claim import EXPLORATION, claim
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS
-from dpviz.privacy.claim import EXPLORATION, claim
+from dpviz.wavecluster.config import Config
 
 #: What a family brings to the command: both have the same methods, on runs of their own kind.
 Comparison = WaveClusterComparison | KMeansComparison
@@ -60,7 +60,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {
         "note": EXPLORATION,
-        "claim": asdict(claim(card, config, comparison.domain)),
+        "claim": asdict(claim(card, config.variant, comparison.domain)),
         "data": _data_report(data, comparison),
         "config": _config_report(given, comparison),
         "true": comparison.true(),

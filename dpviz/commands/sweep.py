@@ -25,7 +25,7 @@ from dpviz.experiments.sweep import (
     run_sweep,
     settings_of,
 )
-from dpviz.privacy.claim import EXPLORATION
+from dpviz.family.claim import EXPLORATION
 from dpviz.privacy.ledger import Neighbours
 
 T = TypeVar("T")

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.commands.output import Report, first_draws
-from dpviz.comparison import CELL_SCORES, Truth, run, true_config
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Run, Source
 from dpviz.privacy.ledger import Ledger
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Run, Source
+from dpviz.wavecluster.truth import CELL_SCORES, Truth, run, true_config
 
 
 @dataclass(frozen=True, eq=False)

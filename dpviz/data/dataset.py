@@ -88,6 +88,46 @@ class Dataset:
             hasher.update(repr(self.units.tolist()).encode())
         return hasher.hexdigest()
 
+    def bounds(self, domain: Domain | None = None) -> Domain:
+        """Domain that a run on these data has.
+
+        Parameters
+        ----------
+        domain
+            Bounds (of counts: the box that they cover); None takes the declared ones, or else the
+            range of the points (not private), and for counts the numbers of the cells.
+
+        Raises
+        ------
+        InputError
+            Where domain and data have different numbers of axes.
+        """
+        box = domain or self.domain
+        if box is None and self.points is not None:
+            box = Domain.from_data(self.points)
+        elif box is None:
+            assert self.counts is not None  # noqa: S101 - __post_init__ made sure
+            box = Domain(tuple((0.0, float(side)) for side in self.counts.shape))
+        if box.ndim != self.ndim and self.counts is not None:
+            raise InputError(
+                f"domain has {box.ndim} axes but the grid of counts has {self.ndim}: give "
+                "one lo,hi pair per axis."
+            )
+        if box.ndim != self.ndim:
+            raise InputError(
+                f"domain has {box.ndim} axes but the data has {self.ndim} columns: "
+                "give one lo,hi pair per column."
+            )
+        return box
+
+    def check_some_inside(self, domain: Domain, n_outside: int) -> None:
+        """Raise InputError where a domain holds none of the points."""
+        if self.points is not None and len(self.points) and n_outside == len(self.points):
+            raise InputError(
+                f"domain {domain} holds none of the {len(self.points):,} points: declare bounds in "
+                "the units of the data."
+            )
+
     def select(self, columns: Sequence[str | int]) -> Dataset:
         """Keep some columns of the points, by name or by position from 1.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import InputError
-from dpviz.experiments.trial import Trial, check_scores
+from dpviz.family.trial import Trial, check_scores
 from dpviz.kmeans.run import KMeansRun
 from dpviz.metrics.bands import Band, band
 

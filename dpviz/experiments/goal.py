@@ -14,20 +14,22 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.comparison import Truth, run, true_config
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, flat_cells
 from dpviz.errors import InputError, check_number
 from dpviz.experiments.draws import Cancel, DrawsCancelled, Progress
-from dpviz.experiments.trial import KMeansTrial, WaveClusterTrial, check_scores, trial_of
+from dpviz.families import CARDS
+from dpviz.family.method import check_method
+from dpviz.family.score import SCORES, Better, score_of
+from dpviz.family.trial import KMeansTrial, WaveClusterTrial, check_scores, trial_of
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS, WAVECLUSTER, check_method
 from dpviz.metrics import matching
 from dpviz.metrics.bands import Band, band
-from dpviz.metrics.names import SCORES, Better, score_of
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth, run, true_config
 
 AnyConfig = Config | KMeansConfig
 AnyTrial = WaveClusterTrial | KMeansTrial
@@ -245,7 +247,7 @@ def smallest_epsilon(
     Parameters
     ----------
     dataset, config, domain, outside
-        As for :func:`dpviz.experiments.trial.trial_of`; epsilon of ``config`` does not matter.
+        As for :func:`dpviz.family.trial.trial_of`; epsilon of ``config`` does not matter.
     target
         What a draw must reach.
     seeds
@@ -427,7 +429,7 @@ def best_parameters(
     Parameters
     ----------
     dataset, config, domain, outside
-        As for :func:`dpviz.experiments.trial.trial_of`.
+        As for :func:`dpviz.family.trial.trial_of`.
     score
         One of ``BETTER``; of ``POINT_SCORES`` where g or p is searched.
     over

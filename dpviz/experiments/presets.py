@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from dpviz.config import VariantName
 from dpviz.errors import InputError
 from dpviz.experiments.sweep import Plan, Subject, subject_of_sample, summary
-from dpviz.pipeline import Stages
+from dpviz.family.card import VariantName
 from dpviz.privacy.ledger import Neighbours
+from dpviz.wavecluster.pipeline import Stages
 
 _CHEN = "Chen, Yu, Chirkova 2015"
 _LEE = "Lee, Kifer 2016"

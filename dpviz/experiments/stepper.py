@@ -48,16 +48,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.comparison import Truth, run
-from dpviz.components import connected_components
-from dpviz.config import Config
 from dpviz.counts import pad
 from dpviz.errors import InputError
 from dpviz.metrics.matching import contingency
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Stages
-from dpviz.threshold import significant_cells
-from dpviz.wavelet import average_subband
+from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Stages
+from dpviz.wavecluster.threshold import significant_cells
+from dpviz.wavecluster.truth import Truth, run
+from dpviz.wavecluster.wavelet import average_subband
 
 Fate = Literal["kept", "grown", "joined", "broken", "shrunk", "lost"]
 Stage = Literal["grid", "counts", "subband", "threshold", "components"]

@@ -24,15 +24,16 @@ from typing import Any, cast
 
 import pandas as pd
 
-from dpviz.comparison import true_config
-from dpviz.config import Config, VariantName, check_epsilon
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample, load_sample, sample
 from dpviz.data.table import shown
-from dpviz.domain import Domain, Outside
+from dpviz.domain import Domain, Outside, grid_shape
 from dpviz.errors import InputError
 from dpviz.experiments.journal import Scores, Store
-from dpviz.experiments.trial import (
+from dpviz.families import CARDS
+from dpviz.family.card import Family, VariantName
+from dpviz.family.method import check_method
+from dpviz.family.trial import (
     CHEAP,
     KMEANS_SCORES,
     WAVECLUSTER_SCORES,
@@ -43,12 +44,11 @@ from dpviz.experiments.trial import (
 )
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.records import Records
-from dpviz.methods import CARDS, check_method
-from dpviz.methods.card import Family
 from dpviz.metrics.bands import band
-from dpviz.pipeline import Source
-from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.recent import Recent
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.truth import true_config
 
 #: Score of a WaveCluster draw beside those of its trial: k', the rank of its threshold. With
 #: PrivTHREM it is read off the true data, so it is for exploring only.
@@ -136,7 +136,7 @@ class Subject:
     dataset
         Its points or counts.
     domain, outside
-        As for :func:`dpviz.experiments.trial.trial_of`.
+        As for :func:`dpviz.family.trial.trial_of`.
     settings
         Parameters that suit the data: grid, density, clusters.
     """
@@ -152,7 +152,8 @@ class Subject:
     def bounds(self) -> Domain:
         """Domain that runs will have; InputError where it does not fit the data."""
         if self.dataset.counts is not None:
-            return Source.build(self.dataset, 2, self.domain, self.outside).domain
+            grid_shape(self.dataset.counts.shape, self.dataset.ndim)
+            return self.dataset.bounds(self.domain)
         return Records.build(self.dataset, self.domain, self.outside).domain
 
 

@@ -19,6 +19,7 @@ from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.story import Story
+from dpviz.families import CARDS
 from dpviz.figures.panels import (
     LEGEND,
     Panels,
@@ -31,8 +32,7 @@ from dpviz.figures.panels import (
     titled,
 )
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
-from dpviz.methods import CARDS
-from dpviz.pipeline import Source, Stages
+from dpviz.wavecluster.pipeline import Source, Stages
 
 Floats = NDArray[np.float64]
 

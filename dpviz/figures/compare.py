@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.families import CARDS
+from dpviz.family.score import Score, score_of
 from dpviz.figures.panels import Panels, add_heading, axis_title, literal, place, titled
 from dpviz.figures.theme import CLUSTERS, INK, Mode
-from dpviz.methods import CARDS
 from dpviz.metrics.bands import ENOUGH, band_words
-from dpviz.metrics.names import Score, score_of
 
 Floats = NDArray[np.float64]
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from dpviz.domain import Domain, flat_cells
 from dpviz.experiments.draws import Draws
+from dpviz.family.score import score_of
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, MISSED, Mode, steps
 from dpviz.metrics.bands import band_words, end_names
-from dpviz.metrics.names import score_of
-from dpviz.pipeline import Stages
+from dpviz.wavecluster.pipeline import Stages
 
 #: Cells a side of the map of records that change their cluster.
 _LATTICE = 64

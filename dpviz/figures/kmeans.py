@@ -30,9 +30,9 @@ from dpviz.figures.panels import (
     titled,
 )
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, Mode, blend
-from dpviz.kmeans.comparison import KMeansTruth
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.truth import KMeansTruth
 
 View = Literal["regions", "noise", "chain"]
 
@@ -534,7 +534,7 @@ def _chain(scene: Scene) -> Panels:
 
 def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
     """Steps of the chain that its thinned trace stands for."""
-    from dpviz.methods.mcmc import STEPS
+    from dpviz.kmeans.methods.mcmc import STEPS
 
     assert run.chain is not None  # noqa: S101 - callers checked
     return np.linspace(0, STEPS, len(run.chain.log_likelihood)).round()

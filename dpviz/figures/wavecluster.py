@@ -17,7 +17,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from dpviz.comparison import Truth
 from dpviz.counts import quantize
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -44,7 +43,8 @@ from dpviz.figures.theme import (
     zero_centred,
 )
 from dpviz.metrics.matching import contingency
-from dpviz.pipeline import Source, Stages
+from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.truth import Truth
 
 View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
 

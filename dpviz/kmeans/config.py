@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from dpviz.config import VariantName, check_epsilon
 from dpviz.errors import InputError, check_number
+from dpviz.family.card import VariantName
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
-from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.ledger import Neighbours, check_epsilon
 
 Start = Literal["sphere_packing", "random", "records", "partition", "kmeans++", "utility_plus"]
 Temperature = Literal["printed", "posterior"]
@@ -72,7 +72,7 @@ class KMeansConfig:
     Parameters
     ----------
     method
-        Name in :data:`dpviz.methods.KMEANS`.
+        Name in :data:`dpviz.kmeans.methods.KMEANS`.
     clusters
         K, number of clusters.
     epsilon

@@ -17,19 +17,26 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpviz.config import VariantName
 from dpviz.domain import Outside
-from dpviz.estimators import DomainLike, as_frame, config_of, dataset_of, domain_of, seed_of
-from dpviz.kmeans.comparison import run_kmeans
+from dpviz.family.card import VariantName
+from dpviz.family.claim import claim
 from dpviz.kmeans.config import KMeansConfig, Start, Temperature
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule
 from dpviz.kmeans.space import Geometry, Space
-from dpviz.methods import KMEANS
+from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise import SeededNoise
-from dpviz.privacy.claim import claim
 from dpviz.privacy.ledger import Relation
+from dpviz.wavecluster.estimators import (
+    DomainLike,
+    as_frame,
+    config_of,
+    dataset_of,
+    domain_of,
+    seed_of,
+)
 
 
 # A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
@@ -71,7 +78,7 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
         records = Records.build(dataset, domain, self.outside)
         seed = seed_of(parameters.get("random_state", 0))
         run = run_kmeans(records, config, SeededNoise(seed))
-        self.claim_ = claim(KMEANS[self._method].card, config, domain)
+        self.claim_ = claim(KMEANS[self._method].card, config.variant, domain)
         self.outside_ = self.outside
         self.domain_ = domain
         self.cluster_centers_ = run.centers

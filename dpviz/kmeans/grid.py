@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.config import VariantName
 from dpviz.counts import quantize
 from dpviz.errors import InputError
+from dpviz.family.card import VariantName
 from dpviz.kmeans.records import Records
 from dpviz.privacy.mechanisms import Accountant
 

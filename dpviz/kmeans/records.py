@@ -9,12 +9,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.counts import laid_out, weighted_cells
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside, check_outside
+from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.errors import InputError
 from dpviz.kmeans.passes import Sums, cluster_sums, nearest, wcss
 from dpviz.kmeans.space import Space
-from dpviz.pipeline import Source
 from dpviz.privacy.secure import LATTICE, on_lattice
 from dpviz.recent import Recent
 
@@ -80,27 +80,20 @@ class Records:
         """
         check_outside(outside)
         if dataset.counts is not None:
-            source = Source.build(dataset, 2, domain, outside)
+            counts, box = dataset.counts, dataset.bounds(domain)
+            grid_shape(counts.shape, counts.ndim)
             if not cut:
-                return cls(points=_some(source.points), domain=source.domain)
-            cells, most = source.positions, MOST_WEIGHED // (source.counts.size * dataset.ndim)
+                return cls(points=_some(laid_out(counts, box)), domain=box)
+            cells, most = weighted_cells(counts, box), MOST_WEIGHED // (counts.size * dataset.ndim)
             weights = None if cells.weights is None else np.minimum(cells.weights, most)
-            return cls(points=cells.points, domain=source.domain, cut=True, weights=weights)
+            return cls(points=cells.points, domain=box, cut=True, weights=weights)
         points = dataset.points if cut else _some(dataset.points)
         assert points is not None  # noqa: S101 - a Dataset holds one of the two
-        domain = domain or dataset.domain or Domain.from_data(points)
-        if domain.ndim != dataset.ndim:
-            raise InputError(
-                f"domain has {domain.ndim} axes but the data has {dataset.ndim} columns: "
-                "give one lo,hi pair per column."
-            )
+        domain = dataset.bounds(domain)
         inside = domain.contains(points)
         n_outside = len(points) - int(inside.sum())
-        if n_outside == len(points) and not cut:
-            raise InputError(
-                f"domain {domain} holds none of the {len(points):,} points: declare bounds in "
-                "the units of the data."
-            )
+        if not cut:
+            dataset.check_some_inside(domain, n_outside)
         if n_outside:
             points = (
                 points[inside] if outside == "drop" else np.clip(points, domain.lows, domain.highs)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, check_number
 
 Relation = Literal["add_remove", "replace_one"]
 Composition = Literal["sequential", "parallel"]
@@ -101,3 +102,14 @@ class Ledger:
             else:
                 total += spend.epsilon
         return total + sum(largest.values())
+
+
+def check_epsilon(epsilon: float) -> float:
+    """Return epsilon as a float, or raise InputError where it is no usable budget."""
+    check_number("epsilon", epsilon)
+    if not (math.isfinite(epsilon) and 1e-6 <= epsilon <= 1e6):
+        raise InputError(
+            f"epsilon = {epsilon:g} is no usable privacy budget: give a number greater than 0 "
+            "(from 0.000001 to 1,000,000; 1 is a common choice)."
+        )
+    return float(epsilon)

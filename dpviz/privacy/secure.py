@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.config import check_epsilon
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.privacy.ledger import Composition, Neighbours, Spend
+from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant
 
 if TYPE_CHECKING:

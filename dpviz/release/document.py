@@ -20,11 +20,11 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.metrics.centers import match
-from dpviz.pipeline import Run
 from dpviz.plain import plain
 from dpviz.privacy.odds import odds
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.request import Request
+from dpviz.wavecluster.pipeline import Run
 
 #: Kind and version of the document, as its schema has them.
 FORMAT, VERSION = "dpviz release", 1

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.table import LARGEST, shown
 from dpviz.data.units import cap_records
@@ -21,17 +20,19 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.lloyd import START_SHARE, space_of
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
-from dpviz.methods import KMEANS, WAVECLUSTER
-from dpviz.pipeline import Run, Source
 from dpviz.privacy.account import Entry, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files
 from dpviz.release.request import Request
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Run, Source
 
 #: Techniques whose noise has to be fine: PrivTHR takes half of the empty cells for positive, which
 #: noise in whole numbers, often 0, does not make them.

@@ -8,8 +8,8 @@ from importlib.resources import files as resources
 from typing import Any
 
 from dpviz.release import geojson, pictures, report
+from dpviz.release.formatting import encoded
 from dpviz.release.tables import Document, cells_csv, centers_csv, run_line
-from dpviz.release.words import encoded
 
 #: Files that tell of the others.
 _READ = ("report.html", "README.txt")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
+from dpviz.release.formatting import cut, escape, number
 from dpviz.release.tables import Document, run_line, tidy
-from dpviz.release.words import cut, escape, number
 
 #: Squares a side that a map shows at most; finer grids are put together in blocks.
 MOST_SQUARES = 256

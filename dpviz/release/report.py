@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from dpviz.release.formatting import cut, escape, fixed, number
 from dpviz.release.tables import (
     ClusterFacts,
     Document,
@@ -13,7 +14,6 @@ from dpviz.release.tables import (
     margin,
     run_line,
 )
-from dpviz.release.words import cut, escape, fixed, number
 
 #: Names of parameters for people.
 _PARAMETERS = {

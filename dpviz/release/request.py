@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpviz.config import Config
 from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, check_outside
 from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.families import CARDS
+from dpviz.family.card import Card
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
-from dpviz.methods import CARDS
-from dpviz.methods.card import Card
+from dpviz.wavecluster.config import Config
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.domain import axis_edges
 from dpviz.plain import no_formula
-from dpviz.release.words import exact, number
+from dpviz.release.formatting import exact, number
 
 Document = Mapping[str, Any]
 

@@ -16,8 +16,9 @@ from dpviz.audit.planted import HALF, NONE
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
-from dpviz.config import Config, VariantName
 from dpviz.errors import InputError
+from dpviz.families import CARDS
+from dpviz.family.card import VariantName
 from dpviz.figures.audit import (
     Joining,
     Row,
@@ -33,8 +34,6 @@ from dpviz.figures.audit import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
-from dpviz.methods import CARDS, WAVECLUSTER
-from dpviz.pipeline import cluster
 from dpviz.plain import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
@@ -42,6 +41,9 @@ from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.state import Control, UrlState, choice, number, whole
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import cluster
 
 #: Methods that claim something.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dpviz.comparison import Truth
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
 from dpviz.figures.kmeans import Ground
 from dpviz.figures.wavecluster import Raster
-from dpviz.kmeans.comparison import KMeansTruth
 from dpviz.kmeans.records import Records
-from dpviz.pipeline import Source
+from dpviz.kmeans.truth import KMeansTruth
 from dpviz.recent import Recent
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth
 
 
 @st.cache_resource(show_spinner=False)

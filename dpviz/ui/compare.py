@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
-from dpviz.config import VariantName, check_epsilon
 from dpviz.data.samples import sample, sample_names
 from dpviz.data.table import shown
 from dpviz.domain import Domain
@@ -22,12 +21,11 @@ from dpviz.experiments.sweep import (
     Subject,
     subject_of_sample,
 )
+from dpviz.families import CARDS
+from dpviz.family.card import Family, VariantName
+from dpviz.family.score import SCORES
 from dpviz.figures.compare import METHODS
-from dpviz.methods import CARDS
-from dpviz.methods.card import Family
-from dpviz.metrics.names import SCORES
-from dpviz.privacy.ledger import RELATIONS, Neighbours
-from dpviz.threshold import check_density
+from dpviz.privacy.ledger import RELATIONS, Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
 from dpviz.ui.compare_runs import (
     QUICK,
@@ -48,6 +46,7 @@ from dpviz.ui.state import (
     whole,
 )
 from dpviz.ui.wavecluster import DENSITY_RANGE, FIRST, GRID_RANGE
+from dpviz.wavecluster.threshold import check_density
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem")
 

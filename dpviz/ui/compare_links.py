@@ -10,7 +10,7 @@ from dpviz.experiments.sweep import (
     Plan,
     Subject,
 )
-from dpviz.methods import CARDS
+from dpviz.families import CARDS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import (

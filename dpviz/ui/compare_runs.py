@@ -20,11 +20,11 @@ from dpviz.experiments.sweep import (
     run_sweep,
 )
 from dpviz.experiments.sweep import SCORES as SWEPT
-from dpviz.experiments.trial import CHEAP
-from dpviz.kmeans.comparison import QUICK as QUICK_CENTERS
-from dpviz.methods import CARDS
-from dpviz.methods.card import Family
-from dpviz.metrics.names import SCORES
+from dpviz.families import CARDS
+from dpviz.family.card import Family
+from dpviz.family.score import SCORES
+from dpviz.family.trial import CHEAP
+from dpviz.kmeans.truth import QUICK as QUICK_CENTERS
 from dpviz.ui.job import Cancel, Job, Progress, job_of, start
 
 #: Scores that cost no more than a run itself.

@@ -10,20 +10,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.comparison import Truth, true_config
-from dpviz.config import Config
 from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
 from dpviz.experiments.sweep import (
     RANK,
     Plan,
     summary,
 )
-from dpviz.experiments.trial import WaveClusterTrial
+from dpviz.families import CARDS
+from dpviz.family.card import Family
+from dpviz.family.score import score_of
+from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.compare import Chart, curves, summary_frame
-from dpviz.methods import CARDS
-from dpviz.methods.card import Family
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.metrics.names import score_of
 from dpviz.plain import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState
@@ -43,6 +41,8 @@ from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.truth import Truth, true_config
 
 #: Session entry of the seed that was chosen last among the runs of a chart.
 _SEED = "compare:open seed"

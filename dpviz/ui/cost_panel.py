@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpviz.methods import CARDS
-from dpviz.methods.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
+from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
+from dpviz.families import CARDS
 from dpviz.plain import csv_bytes
 
 _HELP = (

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
-from dpviz.experiments.trial import CHEAP, KMeansTrial, WaveClusterTrial
+from dpviz.family.trial import CHEAP, KMeansTrial, WaveClusterTrial
 from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpviz.config import Config
 from dpviz.data.samples import sample, sample_names
 from dpviz.domain import Domain
 from dpviz.experiments.goal import (
@@ -26,7 +25,9 @@ from dpviz.experiments.goal import (
     null_clusters,
     smallest_epsilon,
 )
-from dpviz.experiments.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
+from dpviz.families import CARDS
+from dpviz.family.score import score_of
+from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
 from dpviz.figures.goal import (
     goal_curves,
     goal_frame,
@@ -37,8 +38,6 @@ from dpviz.figures.goal import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
-from dpviz.methods import CARDS
-from dpviz.metrics.names import score_of
 from dpviz.plain import csv_bytes
 from dpviz.ui.data_panel import Active
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
@@ -46,6 +45,7 @@ from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.run_title import run_title
 from dpviz.ui.state import Control, UrlState, choice, number, whole
+from dpviz.wavecluster.config import Config
 
 PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
 

@@ -8,18 +8,18 @@ from typing import Any, Literal, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.config import check_epsilon
 from dpviz.data.samples import Sample, sample
 from dpviz.domain import Domain
+from dpviz.family.card import Card
 from dpviz.figures.kmeans import VIEWS, Ground, View
-from dpviz.kmeans.comparison import KMeansTruth, run_kmeans
 from dpviz.kmeans.config import STARTS, TEMPERATURES, KMeansConfig, defaults_of
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.methods import KMEANS
-from dpviz.methods.card import Card
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
+from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import ground_of, kmeans_truth_of, records_of
 from dpviz.ui.data_panel import UPLOAD, Active, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider

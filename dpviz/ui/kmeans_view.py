@@ -7,13 +7,13 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.trial import KMeansTrial
+from dpviz.family.claim import claim
+from dpviz.family.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
-from dpviz.methods import KMEANS
+from dpviz.kmeans.methods import KMEANS
 from dpviz.noise import SeededNoise
 from dpviz.plain import csv_bytes
-from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import kmeans_draws
@@ -36,7 +36,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
         Whether the iteration player stands still.
     """
     config, card = choices.config, KMEANS[choices.config.method].card
-    verdict = claim(card, config, both.truth.records.domain)
+    verdict = claim(card, config.variant, both.truth.records.domain)
     view = view_of(state, both.private)
     scene = _scene(state, choices, both)
     step, still = step_slider(state, choices, len(scene.path) - 1)

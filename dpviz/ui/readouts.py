@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.privacy.claim import EXPLORATION, Claim
+from dpviz.family.claim import EXPLORATION, Claim
 from dpviz.privacy.ledger import Ledger, Neighbours, Spend
 from dpviz.privacy.odds import odds
 

@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.families import CARDS
 from dpviz.home import home, home_folder
-from dpviz.methods import CARDS
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.odds import odds

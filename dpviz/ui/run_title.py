@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dpviz.config import Config
+from dpviz.families import CARDS
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.methods import CARDS
 from dpviz.ui.data_panel import Active
+from dpviz.wavecluster.config import Config
 
 
 def run_title(

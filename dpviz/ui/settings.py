@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from dpviz.methods.card import Card
+from dpviz.family.card import Card
 from dpviz.ui.state import UrlState
 
 MAX_SEED = 2**31 - 1

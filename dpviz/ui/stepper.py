@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dpviz.comparison import Truth, true_config
 from dpviz.experiments.stepper import (
     DRAWS,
     KeptDraws,
@@ -15,13 +14,14 @@ from dpviz.experiments.stepper import (
 )
 from dpviz.figures.stepper import fates_frame, frame, stepper_panels
 from dpviz.figures.wavecluster import Scene
-from dpviz.methods import WAVECLUSTER
 from dpviz.plain import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import following
 from dpviz.ui.wavecluster import Both, Choices
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.truth import Truth, true_config
 
 _CLUSTER = "wavecluster:stepper cluster"
 _LAST = "wavecluster:stepper last"

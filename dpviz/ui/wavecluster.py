@@ -7,21 +7,22 @@ from typing import Any, cast
 
 import streamlit as st
 
-from dpviz.comparison import Truth, run, true_config
-from dpviz.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha, check_epsilon
 from dpviz.data.samples import Sample, sample
+from dpviz.family.card import Card
 from dpviz.figures.wavecluster import VIEWS, View
-from dpviz.methods import WAVECLUSTER
-from dpviz.methods.card import Card
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Run
-from dpviz.threshold import check_density
+from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import Grid, grid_of, truth_of
 from dpviz.ui.data_panel import Active, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
-from dpviz.wavelet import check_wavelet, wavelet_names
+from dpviz.wavecluster.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Run
+from dpviz.wavecluster.threshold import check_density
+from dpviz.wavecluster.truth import Truth, run, true_config
+from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
 
 FIRST = "gaussians"
 

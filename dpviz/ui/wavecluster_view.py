@@ -9,12 +9,11 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.trial import WaveClusterTrial
+from dpviz.family.claim import claim
+from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
-from dpviz.methods import WAVECLUSTER
 from dpviz.plain import csv_bytes
-from dpviz.privacy.claim import claim
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import wavecluster_draws
@@ -32,7 +31,8 @@ from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 from dpviz.ui.stepper import stepper_panel
 from dpviz.ui.wavecluster import Both, Choices
-from dpviz.wavelet import sensitivity
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.wavelet import sensitivity
 
 #: Seconds that OCM and 2CE may take while a slider is held.
 _LIVE = 0.012
@@ -43,7 +43,7 @@ _LAST = "wavecluster:agreement"
 def draw(state: UrlState, choices: Choices, both: Both) -> None:
     """Show readouts, figure, ledger, promise and what lies behind them."""
     config, card = choices.config, WAVECLUSTER[choices.config.method].card
-    verdict = claim(card, config, both.grid.source.domain)
+    verdict = claim(card, config.variant, both.grid.source.domain)
     # Ten more private runs: where they take long they follow the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE

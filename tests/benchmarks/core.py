@@ -11,20 +11,20 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from dpviz.comparison import Truth, run
-from dpviz.config import Config
 from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
-from dpviz.kmeans.comparison import QUICK, KMeansTruth, run_kmeans
 from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
-from dpviz.methods import KMEANS
+from dpviz.kmeans.truth import QUICK, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, two_ce
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth, run
 
 
 def seconds(work: Callable[[], object], runs: int = 7) -> float:

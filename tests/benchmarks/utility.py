@@ -1,9 +1,9 @@
-"""What soundness costs in utility: writes ``dpviz/methods/utility.json``.
+"""What soundness costs in utility: writes ``dpviz/experiments/utility.json``.
 
     python -m tests.benchmarks.utility [METHOD ...]
 
 Without a name all methods are measured; with names only these, and the other figures stay. What
-is compared: see :mod:`dpviz.methods.utility`.
+is compared: see :mod:`dpviz.experiments.utility`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpviz import comparison
-from dpviz.config import Config, VariantName
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
-from dpviz.kmeans.comparison import KMeansTruth, run_kmeans
+from dpviz.experiments.utility import FILE, Cost, Spread, costs
+from dpviz.families import CARDS
+from dpviz.family.card import VariantName
 from dpviz.kmeans.config import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
-from dpviz.methods import CARDS
-from dpviz.methods.utility import FILE, Cost, Spread, costs
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.bands import band
 from dpviz.noise import SeededNoise
-from dpviz.pipeline import Source
+from dpviz.wavecluster import truth as comparison
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source
 from tests.conftest import reference_file
 
 EPSILONS = (0.1, 0.5, 1.0)

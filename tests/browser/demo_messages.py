@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
-from tests.hostile import TEXTS, random_texts
+from tests.support.hostile import TEXTS, random_texts
 
 st.set_page_config(page_title="messages")
 for number, text in enumerate((*TEXTS, *random_texts(100))):

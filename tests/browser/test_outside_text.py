@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dpviz.config import Config
 from dpviz.data.dataset import Dataset
 from dpviz.data.table import shown
 from dpviz.domain import Domain
 from dpviz.privacy.budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request
+from dpviz.wavecluster.config import Config
 from tests.browser.conftest import Watched
-from tests.hostile import HOST, TEXTS, random_texts
-from tests.links import PAGES, parameters
-from tests.test_outside_text import EAST, NAME, NORTH, PERSON, table
+from tests.support.hostile import HOST, TEXTS, random_texts
+from tests.support.links import PAGES, parameters
+from tests.ui.test_outside_text import EAST, NAME, NORTH, PERSON, table
 
 #: Whatever Markdown, HTML or a formula would make of a text.
 MADE = "a,img,strong,em,del,code,pre,h1,h2,h3,ul,ol,li,hr,br,blockquote,table,script,.katex,svg"

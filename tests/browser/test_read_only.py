@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.browser.conftest import await_health, end, serve
-from tests.read_only import read_only_checkout
+from tests.support.read_only import read_only_checkout
 
 #: What each page shows once it is whole.
 WHOLE = {

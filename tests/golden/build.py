@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from dpviz.command_line import main
-from dpviz.methods import CARDS
+from dpviz.families import CARDS
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
-from tests.test_release import CASES, Streams, dataset, name_of, request_of
+from tests.release.test_release import CASES, Streams, dataset, name_of, request_of
 
 FOLDER = Path(__file__).parent
 APP = FOLDER.parents[1] / "app.py"

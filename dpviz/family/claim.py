@@ -1,0 +1,37 @@
+"""Does this run keep its privacy promise? One answer for screen, command line and library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpviz.domain import Domain
+from dpviz.family.card import Card, VariantName
+
+#: What every true result and every seeded draw is: stated wherever one is shown.
+EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whether the mechanism is epsilon-private as configured, and why or why not."""
+
+    private: bool
+    reason: str
+
+
+def claim(card: Card, variant: VariantName, domain: Domain) -> Claim:
+    """Judge a run: the method's variant first, then the domain.
+
+    The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for what a
+    seed takes away.
+    """
+    judged = card.variant(variant)
+    if not judged.private:
+        return Claim(False, judged.reason)
+    if not domain.declared:
+        return Claim(
+            False,
+            "The domain spans the smallest to the largest value of the data, which gives them "
+            "away and moves everything laid over it with one record: declare a domain.",
+        )
+    return Claim(True, judged.reason)

@@ -1,0 +1,108 @@
+"""Contour DPK-means: well separated clusters get more of an iteration's budget."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.card import Card, Variant
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.grid import noisy_grid
+from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
+from dpviz.kmeans.methods.dpkmeans_mapreduce import STOPPING, resting
+from dpviz.kmeans.methods.dplloyd import KEEPING
+from dpviz.kmeans.methods.parameters import parameters
+from dpviz.kmeans.passes import contour_coefficients
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.privacy.mechanisms import Accountant
+
+CARD = Card(
+    name="contour",
+    family="kmeans",
+    title="Contour DPK-means",
+    estimator="ContourDPKMeans",
+    summary=(
+        "As DP-Kmeans, but cluster k gets a budget by its contour coefficient S_k (how much nearer "
+        "its records are to their own centre than to the next one): the higher, the less noise."
+    ),
+    paper="Zhang, Liu, Wang 2018",
+    algorithm="section DPK-means algorithm based on contour coefficients, steps 1 to 8",
+    origin="004",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                f"S_k is read off a noisy grid of counts (share {START_SHARE:g} of epsilon); each "
+                "record goes to a starting set by its own draw. Clusters are disjoint, so an "
+                "iteration costs its largest cluster budget, which is the iteration's own."
+            ),
+        ),
+        Variant(
+            name="published",
+            private=False,
+            reason=(
+                "The budgets are computed from contour coefficients of the raw records, so the "
+                "size of the noise tells about them; and the starting sets are cut by order."
+            ),
+        ),
+    ),
+    parameters=parameters("contour"),
+    deviations=(
+        KEEPING,
+        STOPPING,
+        "The budget formula is an image that our copy of the paper lost. Reconstructed from what "
+        "its text fixes: budget of cluster k = budget of the iteration * (1 + S_k - min S) / (1 + "
+        "max S - min S), never more than the iteration's.",
+        "No gain over DP-Kmeans, since a cluster's budget can only be less than the iteration's. "
+        "F-measure against the method without noise, K 2, 30 draws, DP-Kmeans / contour at epsilon "
+        "0.1, 0.5, 1: blood as printed .60/.60, .66/.65, .86/.86, sound .65/.61, .85/.77, .95/.92; "
+        "gamma as printed .85/.85, .98/.98, .99/.99, sound .80/.78, .87/.85, .90/.89.",
+    ),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """Noisy iterations with cluster budgets by contour coefficient."""
+    space = space_of(records, config)
+    settled = partial(resting, span=space.span)
+    if config.variant == "published":
+        points = records.scaled(space)
+        return lloyd(
+            records, config, accountant, settled=settled, cluster_budgets=by_contour(points, None)
+        )
+    share = START_SHARE * config.epsilon
+    grid = noisy_grid(
+        records,
+        accountant,
+        step="contours",
+        epsilon=share,
+        clusters=config.clusters,
+        variant=config.variant,
+    )
+    return lloyd(
+        records,
+        config,
+        accountant,
+        epsilon=config.epsilon - share,
+        settled=settled,
+        cluster_budgets=by_contour(space.placed(grid.centers), grid.weights),
+    )
+
+
+def by_contour(points: NDArray[np.float64], weights: NDArray[np.float64] | None) -> ClusterBudgets:
+    """Rule that deals an iteration's budget by the contour coefficients of points (n, d).
+
+    eps_tk = eps_t (1 + S_k - min S) / (1 + max S - min S): a reconstruction, see the card.
+    """
+
+    def deal(centers: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+        contours = contour_coefficients(points, centers, weights)
+        gain = 1 + contours - contours.min()
+        budgets: NDArray[np.float64] = epsilon * gain / gain.max()
+        return budgets
+
+    return deal

@@ -1,0 +1,53 @@
+"""DPk-means-up: the k-means++ start improved until no centre is better placed elsewhere."""
+
+from __future__ import annotations
+
+from dpviz.family.card import Card, Variant
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import lloyd
+from dpviz.kmeans.methods.dpkmeanspp import (
+    HALVING,
+    LATE_ITERATIONS,
+    LEAKING_START,
+    SOUND_START,
+    as_printed,
+)
+from dpviz.kmeans.methods.dplloyd import KEEPING
+from dpviz.kmeans.methods.parameters import parameters
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.privacy.mechanisms import Accountant
+
+CARD = Card(
+    name="dpkmeansup",
+    family="kmeans",
+    title="DPk-means-up",
+    estimator="DPKMeansUp",
+    summary=(
+        "Starts from a full k-means clustering in which the least useful centre was moved beside "
+        "the worst cluster's as long as that helped; then noisy Lloyd iterations with halving "
+        "budgets."
+    ),
+    paper="Hu, Yang, Bai 2019",
+    algorithm="Algorithm 3",
+    origin="003",
+    variants=(
+        Variant(name="sound", private=True, reason=SOUND_START),
+        Variant(name="published", private=False, reason=LEAKING_START),
+    ),
+    parameters=parameters("dpkmeansup"),
+    deviations=(
+        KEEPING,
+        HALVING,
+        LATE_ITERATIONS,
+        "Line 9 prints argmin where the text asks for the largest error, line 25 would overwrite "
+        "the best centres with the last ones: both are built as the text means them.",
+        "As printed the start alone is the answer: it is a k-means clustering of the raw records, "
+        "and the noisy iterations only move away from it.",
+    ),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """Improved start and noisy Lloyd iterations (Hu et al., Algorithm 3)."""
+    return lloyd(records, config, accountant, settled=as_printed(records, config))

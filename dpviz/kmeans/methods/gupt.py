@@ -1,0 +1,126 @@
+"""GUPT: k-means on disjoint blocks of the records, centres averaged with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.card import Card, Variant
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.grid import SIZE_SHARE
+from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.methods.parameters import parameters
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun, canonical
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import best_of, enough
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import on_lattice
+
+#: Blocks: number of records to this power, and never more than so many.
+POWER, MOST_BLOCKS = 0.4, 2048
+
+CARD = Card(
+    name="gupt",
+    family="kmeans",
+    title="GUPT",
+    estimator="GUPT",
+    summary=(
+        "Sample and aggregate: plain k-means on each of N^0.4 disjoint blocks; the centres, put in "
+        "order, are averaged over the blocks, and the average gets noise."
+    ),
+    paper="Mohan, Thakurta, Shi, Song, Culler 2012; as in Lee, Kifer 2016",
+    algorithm="GUPT",
+    origin="002",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                "Each record goes to a block by its own draw, so one record changes one block's K "
+                "centres, each coordinate by at most the range 2: their sum over the blocks has "
+                "sensitivity 2 K d, and is divided by the number of blocks after noise. That "
+                "number comes from a noisy number of records (2% of epsilon)."
+            ),
+        ),
+        Variant(
+            name="published",
+            private=False,
+            reason=(
+                "Blocks are cut from the list in order and their number is computed from the true "
+                "number of records: one record more moves all records behind it into other blocks."
+            ),
+        ),
+    ),
+    parameters=parameters("gupt"),
+    deviations=(
+        "Centres of a block are ordered by their first coordinate, then the second.",
+        f"There are {MOST_BLOCKS:,} blocks at most.",
+    ),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """Average of the blocks' centres with noise (Mohan et al. 2012)."""
+    space, K, d = Space(records.domain), config.clusters, records.domain.ndim
+    size, epsilon = float(records.n), config.epsilon
+    if config.variant == "sound":
+        share = SIZE_SHARE * epsilon
+        size = float(accountant.laplace("records", size, sensitivity=1, epsilon=share))
+        epsilon -= share
+    blocks = min(max(round(max(size, 1.0) ** POWER), 1), MOST_BLOCKS)
+    points = records.scaled(space)
+    if records.weights is not None:
+        shares = records.shares(blocks, accountant.noise.generator("blocks"))
+        parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
+        found = _centers(parts, (blocks, K, d))
+    else:
+        order = None
+        if config.variant == "sound":
+            order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
+        digest = None if order is None else blake2b(order.tobytes()).digest()
+        key = ("blocks", K, blocks, digest)
+        found = records.kept(key, lambda: _block_centers(points, order, blocks, K))
+    # As printed, noise goes to the average. The sum, for as much noise in the end, lies on the
+    # lattice that a release needs.
+    share = blocks if config.variant == "published" else 1
+    noisy = accountant.laplace(
+        "centers", found.sum(axis=0) / share, sensitivity=2 * K * d / share, epsilon=epsilon
+    )
+    centers = np.clip(noisy * share / blocks, -1, 1)
+    run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
+    return restored(run, space)
+
+
+def _block_centers(
+    points: NDArray[np.float64], order: NDArray[np.int64] | None, blocks: int, clusters: int
+) -> NDArray[np.float64]:
+    """Centres of blocks of the points, by ``order`` or cut from the list, as :func:`_centers`."""
+    if order is None:
+        parts = np.array_split(points, blocks)
+    else:
+        parts = [points[order == block] for block in range(blocks)]
+    return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
+
+
+def _centers(
+    parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
+    shape: tuple[int, int, int],
+) -> NDArray[np.float64]:
+    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d).
+
+    Parameters
+    ----------
+    parts
+        Points of each block, and how many records each of them is; None for one each.
+    """
+    found, clusters = np.empty(shape), shape[1]
+    for block, part in enumerate(parts):
+        # A block with fewer records than clusters is filled up with centres that know nothing.
+        filled, weights = enough(*part, clusters, np.random.default_rng(block))
+        centers = best_of(filled, weights, clusters, block)
+        found[block] = on_lattice(np.clip(centers[canonical(centers)], -1, 1))
+    return found

@@ -1,0 +1,55 @@
+"""k-means without noise: the reference that every private run is held against."""
+
+from __future__ import annotations
+
+from dpviz.errors import InputError
+from dpviz.family.card import NOT_PRIVATE, Card, Variant
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.methods.parameters import parameters
+from dpviz.kmeans.optimum import SAMPLE, optimum
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.space import Space
+from dpviz.privacy.mechanisms import Accountant
+
+CARD = Card(
+    name="kmeans",
+    family="kmeans",
+    title="k-means (true)",
+    estimator="TrueKMeans",
+    summary=(
+        "On the domain scaled to a cube, the K centres with the smallest sum of squared distances "
+        "that a search finds: Lloyd's algorithm from k-means++ starts, again and again from the "
+        "best result with a centre moved elsewhere."
+    ),
+    paper="Lloyd 1982; Arthur, Vassilvitskii 2007; Fränti 2018",
+    algorithm="k-means++, random swap",
+    origin="Lloyd",
+    variants=(
+        Variant(name="sound", private=False, reason=NOT_PRIVATE),
+        Variant(name="published", private=False, reason=NOT_PRIVATE),
+    ),
+    parameters=parameters("kmeans"),
+    deviations=(
+        "The search draws its chances from a fixed seed: the same records have the same centres.",
+        f"Above {SAMPLE:,} records the search sees random samples, and the best of its results "
+        "goes on with all records.",
+        "No search proves that nothing is better. Where a private run is, k-means goes on from "
+        "its centres, and the run is held against what that finds: no ratio is below 1.",
+    ),
+)
+
+
+def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
+    """Cluster the true records; spends nothing and promises nothing."""
+    space = Space(records.domain)
+    points = records.scaled(space)
+    if config.clusters > records.n:
+        only = "is only 1 record" if records.n == 1 else f"are only {records.n:,} records"
+        raise InputError(
+            f"clusters = {config.clusters}, but there {only}: choose at most as many clusters as "
+            "records."
+        )
+    centers = records.kept(("true", config.clusters), lambda: optimum(points, config.clusters))
+    return restored(KMeansRun(config=config, centers=centers, ledger=accountant.ledger), space)

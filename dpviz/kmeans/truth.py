@@ -1,0 +1,215 @@
+"""True beside private for the k-means family: the noise-free optimum, private runs, scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.family.method import check_method
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.optimum import descended
+from dpviz.kmeans.passes import contour_coefficients, nearest, wcss
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.space import Space
+from dpviz.metrics import centers as of_centers
+from dpviz.metrics import matching
+from dpviz.noise import NoiseSource, Silenced
+from dpviz.privacy.ledger import Ledger
+from dpviz.privacy.mechanisms import Accountant
+
+#: Scores that need nothing but the centres of the private run.
+QUICK = ("wcss", "nicv", "wcss_ratio", "nicv_ratio", "f_measure", "displacement")
+
+#: All scores, in the order in which they are shown.
+SCORES = (*QUICK, "contour", "ari", "ami")
+
+
+def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
+    """Run the configured method once.
+
+    Raises
+    ------
+    InputError
+        Where the method does not exist or does not fit the data.
+    """
+    check_method(config.method, KMEANS)
+    accountant = Accountant(noise, config.epsilon, config.neighbours)
+    return KMEANS[config.method].run(records, config, accountant)
+
+
+@dataclass(frozen=True, eq=False)
+class KMeansTruth:
+    """The noise-free k-means clustering of some records, and what scoring needs of it.
+
+    Parameters
+    ----------
+    records
+        Data under its domain.
+    clusters
+        K.
+    start
+        Centres that k-means goes on from; None searches for the best.
+    """
+
+    records: Records
+    clusters: int
+    start: Centers | None = None
+
+    @cached_property
+    def run(self) -> KMeansRun:
+        """The true run: the best that the search finds, or that the start leads to."""
+        config = KMeansConfig(method="kmeans", clusters=self.clusters)
+        if self.start is None:
+            return KMEANS["kmeans"].run(self.records, config, Accountant(_Nothing(), 1.0))
+        centers = descended(self.records.scaled(self.space), self.space.scale(self.start))
+        return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
+
+    def beyond(self, centers: Centers) -> KMeansTruth:
+        """Return this truth, or a better one where centres (K, d) are better than its own.
+
+        The better one is where k-means goes from these centres, and that is never worse than
+        they are: so their ratio to it is 1 or more.
+        """
+        close = self.errors[1] * (1 - _CLOSE) - self._rounding
+        return self if self.nicv(centers) >= close else replace(self, start=centers)
+
+    @cached_property
+    def in_units(self) -> KMeansTruth:
+        """k-means in the units of the data: on a domain of equal sides NICV is least with WCSS."""
+        domain = self.records.domain
+        side = float((domain.highs - domain.lows).max())
+        cube = Domain(tuple((low, low + side) for low, _ in domain.bounds))
+        if np.allclose(cube.highs, domain.highs, rtol=0, atol=_ROUNDING * side):
+            return self
+        return KMeansTruth(Records(points=self.records.points, domain=cube), self.clusters)
+
+    @property
+    def centers(self) -> Centers:
+        """True centres (K, d), in the units of the data."""
+        return self.run.centers
+
+    @property
+    def space(self) -> Space:
+        """The scaled box in which records are assigned to centres."""
+        return Space(self.records.domain)
+
+    def assign(self, centers: Centers) -> NDArray[np.int32]:
+        """Nearest centre of every record on the scaled domain, shape (n,)."""
+        return nearest(self.records.scaled(self.space), self.space.scale(centers))
+
+    @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """Cluster of every record in the true run."""
+        return self.assign(self.centers)
+
+    def wcss(self, centers: Centers) -> float:
+        """Within-cluster sum of squares of centres (K, d), in the units of the data."""
+        return wcss(self.records.points, centers)
+
+    def nicv(self, centers: Centers) -> float:
+        """WCSS per record on data scaled to [0, 1]^d (Su et al. 2016; Hu et al., eq. 17)."""
+        # Scaled coordinates span 2, so their squares are four times those of the unit cube.
+        scaled = wcss(self.records.scaled(self.space), self.space.scale(centers))
+        return scaled / 4 / self.records.n
+
+    @cached_property
+    def errors(self) -> tuple[float, float]:
+        """WCSS and NICV of the true centres."""
+        return self.wcss(self.centers), self.nicv(self.centers)
+
+    def matched(self, run: KMeansRun) -> KMeansRun:
+        """Return a run whose cluster k is the one matched to true cluster k (Hungarian)."""
+        _, order = of_centers.match(self.space.scale(self.centers), self.space.scale(run.centers))
+        return run.reordered(order)
+
+    def scores(self, run: KMeansRun, names: tuple[str, ...] = SCORES) -> dict[str, float]:
+        """Scores of a private run.
+
+        ``nicv_ratio`` is relative to the true run, ``wcss_ratio`` to the least WCSS, that of
+        k-means in the units of the data; neither is below 1, see :meth:`beyond`. ``f_measure``
+        (Hu et al., eq. 13-16), ``ari`` and ``ami`` hold its clusters against the true ones;
+        ``displacement`` is the mean distance of matched centres on data scaled to [0, 1]^d;
+        ``contour`` the mean contour coefficient of its clusters.
+        """
+        centers = run.centers
+        truth = self.beyond(centers)
+        if truth is not self:
+            return truth.scores(run, names)
+        scaled = self.space.scale(centers)
+
+        @cache
+        def table() -> NDArray[np.int64]:
+            return matching.contingency(self.labels, self.assign(centers))
+
+        compute = {
+            "wcss": lambda: self.wcss(centers),
+            "nicv": lambda: self.nicv(centers),
+            "wcss_ratio": lambda: self._ratio(self.in_units.beyond(centers), centers),
+            "nicv_ratio": lambda: self._ratio(self, centers),
+            "f_measure": lambda: matching.f_measure(table()),
+            "displacement": lambda: (
+                of_centers.displacement(self.space.scale(self.centers), scaled) / 2
+            ),
+            "contour": lambda: float(
+                contour_coefficients(self.records.scaled(self.space), scaled).mean()
+            ),
+            "ari": lambda: matching.adjusted_rand(table()),
+            "ami": lambda: matching.adjusted_mutual_information(table()),
+        }
+        return {name: compute[name]() for name in names}
+
+    def _ratio(self, truth: KMeansTruth, centers: Centers) -> float:
+        """Ratio of NICV to that of a truth; what is rounding alone on our domain counts as 0."""
+        error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
+        return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)
+
+    @property
+    def _rounding(self) -> float:
+        """NICV that rounding alone can have."""
+        return self.records.domain.ndim * _ROUNDING**2
+
+    def against_classes(self, run: KMeansRun, classes: NDArray[np.intp]) -> float:
+        """F-measure of a run's clusters against classes (n,) that are known (Hu et al.)."""
+        return matching.f_measure(matching.contingency(classes, self.assign(run.centers)))
+
+    def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:
+        """F-measure of a run against the same method without noise (Zhang, Liu, Wang 2018)."""
+        silent = run_kmeans(self.records, run.config, Silenced(noise))
+        table = matching.contingency(self.assign(silent.centers), self.assign(run.centers))
+        return of_centers.matched_f_measure(table)
+
+
+#: Centres of equal records are off by this much of the domain's sides at most.
+_ROUNDING = 16 * float(np.finfo(float).eps)
+
+#: Errors that differ by less than this share are equal.
+_CLOSE = 1e-9
+
+
+def ratio(value: float, reference: float) -> float:
+    """Ratio to the true run: 1 where both are 0, infinite where only the reference is."""
+    if reference > 0:
+        return value / reference
+    return 1.0 if value == 0 else float("inf")
+
+
+class _Nothing:
+    """Noise source of the true run, which asks for none."""
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        raise AssertionError("the true run asks for no noise")
+
+    gumbel = laplace
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        raise AssertionError("the true run asks for no noise")
+
+    def generator(self, step: str) -> np.random.Generator:
+        raise AssertionError("the true run asks for no noise")

@@ -1,0 +1,1 @@
+"""WaveCluster: counts on a grid, wavelets, significant cells, connected clusters."""

@@ -1,0 +1,373 @@
+"""The methods as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
+
+Each constructor holds parameters only; everything is checked in ``fit``. They explore: noise
+comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` from the true points.
+Nothing that they return may be published; ``claim_`` says whether the mechanism itself, with
+noise that nobody can repeat, would be private.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.read import read_counts
+from dpviz.data.units import cap_records
+from dpviz.domain import Domain, Outside
+from dpviz.errors import InputError
+from dpviz.family.card import VariantName
+from dpviz.family.claim import claim
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.noise import SeededNoise
+from dpviz.privacy.ledger import Neighbours, Relation
+from dpviz.wavecluster.components import label_points
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import run
+
+DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
+
+C = TypeVar("C", Config, KMeansConfig)
+
+
+class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
+    """What all five estimators share; the subclasses name their parameters."""
+
+    _method: str
+    grid: int | tuple[int, ...]
+    density: float
+    wavelet: str
+    level: int
+    domain: DomainLike
+    outside: Outside
+
+    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
+        """Cluster points.
+
+        Parameters
+        ----------
+        X
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
+        y
+            Ignored.
+        units
+            Identifier of the person behind each point, shape (n,), where the privacy unit is a
+            person: at most ``cap`` points of each take part.
+
+        Raises
+        ------
+        InputError
+            Where a parameter is wrong; the message names it, its value and the way out.
+        """
+        points = validate_data(self, as_frame(X), dtype=np.float64, ensure_min_samples=1)
+        dataset = dataset_of(self, points, units)
+        taken = points if dataset.points is None else dataset.points
+        source = Source.build(dataset, self.grid, domain_of(self.domain, taken), self.outside)
+        self._fit(source)
+        self.labels_ = self._label(points)
+        return self
+
+    def fit_counts(self, counts: ArrayLike, domain: Domain | str | None = None) -> Self:
+        """Cluster a ready grid of counts; there are no ``labels_`` then.
+
+        Parameters
+        ----------
+        counts
+            Non-negative whole numbers, one axis per dimension.
+        domain
+            The box that the grid covers; by default cell numbers.
+        """
+        if isinstance(domain, str):
+            domain = Domain.parse(domain)
+        dataset = read_counts(np.asarray(counts), name="counts", domain=domain)
+        self.__dict__.pop("labels_", None)
+        self.n_features_in_ = dataset.ndim
+        self._fit(Source.build(dataset, self.grid))
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Cluster of each point by its cell, shape (n,); -1 = noise."""
+        check_is_fitted(self, "label_grid_")
+        points = validate_data(self, as_frame(X), dtype=np.float64, reset=False)
+        return self._label(points)
+
+    def _fit(self, source: Source) -> None:
+        """Run the method on a source and store what it found."""
+        seed = seed_of(getattr(self, "random_state", 0))
+        config = config_of(Config, self._method, self.get_params(deep=False))
+        result = run(source, config, SeededNoise(seed))
+        stages = result.stages
+        self.claim_ = claim(WAVECLUSTER[config.method].card, config.variant, source.domain)
+        self.level_ = config.level
+        self.outside_ = self.outside
+        self.domain_ = source.domain
+        self.shape_ = source.shape
+        self.counts_ = stages.counts
+        self.average_subband_ = stages.average
+        self.threshold_ = stages.threshold.value
+        self.significant_ = stages.significant
+        self.label_grid_ = stages.labels
+        self.n_clusters_ = stages.n_clusters
+        self.ledger_ = result.ledger
+        self.trace_ = result.trace
+        self.n_points_outside_ = source.n_outside
+
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Look up the cells of points."""
+        return label_points(
+            points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_
+        )
+
+
+def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
+    """Domain from the parameter: "data" (range of points (n, d)), "lo,hi;...", pairs, a Domain."""
+    if isinstance(given, Domain):
+        return given
+    if isinstance(given, str):
+        return Domain.from_data(points) if given == "data" else Domain.parse(given)
+    return Domain(tuple(given))
+
+
+def config_of(kind: type[C], method: str, parameters: dict[str, Any]) -> C:
+    """Config of a method from those of an estimator's parameters that it knows."""
+    known = kind.__dataclass_fields__
+    given = {name: value for name, value in parameters.items() if name in known}
+    relation = cast(Relation, given.pop("neighbours", "add_remove"))
+    neighbours = Neighbours(relation=relation, cap=parameters.get("cap", 1))
+    return kind(method=method, neighbours=neighbours, **given)
+
+
+def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:
+    """Points (n, d) of at most ``cap`` records of each person, where there are units (n,)."""
+    cap = getattr(estimator, "cap", None)
+    if units is None:
+        if cap not in (None, 1):
+            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
+        return Dataset(name="X", points=points)
+    if cap is None:
+        name = type(estimator).__name__
+        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
+    persons = np.asarray(units)
+    if persons.shape != (len(points),):
+        raise InputError(
+            f"units have shape {persons.shape} where there are {len(points)} points: give one "
+            "identifier per point."
+        )
+    return cap_records(Dataset(name="X", points=points, units=persons), cap)
+
+
+def as_frame(X: Any) -> Any:
+    """Pandas from a pyarrow Table, anything else as it is."""
+    return X.to_pandas() if hasattr(X, "to_pandas") else X
+
+
+def seed_of(random_state: Any) -> int:
+    """Seed of the noise streams from what scikit-learn calls a random state."""
+    if random_state is None:
+        # 128 bits from the system: a seed that could be guessed would take the noise off.
+        return cast(int, np.random.SeedSequence().entropy)
+    if isinstance(random_state, int | np.integer):
+        if random_state < 0:
+            raise InputError(f"random_state = {random_state}: give a whole number from 0.")
+        return int(random_state)
+    words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    return int.from_bytes(words.tobytes())
+
+
+class WaveCluster(_WaveClusterEstimator):
+    """WaveCluster without noise (Sheikholeslami, Chatterjee, Zhang 1998): not private.
+
+    Parameters
+    ----------
+    grid
+        Cells per axis, one number or one per axis.
+    density
+        p in (0, 1): share of the positive coefficients that are not significant.
+    wavelet, level
+        Discrete wavelet of PyWavelets and how often it is applied.
+    domain
+        ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain.
+    outside
+        ``"clip"`` or ``"drop"`` points outside the domain.
+
+    Attributes
+    ----------
+    labels_
+        Cluster of each fitted point from 0, shape (n,); -1 = noise.
+    n_clusters_, significant_, label_grid_, threshold_
+        What was found on the grid of the average subband.
+    counts_, average_subband_
+        Counts and their average subband.
+    ledger_
+        Empty: nothing is spent, nothing is promised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blobs = np.concatenate([np.full((50, 2), 0.2), np.full((50, 2), 0.8)])
+    >>> model = WaveCluster(grid=8, density=0.1, domain="0,1;0,1").fit(blobs)
+    >>> model.n_clusters_
+    2
+    """
+
+    _method = "wavecluster"
+
+    def __init__(
+        self,
+        *,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+    ) -> None:
+        self.grid = grid
+        self.density = density
+        self.wavelet = wavelet
+        self.level = level
+        self.domain = domain
+        self.outside = outside
+
+
+class _PrivateEstimator(_WaveClusterEstimator):
+    """Parameters of the techniques with one share of the budget."""
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        cap: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.grid = grid
+        self.density = density
+        self.wavelet = wavelet
+        self.level = level
+        self.domain = domain
+        self.outside = outside
+        self.variant = variant
+        self.neighbours = neighbours
+        self.cap = cap
+        self.random_state = random_state
+
+
+class PrivQT(_PrivateEstimator):
+    """Noisy counts, plain pipeline (Chen, Yu, Chirkova 2015, Algorithm 2).
+
+    Parameters as in :class:`WaveCluster`, and ``epsilon`` (whole budget), ``variant``
+    (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
+    ``"replace_one"``), ``cap`` (most points of a person, with ``fit(X, units=...)``) and
+    ``random_state``. Attributes as in :class:`WaveCluster`, and
+    ``claim_``: whether the mechanism is private as configured, and why or why not (the
+    default ``domain="data"`` is not).
+    """
+
+    _method = "privqt"
+
+
+class Baseline(_PrivateEstimator):
+    """Synthetic points from a private synopsis (Chen, Yu, Chirkova 2015, Algorithm 1).
+
+    Parameters and attributes as in :class:`PrivQT`, and ``synopsis``:
+    ``"adaptive_grid"``, ``"uniform_grid"``, ``"privelet"`` or ``"quadtree"``.
+    """
+
+    _method = "baseline"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        synopsis: str = "adaptive_grid",
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        cap: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            grid=grid,
+            density=density,
+            wavelet=wavelet,
+            level=level,
+            domain=domain,
+            outside=outside,
+            variant=variant,
+            neighbours=neighbours,
+            cap=cap,
+            random_state=random_state,
+        )
+        self.synopsis = synopsis
+
+
+class PrivTHR(_PrivateEstimator):
+    """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
+
+    Parameters and attributes as in :class:`PrivQT`, and ``alpha``: the share of epsilon
+    spent on the counts (None: the paper's, 0.9).
+    """
+
+    _method = "privthr"
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.0,
+        alpha: float | None = None,
+        grid: int | tuple[int, ...] = 64,
+        density: float = 0.5,
+        wavelet: str = "haar",
+        level: int = 1,
+        domain: DomainLike = "data",
+        outside: Outside = "clip",
+        variant: VariantName = "sound",
+        neighbours: Relation = "add_remove",
+        cap: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            epsilon=epsilon,
+            grid=grid,
+            density=density,
+            wavelet=wavelet,
+            level=level,
+            domain=domain,
+            outside=outside,
+            variant=variant,
+            neighbours=neighbours,
+            cap=cap,
+            random_state=random_state,
+        )
+        self.alpha = alpha
+
+
+class PrivTHREM(PrivTHR):
+    """Noisy counts, threshold by the exponential mechanism (the same, Algorithm 4).
+
+    Parameters and attributes as in :class:`PrivTHR`; the paper's ``alpha`` is 0.7.
+    """
+
+    _method = "privthrem"

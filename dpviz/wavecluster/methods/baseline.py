@@ -1,0 +1,142 @@
+"""Baseline: a private synopsis, synthetic points from it, the plain pipeline on those."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import tally
+from dpviz.family.card import Card, Parameter, Variant
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods.privqt import AS_PRINTED, EPSILON
+from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
+from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
+from dpviz.wavecluster.pipeline import Run, Source, cluster
+
+#: Share of the budget for the number of records, where that is private.
+COUNT_SHARE = 0.02
+
+CARD = Card(
+    name="baseline",
+    family="wavecluster",
+    title="Baseline",
+    estimator="Baseline",
+    summary=(
+        "Publishes a private synopsis of the data (an adaptive grid unless another is chosen), "
+        "draws synthetic points from it and clusters those."
+    ),
+    paper="Chen, Yu, Chirkova 2015; adaptive grid: Qardaji, Yang, Li 2013",
+    algorithm="Algorithm 1",
+    origin="000",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                "Every synopsis is a sequence of Laplace mechanisms whose budgets sum to "
+                "epsilon under a declared domain; its resolution depends on a noisy number of "
+                f"records ({COUNT_SHARE:.0%} of epsilon) and on noisy counts alone."
+            ),
+        ),
+        Variant(
+            name="published",
+            private=False,
+            reason=(
+                "The resolution of the synopsis is computed from the true number of records, "
+                "which is itself private when a record may be added or removed. " + AS_PRINTED
+            ),
+        ),
+    ),
+    parameters=(
+        EPSILON,
+        Parameter(name="synopsis", default="adaptive_grid"),
+        *GRID_PARAMETERS,
+    ),
+    deviations=(
+        "The sound variant pays for the number of records, also where one record is replaced: "
+        "its replacement may lie outside the domain or lack a value and drop out.",
+        "Records are rounded to a public lattice of about a million cells (those of a grid of "
+        "counts stand at the centres of its cells), and a synopsis has two million leaves at "
+        "most: finer than anything the grid shows.",
+        "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
+    ),
+)
+
+
+def run(source: Source, config: Config, accountant: Accountant) -> Run:
+    """Cluster synthetic points (Chen, Yu, Chirkova, Algorithm 1)."""
+    epsilon, n = config.epsilon, float(source.n)
+    if config.variant == "sound":
+        share = COUNT_SHARE * epsilon
+        n = float(accountant.laplace("records", n, sensitivity=1, epsilon=share))
+        epsilon -= share
+    leaves = SYNOPSES[config.synopsis](source, accountant, epsilon, n)
+    generator = accountant.noise.generator("synthetic points")
+    counts = synthetic_counts(leaves, source.shape, generator)
+    return Run(config=config, stages=cluster(counts, config), ledger=accountant.ledger)
+
+
+def synthetic_counts(
+    leaves: Leaves, shape: tuple[int, ...], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Counts of points drawn uniformly from each leaf, max(0, round(records)) of them.
+
+    No point is drawn by itself: how many of a leaf's points fall into each column of
+    cells is binomial given those still to place, and likewise within a column, axis by
+    axis. Same law, and the work does not grow with the number of points.
+
+    Parameters
+    ----------
+    leaves
+        Boxes with noisy numbers of records.
+    shape
+        Cells per axis of the grid that the points are counted on.
+    generator
+        Post-processing: no promise hangs on its quality.
+    """
+    records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
+    cells = np.zeros(records.size, dtype=np.intp)
+    leaf = np.arange(records.size)
+    for axis, side in enumerate(shape):
+        low = leaves.low[leaf, axis] * side
+        high = np.minimum(low + leaves.size[leaf, axis] * side, side)
+        leaf, column, records, cells = _split(leaf, low, high, records, cells, generator)
+        cells = cells * side + np.minimum(column, side - 1)
+    return tally(cells, math.prod(shape), records).reshape(shape)
+
+
+def _split(
+    leaf: NDArray[np.intp],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    records: NDArray[np.int64],
+    cells: NDArray[np.intp],
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+    """Share out records that lie uniformly in [low, high) over unit-wide columns.
+
+    Returns leaf, column, records and cells of every part that got a record.
+    """
+    parts = []
+    column = np.floor(low).astype(np.intp)
+    start = low
+    keep = records > 0
+    while keep.any():
+        leaf, start, high = leaf[keep], start[keep], high[keep]
+        records, cells, column = records[keep], cells[keep], column[keep]
+        end = np.minimum(column + 1.0, high)
+        # A last sliver of rounding error takes all that is left.
+        share = np.where(high - end > 1e-9, (end - start) / (high - start), 1.0)
+        placed = generator.binomial(records, np.clip(share, 0.0, 1.0))
+        parts.append((leaf, column, placed, cells))
+        records = records - placed
+        start, column = end, column + 1
+        keep = records > 0
+    if not parts:
+        return leaf[:0], column[:0], records[:0], cells[:0]
+    joined = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    found = joined[2] > 0
+    return joined[0][found], joined[1][found], joined[2][found], joined[3][found]

@@ -1,0 +1,96 @@
+"""PrivTHR: noisy counts, and a threshold that makes up for cells that noise turned positive."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.card import Card, Parameter, Variant
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.config import DEFAULT_ALPHA, Config
+from dpviz.wavecluster.methods.privqt import AS_PRINTED, EPSILON
+from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
+from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
+from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
+from dpviz.wavecluster.wavelet import sensitivity
+
+CARD = Card(
+    name="privthr",
+    family="wavecluster",
+    title="PrivTHR",
+    estimator="PrivTHR",
+    summary=(
+        "Noisy counts with a share alpha of the budget; the rest pays for a noisy number of "
+        "non-positive cells, half of which are taken off the positive ones before the "
+        "threshold is read."
+    ),
+    paper="Chen, Yu, Chirkova 2015",
+    algorithm="Algorithm 3",
+    origin="000",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                "Two Laplace mechanisms in sequence: counts (one record changes one by 1) with "
+                "alpha*epsilon and the number Z of non-positive coefficients (sensitivity "
+                "computed from the wavelet) with the rest, under a declared domain; the "
+                "threshold is computed from their outputs alone."
+            ),
+        ),
+        Variant(name="published", private=False, reason=AS_PRINTED),
+    ),
+    parameters=(
+        EPSILON,
+        Parameter(name="alpha", default=DEFAULT_ALPHA["privthr"], low=0.05, high=0.95),
+        *GRID_PARAMETERS,
+    ),
+)
+
+
+def run(source: Source, config: Config, accountant: Accountant) -> Run:
+    """Noisy counts and a refined threshold (Chen, Yu, Chirkova, Algorithm 3)."""
+    first = config.counts_share * config.epsilon
+    noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
+    average = transform(noisy, config)
+    true_average = transform(source.counts, config)
+    nonpositive = true_average.size - int(np.count_nonzero(true_average > 0))
+    bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
+    noisy_nonpositive = accountant.laplace(
+        "nonpositive",
+        float(nonpositive),
+        sensitivity=bound.nonpositive,
+        epsilon=config.epsilon - first,
+    )
+    threshold = pruned_threshold(average, config.density, float(noisy_nonpositive))
+    return Run(
+        config=config,
+        stages=cluster(noisy, config, average=average, threshold=threshold),
+        ledger=accountant.ledger,
+        trace={"nonpositive": nonpositive},
+    )
+
+
+def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
+    """Threshold after dropping the smallest Z'/2 of the positive coefficients.
+
+    Parameters
+    ----------
+    average
+        Noisy average subband W'.
+    density
+        p in (0, 1).
+    nonpositive
+        Z', a noisy count of the non-positive coefficients of the true W.
+    """
+    values = positive_values(average)
+    dropped = min(max(round(nonpositive / 2), 0), max(values.size - 1, 0))
+    k = rank_of(density, values.size - dropped)
+    return Threshold(
+        k=k,
+        value=float(values[values.size - k]) if k else math.inf,
+        positive=values.size,
+        nonpositive=average.size - values.size,
+    )

@@ -1,0 +1,289 @@
+"""Private synopses of a data set: noisy records per box, for Baseline's synthetic points.
+
+A synopsis partitions the domain into boxes (leaves) that the data does not choose other
+than through noise already paid for. Each is written for d axes; the paper's figures are
+two-dimensional.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import block_sums, tally
+from dpviz.domain import CHUNK, axis_cells
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.pipeline import Source
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Leaves:
+    """Boxes of a synopsis in coordinates from 0 to 1, with noisy numbers of records.
+
+    Parameters
+    ----------
+    low, size
+        Lower corner and extent of each box, shape (m, d).
+    records
+        Noisy number of records, shape (m,); may be negative.
+    """
+
+    low: NDArray[np.float64]
+    size: NDArray[np.float64]
+    records: NDArray[np.float64]
+
+
+#: More leaves than this don't pay: they are far smaller than any cell on the screen, and than the
+#: lattice that records are rounded to.
+_MOST_LEAVES = 2**21
+
+Synopsis = Callable[[Source, Accountant, float, float], Leaves]
+
+
+def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
+    """Two-level grid whose second level is as fine as the first one's counts allow.
+
+    Parameters
+    ----------
+    source
+        Data set and domain.
+    accountant
+        Pays for both levels, half of ``epsilon`` each.
+    epsilon
+        Budget of the synopsis.
+    n
+        Number of records, public or noisy.
+
+    Notes
+    -----
+    Qardaji, Yang, Li (2013): first level m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells
+    a side, second m2 = ceil(sqrt(N' (1 - a) eps / 5)) with the cell's noisy count N', a =
+    0.5, constrained inference between the levels. For d axes square roots become d-th
+    roots, and the smallest first level keeps its 100 cells in all.
+    """
+    share, d = 0.5, source.domain.ndim
+    least = math.ceil(round(100 ** (1 / d), 9))
+    side = max(least, math.ceil(_root(n * epsilon / 10, d) / 4))
+    shape = (min(side, _highest_side(d)),) * d
+    first = source.counted(shape)
+    noisy = accountant.laplace("first level", first, sensitivity=1, epsilon=share * epsilon).ravel()
+    wanted = np.ceil(_roots(np.maximum(noisy, 0) * (1 - share) * epsilon / 5, d))
+    splits = _fitting(np.maximum(wanted, 1), d)
+    leaves_per_cell = splits**d
+    offsets = np.concatenate(([0], np.cumsum(leaves_per_cell)))
+    second = accountant.laplace(
+        "second level",
+        _second_level(source, shape, splits, offsets),
+        sensitivity=1,
+        epsilon=(1 - share) * epsilon,
+    )
+    owner = np.repeat(np.arange(splits.size), leaves_per_cell)
+    summed = np.add.reduceat(second, offsets[:-1])
+    a, b = share**2 * leaves_per_cell, (1 - share) ** 2
+    agreed = (a * noisy + b * summed) / (a + b)
+    records = second + ((agreed - summed) / leaves_per_cell)[owner]
+    low, size = _leaf_boxes(shape, splits, offsets, owner)
+    return Leaves(low=low, size=size, records=records)
+
+
+def _fitting(splits: NDArray[np.float64], degree: int) -> NDArray[np.intp]:
+    """Coarsen all cells alike where a huge budget asks for more leaves than fit."""
+    total = float((splits**degree).sum())
+    if total > _MOST_LEAVES:
+        splits = np.maximum(np.floor(splits * (_MOST_LEAVES / total) ** (1 / degree)), 1)
+    return splits.astype(np.intp)
+
+
+def _second_level(
+    source: Source, shape: tuple[int, ...], splits: NDArray[np.intp], offsets: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    """Records per leaf: each first-level cell split into its own number of parts a side."""
+    total = int(offsets[-1])
+    counts = np.zeros(total, dtype=np.int64)
+    positions = source.positions
+    for start in range(0, len(positions.points), CHUNK):
+        chunk = positions.points[start : start + CHUNK]
+        weights = None if positions.weights is None else positions.weights[start : start + CHUNK]
+        cells = np.zeros(len(chunk), dtype=np.intp)
+        within = np.empty_like(chunk)
+        for axis, (side, (lo, hi)) in enumerate(zip(shape, source.domain.bounds, strict=True)):
+            on_axis = axis_cells(chunk[:, axis], lo, hi, side)
+            within[:, axis] = (chunk[:, axis] - lo) * (side / (hi - lo)) - on_axis
+            cells = cells * side + on_axis
+        parts = splits[cells]
+        leaf = np.zeros(len(chunk), dtype=np.intp)
+        for axis in range(len(shape)):
+            place = (within[:, axis] * parts).astype(np.intp)
+            leaf = leaf * parts + np.clip(place, 0, parts - 1)
+        counts += tally(offsets[cells] + leaf, total, weights)
+    return counts
+
+
+def _leaf_boxes(
+    shape: tuple[int, ...],
+    splits: NDArray[np.intp],
+    offsets: NDArray[np.intp],
+    owner: NDArray[np.intp],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Corners and extents of all second-level leaves."""
+    corner = np.stack(np.unravel_index(owner, shape), axis=1).astype(float)
+    parts = splits[owner]
+    leaf = np.arange(owner.size) - offsets[owner]
+    for axis in range(len(shape) - 1, -1, -1):
+        corner[:, axis] += (leaf % parts) / parts
+        leaf //= parts
+    size = 1.0 / (parts[:, None] * np.asarray(shape))
+    return corner / shape, size
+
+
+def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
+    """One grid of sqrt(n eps / 10) cells a side with noisy counts (Qardaji, Yang, Li 2013)."""
+    shape = (_side(n * epsilon / 10, source.domain.ndim),) * source.domain.ndim
+    counts = source.counted(shape)
+    return _grid_leaves(accountant.laplace("grid", counts, sensitivity=1, epsilon=epsilon))
+
+
+def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
+    """Grid counts with noise on their Haar coefficients (Xiao, Wang, Gehrke 2011).
+
+    The weight of a coefficient is the number of cells below it; one record changes the
+    weighted coefficients by 1 + log2(side) per axis in all, so a coefficient of weight w
+    gets Lap((1 + log2(side))^d / (eps w)). Sums over large areas come out far better
+    than with noise on every cell.
+    """
+    d = source.domain.ndim
+    side = 2 ** _height(n * epsilon / 10, d)
+    cells = source.counted((side,) * d).astype(float)
+    for axis in range(d):
+        cells = _haar(cells, axis)
+    cells = accountant.laplace(
+        "coefficients", cells, sensitivity=(1 + math.log2(side)) ** d, epsilon=epsilon
+    )
+    for axis in range(d):
+        cells = _inverse_haar(cells, axis)
+    return _grid_leaves(cells)
+
+
+def _haar(cells: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Weighted Haar coefficients along one axis, in the order of :func:`_inverse_haar`.
+
+    Times its weight, the number of cells of its block, a coefficient is the sum over the
+    first half of the block less that over the second; the first one is the sum of all.
+    One record changes each coefficient above it by 1.
+    """
+    sums = np.moveaxis(cells, axis, 0)
+    details = []
+    while len(sums) > 1:
+        details.append(sums[::2] - sums[1::2])
+        sums = sums[::2] + sums[1::2]
+    return np.moveaxis(np.concatenate([sums, *details[::-1]]), 0, axis)
+
+
+def _inverse_haar(noise: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Cells from weighted Haar coefficients along one axis.
+
+    Coefficient 0 is the mean of all cells; coefficient 2**j + i is half the difference
+    between the means of the two halves of block i of 2**j blocks. Each is divided by its
+    weight, the number of cells of its block.
+    """
+    moved = np.moveaxis(noise, axis, 0)
+    side = len(moved)
+    cells = moved[:1] / side
+    while len(cells) < side:
+        block = side / len(cells)
+        detail = moved[len(cells) : 2 * len(cells)] / block
+        cells = np.stack((cells + detail, cells - detail), axis=1).reshape(
+            2 * len(cells), *moved.shape[1:]
+        )
+    return np.moveaxis(cells, 0, axis)
+
+
+def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
+    """Complete quadtree with geometric budgets and least-squares counts (Cormode 2012).
+
+    Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3),
+    so that leaves get most. Counts of all levels are then made to agree: weighted means
+    of a node and its children on the way up, differences spread evenly on the way down.
+    """
+    d = source.domain.ndim
+    height = _height(n * epsilon / 10, d)
+    exact = source.counted((2**height,) * d)
+    weights = 2.0 ** (np.arange(height + 1) / 3)  # from the root (0) to the leaves
+    budgets = epsilon * weights / weights.sum()
+    noisy: list[NDArray[np.float64]] = []
+    for depth in range(height, -1, -1):
+        noisy.insert(
+            0,
+            accountant.laplace(
+                f"depth {depth}", exact, sensitivity=1, epsilon=float(budgets[depth])
+            ),
+        )
+        if depth:
+            exact = block_sums(exact)
+    return _grid_leaves(_agree(noisy, budgets, 2**d))
+
+
+def _agree(
+    noisy: list[NDArray[np.float64]], budgets: NDArray[np.float64], fanout: int
+) -> NDArray[np.float64]:
+    """Least-squares leaf counts of a complete tree whose levels differ in noise."""
+    estimates = [noisy[-1]]
+    variance = 1 / budgets[-1] ** 2
+    for depth in range(len(noisy) - 2, -1, -1):
+        own, below = 1 / budgets[depth] ** 2, fanout * variance
+        summed = block_sums(estimates[0])
+        estimates.insert(0, (noisy[depth] * below + summed * own) / (own + below))
+        variance = own * below / (own + below)
+    agreed = estimates[0]
+    for estimate in estimates[1:]:
+        missing = (agreed - block_sums(estimate)) / fanout
+        for axis in range(missing.ndim):
+            missing = np.repeat(missing, 2, axis=axis)
+        agreed = estimate + missing
+    return agreed
+
+
+def _grid_leaves(records: NDArray[np.float64]) -> Leaves:
+    """Leaves that are the cells of one regular grid."""
+    shape = np.asarray(records.shape)
+    corner = np.stack(np.unravel_index(np.arange(records.size), records.shape), axis=1)
+    size = np.broadcast_to(1.0 / shape, corner.shape)
+    return Leaves(low=corner / shape, size=size, records=records.ravel())
+
+
+def _side(cells: float, ndim: int) -> int:
+    """Cells per axis of a grid of about ``cells`` cells in all, at least 2."""
+    return min(max(2, math.ceil(_root(cells, ndim))), _highest_side(ndim))
+
+
+def _height(cells: float, ndim: int) -> int:
+    """Halvings per axis of a grid of about ``cells`` cells in all, at least 1."""
+    highest = math.floor(math.log2(_highest_side(ndim)))
+    return min(max(1, round(math.log2(_side(cells, ndim)))), highest)
+
+
+def _highest_side(ndim: int) -> int:
+    """Cells per axis of the finest grid that still fits."""
+    return max(2, int(_MOST_LEAVES ** (1 / ndim) + 1e-9))
+
+
+def _root(value: float, degree: int) -> float:
+    """degree-th root of a number, 0 for negative ones."""
+    return float(max(value, 0.0) ** (1 / degree))
+
+
+def _roots(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """degree-th roots, exact for perfect squares."""
+    return np.sqrt(values) if degree == 2 else values ** (1 / degree)
+
+
+SYNOPSES: dict[str, Synopsis] = {
+    "adaptive_grid": adaptive_grid,
+    "uniform_grid": uniform_grid,
+    "privelet": privelet,
+    "quadtree": quadtree,
+}

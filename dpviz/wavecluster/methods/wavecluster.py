@@ -1,0 +1,39 @@
+"""WaveCluster itself: the true run that every private one is held against."""
+
+from __future__ import annotations
+
+from dpviz.family.card import NOT_PRIVATE, Card, Parameter, Variant
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Run, Source, cluster
+
+GRID_PARAMETERS = (
+    Parameter(name="grid", default=64, low=2, high=256),
+    Parameter(name="density", default=0.5, low=0.01, high=0.99),
+    Parameter(name="wavelet", default="haar"),
+    Parameter(name="level", default=1, low=1, high=6),
+)
+
+CARD = Card(
+    name="wavecluster",
+    family="wavecluster",
+    title="WaveCluster (true)",
+    estimator="WaveCluster",
+    summary=(
+        "Counts on a grid, average subband of a wavelet transform, cells above a density "
+        "threshold, connected groups of them as clusters. Finds clusters of any shape."
+    ),
+    paper="Sheikholeslami, Chatterjee, Zhang 1998; as in Chen, Yu, Chirkova 2015",
+    algorithm="section 3.2",
+    origin="000",
+    variants=(
+        Variant(name="sound", private=False, reason=NOT_PRIVATE),
+        Variant(name="published", private=False, reason=NOT_PRIVATE),
+    ),
+    parameters=GRID_PARAMETERS,
+)
+
+
+def run(source: Source, config: Config, accountant: Accountant) -> Run:
+    """Cluster the true counts; spends nothing and promises nothing."""
+    return Run(config=config, stages=cluster(source.counts, config), ledger=accountant.ledger)

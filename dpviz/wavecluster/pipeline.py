@@ -1,0 +1,294 @@
+"""WaveCluster's five steps in a row, for true and private runs alike.
+
+points -> counts -> average subband -> significant cells -> clusters -> labels. A private
+technique replaces or adds a step; what follows is the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside, check_outside, grid_shape
+from dpviz.privacy.ledger import Ledger
+from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
+from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subbands
+
+#: Synopses read records rounded to a public lattice of about this many cells, so that no
+#: change of the budget costs a pass over the points. Rounding each record by itself
+#: leaves every proof as it is. The lattice refines the grid, whose counts stay exact.
+LATTICE_CELLS = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A data set under one domain and grid: what the methods read, not private.
+
+    The points are passed over once, for the counts; nothing that is dragged later
+    (epsilon, alpha, p, the wavelet, the seed) needs another pass.
+
+    Parameters
+    ----------
+    counts
+        True counts M, shape (g, ...), int64.
+    domain
+        Bounds of the grid.
+    n_outside
+        Points that lay outside the domain.
+    gather
+        Hands over the points that take part; called once, by the few methods that
+        need more than the counts.
+    locate
+        Hands over the positions of the records, where there is a shorter way than from
+        the points.
+    """
+
+    counts: NDArray[np.int64]
+    domain: Domain
+    n_outside: int = 0
+    gather: Callable[[], NDArray[np.float64]]
+    locate: Callable[[], WeightedPoints] | None = None
+
+    @classmethod
+    def build(
+        cls,
+        dataset: Dataset,
+        grid: int | tuple[int, ...],
+        domain: Domain | None = None,
+        outside: Outside = "clip",
+        *,
+        empty: bool = False,
+    ) -> Source:
+        """Lay a grid over a data set.
+
+        Parameters
+        ----------
+        dataset
+            Points or counts. Counts bring their own grid and box.
+        grid
+            Cells per axis.
+        domain
+            Bounds (of counts: the box that they cover); None takes the declared domain of
+            the data set, or else the range of its points (not private).
+        outside
+            ``"clip"`` or ``"drop"``.
+        empty
+            Whether a domain that holds none of the points is fine; a release must not tell.
+
+        Raises
+        ------
+        InputError
+            Where grid, domain and data do not fit together.
+        """
+        check_outside(outside)
+        if dataset.counts is not None:
+            counts, box = dataset.counts, dataset.bounds(domain)
+            grid_shape(counts.shape, counts.ndim)
+            return cls(
+                counts=counts,
+                domain=box,
+                gather=lambda: laid_out(counts, box),
+                locate=lambda: weighted_cells(counts, box),
+            )
+        points = dataset.points
+        assert points is not None  # noqa: S101 - a Dataset holds one of the two
+        domain = dataset.bounds(domain)
+        counts, n_outside = quantize(points, domain, grid, outside=outside)
+        if not empty:
+            dataset.check_some_inside(domain, n_outside)
+
+        def gather() -> NDArray[np.float64]:
+            if not n_outside:
+                return points
+            if outside == "drop":
+                return points[domain.contains(points)]
+            return np.clip(points, domain.lows, domain.highs)
+
+        return cls(counts=counts, domain=domain, n_outside=n_outside, gather=gather)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells per axis."""
+        return self.counts.shape
+
+    def notices(self, level: int) -> list[str]:
+        """Sentences about what a person may not expect of this grid."""
+        said = []
+        step = 2**level
+        padded = [str(side + -side % step) for side in self.shape if side % step]
+        if padded:
+            said.append(
+                f"Sides that {step} does not divide are padded with empty cells at their end, "
+                f"to {' and '.join(padded)} cells."
+            )
+        if self.n < self.counts.size:
+            said.append(
+                f"There are fewer records ({self.n:,}) than cells ({self.counts.size:,}): with few "
+                "records per cell noise hides more; a coarser grid helps."
+            )
+        if self.n_outside:
+            said.append(f"{self.n_outside:,} points lie outside the domain.")
+        return said
+
+    @cached_property
+    def n(self) -> int:
+        """Number of records that take part."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def points(self) -> NDArray[np.float64]:
+        """Points that take part, inside the domain, shape (n, d)."""
+        return self.gather()
+
+    def label(
+        self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"
+    ) -> NDArray[np.intp]:
+        """Cluster of every point from 0, or -1 for noise, shape (n,)."""
+        return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
+
+    @property
+    def lattice(self) -> tuple[int, ...] | None:
+        """Cells per axis of the lattice that records are rounded to; None where none fits.
+
+        It depends on the grid alone: a rule that looked at the number of records would
+        round all of them differently when one joins.
+        """
+        factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
+        return tuple(side * factor for side in self.shape) if factor else None
+
+    @cached_property
+    def positions(self) -> WeightedPoints:
+        """WeightedPoints of the records, rounded to the lattice."""
+        if self.locate:
+            return self.locate()
+        if self.lattice is None:
+            return WeightedPoints(points=self.points)
+        counts, _ = quantize(self.points, self.domain, self.lattice)
+        filled = np.flatnonzero(counts)
+        centres = cell_centres(filled, self.lattice, self.domain)
+        return WeightedPoints(points=centres, weights=counts.ravel()[filled])
+
+    def counted(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Counts on another grid over the same domain, from the positions."""
+        positions = self.positions
+        return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stages:
+    """All stages of one run of the pipeline, true or private.
+
+    Parameters
+    ----------
+    counts
+        M or M', shape (g, ...).
+    average
+        Average subband W or W', one cell per block of 2**level cells.
+    threshold
+        Density threshold d or d' with its rank.
+    labels
+        Labels grid of the shape of ``average``: 0 not significant, else the cluster.
+    n_clusters
+        Number of clusters.
+    wavelet, level
+        What took M to W.
+    """
+
+    counts: NDArray[np.number]
+    average: NDArray[np.float64]
+    threshold: Threshold
+    labels: NDArray[np.int32]
+    n_clusters: int
+    wavelet: str
+    level: int
+
+    @property
+    def significant(self) -> NDArray[np.bool_]:
+        """Mask of the significant cells."""
+        return self.labels > 0
+
+    @cached_property
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """Cells per cluster, from the largest."""
+        return cluster_sizes(self.labels, self.n_clusters)
+
+    @cached_property
+    def details(self) -> dict[str, NDArray[np.float64]]:
+        """Detail subbands, keyed "ad", "da", "dd" in 2-D."""
+        return detail_subbands(self.counts, self.wavelet, self.level)
+
+
+def transform(counts: NDArray[np.number], config: Config) -> NDArray[np.float64]:
+    """Average subband of counts under a configuration, its level checked."""
+    return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
+
+
+def cluster(
+    counts: NDArray[np.number],
+    config: Config,
+    *,
+    average: NDArray[np.float64] | None = None,
+    threshold: Threshold | None = None,
+) -> Stages:
+    """Steps after quantizing: transform, threshold, components.
+
+    Parameters
+    ----------
+    counts
+        M or M', shape (g, ...).
+    config
+        Wavelet, level and density.
+    average, threshold
+        Subband and threshold of a technique that found them its own way.
+    """
+    if average is None:
+        average = transform(counts, config)
+    if threshold is None:
+        threshold = density_threshold(average, config.density)
+    labels, n_clusters = connected_components(significant_cells(average, threshold.value))
+    return Stages(
+        counts=counts,
+        average=average,
+        threshold=threshold,
+        labels=labels,
+        n_clusters=n_clusters,
+        wavelet=config.wavelet,
+        level=config.level,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """One run of a method: its stages, what it spent, and what must stay inside.
+
+    Parameters
+    ----------
+    config
+        Public parameters.
+    stages
+        All stages; of a sound private run they are private results.
+    ledger
+        Spends; empty for the true run.
+    trace
+        Numbers read off the true data on the way (Z, the rank behind PrivTHREM's
+        threshold): for the owner's screen, never for a release.
+    """
+
+    config: Config
+    stages: Stages
+    ledger: Ledger
+    trace: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def k(self) -> int:
+        """Rank of the threshold: k, or k' of a private run."""
+        rank = self.stages.threshold.k
+        return int(self.trace["rank"]) if rank is None else rank

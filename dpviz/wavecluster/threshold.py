@@ -1,0 +1,80 @@
+"""Average subband -> density threshold -> significant cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import InputError, check_number
+from dpviz.wavecluster.wavelet import ZERO
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """Density threshold of one run.
+
+    Parameters
+    ----------
+    k
+        Rank of the threshold among the positive coefficients, or None where the rank
+        is private and stays inside (PrivTHREM).
+    value
+        d: a cell is significant when W >= d; infinity where no cell can be.
+    positive, nonpositive
+        len(L) and Z, counted in the subband that is thresholded.
+    """
+
+    k: int | None
+    value: float
+    positive: int
+    nonpositive: int
+
+
+def check_density(density: float) -> float:
+    """Return p as a float, or raise InputError where it is not inside (0, 1)."""
+    check_number("density p", density)
+    if not (np.isfinite(density) and 0 < density < 1):
+        raise InputError(
+            f"density p = {density:g} must lie between 0 and 1, both excluded: it is the share "
+            "of positive coefficients that are not significant, for example 0.5."
+        )
+    return float(density)
+
+
+def rank_of(density: float, positive: int) -> int:
+    """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant."""
+    # 0.9 * 160 is a hair above 144 in floating point; the hair must not cost a cell.
+    return max(0, math.ceil((1 - density) * positive - 1e-9))
+
+
+def positive_values(average: NDArray[np.float64]) -> NDArray[np.float64]:
+    """L: the positive coefficients in ascending order."""
+    return np.sort(average[average >= ZERO], axis=None)
+
+
+def density_threshold(average: NDArray[np.float64], density: float) -> Threshold:
+    """Threshold of the plain pipeline: d is the k-th largest positive coefficient.
+
+    Parameters
+    ----------
+    average
+        Average subband W, any shape.
+    density
+        p in (0, 1), a share, not a percentage.
+
+    Notes
+    -----
+    Chen, Yu, Chirkova, section 3.2, "Significant Grid Identification".
+    """
+    values = average[average >= ZERO]
+    k = rank_of(density, values.size)
+    value = float(np.partition(values, values.size - k)[values.size - k]) if k else math.inf
+    return Threshold(k=k, value=value, positive=values.size, nonpositive=average.size - values.size)
+
+
+def significant_cells(average: NDArray[np.float64], value: float) -> NDArray[np.bool_]:
+    """Mask of the cells with W >= d."""
+    return average >= value

@@ -1,0 +1,116 @@
+"""True beside private: one source, its true run, private runs and their scores.
+
+What does not depend on the budget (counts, the true run, the folds) is computed once and
+kept; each private run then costs a transform and a look at tables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import block_sums
+from dpviz.metrics import matching
+from dpviz.noise import NoiseSource, SeededNoise
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.heldout import Folds, agreement
+from dpviz.wavecluster.methods import method
+from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
+
+#: Scores that come from the two labels grids alone.
+CELL_SCORES = ("dsg_c", "f_measure", "ari", "ami")
+
+
+def run(source: Source, config: Config, noise: NoiseSource) -> Run:
+    """Run the configured method once.
+
+    Parameters
+    ----------
+    source
+        Data under its domain and grid.
+    config
+        Public parameters.
+    noise
+        Where the noise comes from.
+
+    Raises
+    ------
+    InputError
+        Where method or level do not exist or fit.
+    """
+    accountant = Accountant(noise, config.epsilon, config.neighbours)
+    return method(config.method).run(source, config, accountant)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The true run on a source, and what scoring needs of it.
+
+    Parameters
+    ----------
+    source
+        Data under its domain and grid.
+    config
+        Only density, wavelet and level matter here.
+    """
+
+    source: Source
+    config: Config
+
+    @cached_property
+    def stages(self) -> Stages:
+        """Stages of the true run."""
+        return cluster(self.source.counts, self.config)
+
+    @cached_property
+    def records(self) -> NDArray[np.int64]:
+        """Records per subband cell."""
+        return block_sums(self.source.counts, self.config.level)
+
+    @cached_property
+    def folds(self) -> Folds:
+        """Ten parts of the points, for OCM and 2CE."""
+        return Folds(self.source)
+
+    @cached_property
+    def fold_stages(self) -> tuple[Stages, ...]:
+        """Stages of the true run on each training part."""
+        return tuple(cluster(part.counts, self.config) for part in self.folds.training)
+
+    def noise_points(self, stages: Stages) -> int:
+        """Number of points in cells that are not significant."""
+        return int(self.records[~stages.significant].sum())
+
+    def scores(self, private: Stages, names: tuple[str, ...] = CELL_SCORES) -> dict[str, float]:
+        """Scores of a private result from the two labels grids (see ``CELL_SCORES``)."""
+        table = matching.contingency(self.stages.labels, private.labels, self.records)
+        compute = {
+            "dsg_c": lambda: matching.dsg_c(self.stages.labels, private.labels),
+            "f_measure": lambda: matching.f_measure(table),
+            "ari": lambda: matching.adjusted_rand(table),
+            "ami": lambda: matching.adjusted_mutual_information(table),
+        }
+        return {name: compute[name]() for name in names}
+
+    def agreement(self, config: Config, seed: int) -> dict[str, float]:
+        """OCM and 2CE of one seed: a fresh private run on each of the ten training parts."""
+        private = tuple(
+            run(part, config, SeededNoise(seed, fold)).stages
+            for fold, part in enumerate(self.folds.training)
+        )
+        ocm, two_ce = agreement(self.folds, self.fold_stages, private)
+        return {"ocm": ocm, "two_ce": two_ce}
+
+
+def true_config(config: Config) -> Config:
+    """Return what the true run depends on, all else at its default: a key for caches."""
+    return replace(
+        Config(method="wavecluster"),
+        density=config.density,
+        wavelet=config.wavelet,
+        level=config.level,
+    )

@@ -1,0 +1,854 @@
+"""The contract of the command line: one JSON object, exit codes, one sentence for wrong input."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+from dpviz.command_line import main
+from dpviz.commands.output import spread
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.families import CARDS
+from dpviz.kmeans.config import KMeansConfig, defaults_of
+from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.truth import SCORES, KMeansTruth, run_kmeans
+from dpviz.metrics.matching import contingency, f_measure
+from dpviz.noise import SeededNoise
+from dpviz.wavecluster.methods import WAVECLUSTER
+
+ROOT = Path(__file__).resolve().parents[2]
+POINTS = "x,y,who\n" + "".join(f"{i % 10},{i // 10},p{i % 7}\n" for i in range(100))
+
+
+@pytest.fixture
+def points(tmp_path):
+    path = tmp_path / "points.csv"
+    path.write_text(POINTS)
+    return str(path)
+
+
+@pytest.fixture
+def cli(capsys):
+    """Run one command in this process: status, standard output, standard error."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+def run_json(cli, *arguments):
+    status, out, _ = cli("run", *arguments, "--json")
+    assert status == 0
+    return json.loads(out)
+
+
+@pytest.mark.parametrize("method", [*WAVECLUSTER, *KMEANS])
+def test_one_column_is_enough(cli, tmp_path, method):
+    path, grid = tmp_path / "one.csv", tmp_path / "one.npy"
+    values = np.concatenate([np.linspace(0, 2, 200), np.linspace(8, 9, 200)])
+    path.write_text("x,t\n" + "".join(f"{value},a\n" for value in values))
+    np.save(grid, np.histogram(values, 16, (0, 10))[0])
+    clusters = ["--clusters", 2] if method in KMEANS else ["--grid", 16]
+    run = run_json(cli, path, "--method", method, "--domain", "0,10", *clusters)
+    assert (run["data"]["n"], run["data"]["columns"]) == (400, ["x"])
+    run = run_json(cli, grid, "--counts", "--method", method, "--domain", "0,10")
+    assert run["data"]["n"] == 400
+
+
+def test_methods_name_variants_parameters_and_origin(cli):
+    status, out, _ = cli("methods", "--json")
+    methods = {one["name"]: one for one in json.loads(out)["methods"]}
+    assert status == 0
+    assert list(methods) == [*WAVECLUSTER, *KMEANS]
+    assert list(WAVECLUSTER) == ["wavecluster", "baseline", "privqt", "privthr", "privthrem"]
+    for one in methods.values():
+        assert one["family"] == ("wavecluster" if one["name"] in WAVECLUSTER else "kmeans")
+        assert one["title"]
+        assert one["paper"]
+        assert one["algorithm"]
+        assert one["origin"]
+        assert [variant["name"] for variant in one["variants"]] == ["sound", "published"]
+        assert all(
+            isinstance(variant["private"], bool) and variant["reason"]
+            for variant in one["variants"]
+        )
+        assert all({"name", "default", "low", "high"} <= set(p) for p in one["parameters"])
+    assert methods["privthrem"]["variants"][0]["private"]
+    assert not methods["privthrem"]["variants"][1]["private"]
+    assert not methods["wavecluster"]["variants"][0]["private"]
+    status, text, _ = cli("methods")
+    assert all(f"{CARDS[name].title}: " in text for name in methods)
+
+
+def test_run_prints_the_object_of_the_contract(cli, points):
+    report = run_json(
+        cli, points, "--method", "privthr", "--columns", "x,y", "--grid", 8, "--density", 0.3,
+        "--domain", "0,10;0,10", "--epsilon", 2, "--repeats", 4, "--seed", 5,
+    )  # fmt: skip
+    assert report["data"]["n"] == 100
+    assert report["data"]["columns"] == ["x", "y"]
+    assert report["data"]["outside"] == 0
+    keys = {"k", "threshold", "positive", "nonpositive", "n_clusters", "cluster_sizes"}
+    assert keys | {"noise_points"} <= set(report["true"])
+    assert [one["seed"] for one in report["private"]] == [5, 6, 7, 8]
+    assert all(keys <= set(one) for one in report["private"])
+    assert set(report["metrics"]) == {"dsg_c", "ocm", "two_ce", "f_measure", "ari", "ami"}
+    for score in report["metrics"].values():
+        assert len(score["values"]) == 4
+        assert score["low"] <= score["median"] <= score["high"]
+    spends = report["ledger"]
+    assert [set(one) for one in spends] == [
+        {"step", "epsilon", "sensitivity", "scale", "composition"}
+    ] * 2
+    assert sum(one["epsilon"] for one in spends) == pytest.approx(2, abs=1e-9)
+    assert {"quantize", "true", "private", "metrics"} <= set(report["seconds"])
+    assert report["claim"]["private"]
+
+
+@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("method", WAVECLUSTER)
+def test_every_method_runs_on_every_sample(cli, name, method):
+    report = run_json(cli, name, "--method", method)
+    assert report["data"]["n"] == sample(name).n
+    assert report["true"]["n_clusters"] == sample(name).clusters
+    spent = sum(one["epsilon"] for one in report["ledger"])
+    assert spent == pytest.approx(1.0 if WAVECLUSTER[method].card.spends else 0.0, abs=1e-9)
+
+
+def test_same_seed_same_numbers_other_seed_others(cli, points):
+    first, again, other = (
+        run_json(cli, points, "--columns", "1,2", "--method", "privqt", "--grid", 8, "--seed", s)
+        for s in (3, 3, 4)
+    )
+    assert first["private"] == again["private"]
+    assert first["private"] != other["private"]
+
+
+def test_an_undeclared_domain_is_called_not_private(cli, points):
+    report = run_json(cli, points, "--columns", "x,y", "--method", "privqt", "--domain", "data")
+    assert not report["claim"]["private"]
+    assert "declare a domain" in report["claim"]["reason"]
+
+
+def test_labels_are_written_per_point(cli, points, tmp_path):
+    out = tmp_path / "labels.csv"
+    report = run_json(
+        cli, points, "--columns", "x,y", "--method", "privqt", "--grid", 4, "--density", 0.4,
+        "--labels", out,
+    )  # fmt: skip
+    labels = pd.read_csv(out)
+    assert list(labels.columns) == ["x", "y", "true_cluster", "private_cluster"]
+    assert len(labels) == 100
+    assert (labels["true_cluster"] == -1).sum() == report["true"]["noise_points"]
+    assert labels["true_cluster"].max() == report["true"]["n_clusters"] - 1
+
+
+def test_counts_give_what_points_give(cli, tmp_path, points):
+    counts, _, _ = np.histogram2d(
+        [i % 10 for i in range(100)], [i // 10 for i in range(100)], bins=8, range=[[0, 10]] * 2
+    )
+    grid = tmp_path / "counts.npy"
+    np.save(grid, counts.astype(int))
+    shared = ["--method", "privthr", "--density", "0.3"]
+    of_counts = run_json(cli, grid, "--counts", *shared)
+    of_points = run_json(
+        cli, points, "--columns", "x,y", "--grid", 8, "--domain", "0,10;0,10", *shared
+    )
+    assert of_counts["true"] == of_points["true"]
+    assert of_counts["private"] == of_points["private"]
+
+
+def test_neighbours_and_cap_multiply_the_noise(cli, points):
+    shared = [points, "--columns", "x,y", "--method", "privqt", "--domain", "0,10;0,10"]
+    plain = run_json(cli, *shared)["ledger"][0]["scale"]
+    replaced = run_json(cli, *shared, "--neighbours", "replace_one")["ledger"][0]["scale"]
+    capped = run_json(cli, *shared, "--unit", "who", "--cap", 3)
+    assert replaced == 2 * plain
+    assert capped["ledger"][0]["scale"] == 3 * plain
+    assert capped["data"]["n"] == 21
+
+
+def test_a_domain_may_begin_with_a_minus_sign(cli, points):
+    report = run_json(
+        cli, points, "--columns", "x,y", "--method", "privqt", "--domain", "-5,10;-.5,10"
+    )
+    assert report["config"]["domain"] == [[-5, 10], [-0.5, 10]]
+
+
+def test_points_outside_are_counted(cli, points):
+    for outside, n in (("clip", 100), ("drop", 50)):
+        report = run_json(
+            cli, points, "--columns", "x,y", "--method", "privqt", "--domain", "0,4.5;0,10",
+            "--outside", outside,
+        )  # fmt: skip
+        assert (report["data"]["outside"], report["data"]["n"]) == (50, n)
+
+
+def test_samples_are_listed_and_written(cli, tmp_path):
+    status, out, _ = cli("sample", "--list", "--json")
+    assert status == 0
+    assert [one["name"] for one in json.loads(out)["samples"]] == list(sample_names())
+    for ending in ("csv", "parquet"):
+        path = tmp_path / f"spirals.{ending}"
+        status, out, _ = cli("sample", "spirals", "--out", path, "--json")
+        written = json.loads(out)
+        assert status == 0
+        assert {"name", "n", "columns", "domain", "out"} <= set(written)
+        report = run_json(cli, path, "--method", "wavecluster", "--grid", 40, "--density", 0.1)
+        assert report["data"]["n"] == written["n"] == 31_200
+
+
+WRONG = {
+    "no such method": (["--method", "magic"], "method", "privthr"),
+    "epsilon zero": (["--epsilon", "0"], "epsilon = 0", "greater than 0"),
+    "epsilon negative": (["--epsilon", "-1"], "epsilon = -1", "greater than 0"),
+    "epsilon infinite": (["--epsilon", "inf"], "epsilon = inf", "greater than 0"),
+    "epsilon nan": (["--epsilon", "nan"], "epsilon = nan", "greater than 0"),
+    "epsilon text": (["--epsilon", "one"], "--epsilon", '"one" is not a number'),
+    "alpha 0": (["--alpha", "0"], "alpha = 0", "between 0 and 1"),
+    "alpha 1": (["--alpha", "1"], "alpha = 1", "between 0 and 1"),
+    "p 0": (["--density", "0"], "p = 0", "between 0 and 1"),
+    "p 1": (["--density", "1"], "p = 1", "between 0 and 1"),
+    "p in percent": (["--density", "58"], "p = 58", "between 0 and 1"),
+    "g 1": (["--grid", "1"], "grid = 1", "2 or more"),
+    "g 0": (["--grid", "0"], "grid = 0", "2 or more"),
+    "g too large": (["--grid", "100000"], "grid = 100000 x 100000", "fewer cells"),
+    "g with three sides": (["--grid", "4,4,4"], "grid has 3 sides", "2 columns"),
+    "g fractional": (["--grid", "2.5"], "--grid", '"2.5" is not a whole number'),
+    "level too high": (["--grid", "8", "--level", "9"], "level = 9", "from 1 to 3"),
+    "level 0": (["--level", "0"], "level = 0", "whole number from 1"),
+    "wavelet": (["--wavelet", "mexh"], 'wavelet = "mexh"', "haar"),
+    "variant": (["--variant", "best"], 'variant = "best"', "sound or published"),
+    "synopsis": (["--synopsis", "magic"], 'synopsis = "magic"', "adaptive_grid"),
+    "neighbours": (["--neighbours", "all"], 'neighbours = "all"', "add_remove or replace_one"),
+    "domain lo = hi": (["--domain", "0,0;0,1"], "domain of axis 1", "lo must be less than hi"),
+    "domain lo > hi": (["--domain", "0,1;5,1"], "domain of axis 2", "lo must be less than hi"),
+    "domain text": (["--domain", "here"], 'domain is "here"', "lo,hi"),
+    "domain with nan": (["--domain", "0,nan;0,1"], "domain of axis 1", "finite"),
+    "domain of one axis": (["--domain", "0,1"], "domain has 1 axes", "2 columns"),
+    "domain that holds no point": (["--domain", "90,91;90,91"], "holds none", "units"),
+    "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
+    "column": (["--columns", "x,z"], '"z"', '"x", "y"'),
+    "column twice": (["--columns", "x,x"], "x", "once"),
+    "clusters": (["--clusters", "3"], "--clusters 3 goes with k-means", "leave it out"),
+    "iterations": (["--iterations", "3"], "--iterations 3 goes with k-means", "leave it out"),
+    "start": (["--start", "random"], "--start random goes with k-means", "leave it out"),
+    "schedule": (["--schedule", "halving"], "--schedule halving goes with k-means", "leave it out"),
+    "geometry": (["--geometry", "l1"], "--geometry l1 goes with k-means", "leave it out"),
+    "temperature": (["--temperature", "printed"], "--temperature printed goes", "leave it out"),
+    "classes": (["--classes", "who"], "--classes who goes with k-means", "leave it out"),
+    "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
+    "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
+    "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
+    "cap 0": (["--unit", "who", "--cap", "0"], "cap = 0", "at least 1"),
+    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 to 100,000"),
+    "repeats too many": (["--repeats", "100001"], "--repeats 100001", "1 to 100,000"),
+    "seed negative": (["--seed", "-1"], "--seed -1", "from 0"),
+    "option": (["--epsilonn", "1"], "--epsilonn", "--help"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_one_sentence_and_status_2(cli, points, case):
+    extra, *fragments = WRONG[case]
+    base = ["run", points, "--columns", "x,y", "--method", "privthr", "--json"]
+    assert_refused(cli(*base, *extra), *fragments)
+
+
+def assert_refused(answer, *fragments):
+    status, out, err = answer
+    assert status == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    for fragment in fragments:
+        assert fragment in err
+
+
+def test_missing_files_and_commands_are_one_sentence(cli, tmp_path):
+    for arguments, fragment in (
+        (["run", str(tmp_path / "none.csv"), "--method", "privqt"], "none.csv"),
+        (["run", str(tmp_path), "--method", "privqt"], "is a directory"),
+        (["sample", "nothing", "--out", "x.csv"], "gaussians"),
+        (["sample", "spirals"], "--out"),
+        (["sample", "spirals", "--out", str(tmp_path / "no" / "x.csv")], "can't be written"),
+        (["dance"], "dance"),
+        ([], "COMMAND"),
+    ):
+        status, out, err = cli(*arguments)
+        assert (status, out) == (2, "")
+        assert err.count("\n") == 1
+        assert fragment in err
+
+
+@pytest.mark.parametrize("option", ["--unit=z", "--columns=a,b", "--no-header", "--grid=8"])
+def test_options_of_points_are_refused_for_counts(cli, tmp_path, option):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    cap = ["--cap", 2] if "unit" in option else []
+    status, _, err = cli("run", tmp_path / "c.npy", "--counts", "--method", "privqt", option, *cap)
+    assert status == 2
+    assert "does not go with --counts" in err
+
+
+def test_counts_take_a_domain_and_samples_take_no_unit(cli, tmp_path):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    report = run_json(
+        cli, tmp_path / "c.npy", "--counts", "--method", "privqt", "--domain", "0,1;5,9"
+    )
+    assert report["config"]["domain"] == [[0, 1], [5, 9]]
+    status, _, err = cli("run", "spirals", "--method", "privqt", "--unit", "x", "--cap", 3)
+    assert status == 2
+    assert "no column of persons" in err
+
+
+@pytest.mark.parametrize("command", ["methods", "run", "sample"])
+def test_help_ends_with_an_example_that_runs(capsys, tmp_path, monkeypatch, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    last = capsys.readouterr().out.strip().splitlines()[-1]
+    assert last.startswith("example: python -m dpviz ")
+    monkeypatch.chdir(tmp_path)
+    assert main(last.split()[4:]) == 0
+
+
+def test_the_module_runs_as_a_program(points):
+    done = subprocess.run(
+        f"{sys.executable} -m dpviz run - --columns x,y --method privqt --grid 4 --json".split(),
+        input=POINTS,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["data"]["n"] == 100
+
+
+def test_a_reader_that_has_gone_is_no_error_message():
+    program = [sys.executable, "-m", "dpviz", "methods", "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        started.stdout.close()
+        assert started.stderr.read() == b""
+    assert started.returncode == 1
+
+
+# -- how it ends -------------------------------------------------------------------------
+
+PROGRAM = [sys.executable, "-m", "dpviz"]
+
+
+def ended(*arguments, python=(), **options):
+    """Status, standard output and standard error of a program of its own."""
+    program = [sys.executable, *python, "-m", "dpviz", *arguments]
+    pipes = {name: subprocess.PIPE for name in ("stdout", "stderr") if name not in options}
+    done = subprocess.run(program, check=False, text=True, timeout=120, **pipes, **options)
+    return done.returncode, done.stdout, done.stderr
+
+
+def closing(*numbers):
+    """Close standard streams of a program before it starts, as the shell does by ``>&-``."""
+    return {"preexec_fn": lambda: [os.close(number) for number in numbers], "close_fds": False}
+
+
+@pytest.mark.parametrize("closed", [[1], [2], [0, 1, 2]])
+def test_closed_streams_are_no_fault(tmp_path, closed):
+    out = tmp_path / "spirals.csv"
+    status, printed, said = ended(
+        "sample", "spirals", "--out", str(out), "--json", **closing(*closed)
+    )
+    assert status == (2 if 1 in closed else 0)
+    # Nothing that is meant for a closed stream ends in a file that took its number.
+    pd.testing.assert_frame_equal(
+        pd.read_csv(out, dtype=float),
+        pd.DataFrame(load_sample("spirals").points, columns=["x", "y"]),
+    )
+    assert bool(printed) == (1 not in closed)
+    if 1 in closed and 2 not in closed:
+        assert "can't be printed (Bad file descriptor)" in said
+        assert said.count("\n") == 1
+
+
+def test_closed_standard_input_is_one_sentence():
+    status, printed, said = ended("run", "-", "--method", "privqt", **closing(0))
+    assert (status, printed, said.count("\n")) == (2, "", 1)
+    assert "can't be read" in said
+
+
+def test_what_is_for_standard_error_never_ends_on_standard_output():
+    assert ended("dance", **closing(2)) == (2, "", "")
+    with open("/dev/full", "w") as full:
+        assert ended("dance", stderr=full)[:2] == (2, "")
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["run", "--help"]])
+def test_a_result_that_cannot_be_printed_is_one_sentence(arguments):
+    with open("/dev/full", "w") as full:
+        status, _, said = ended(*arguments, stdout=full)
+    assert status == 2
+    assert said == (
+        "dpviz: the command is done, but its result can't be printed (No space left on device).\n"
+    )
+
+
+#: Stops the program when a module is imported first, or some time later.
+AT_IMPORT = """
+import os, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == {when!r}:
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Stop())
+"""
+LATER = """
+import os, threading
+threading.Timer({when}, os.kill, (os.getpid(), {number})).start()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "when"), [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3)]
+)
+def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
+    how = AT_IMPORT if isinstance(when, str) else LATER
+    stop = how.format(when=when, number=signal.Signals[f"SIG{number}"].value)
+    (tmp_path / "sitecustomize.py").write_text(stop)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    answer = ended(
+        *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert answer == (1, "", "dpviz: interrupted.\n")
+
+
+def test_too_little_memory_is_one_sentence(cli, monkeypatch):
+    def too_much(name):
+        raise MemoryError
+
+    monkeypatch.setattr("dpviz.command_line.load_sample", too_much)
+    status, out, err = cli("sample", "spirals", "--out", "x.csv", "--json")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "not enough memory" in err
+
+
+LIMITED = """
+import resource, sys
+from dpviz.command_line import main
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
+sys.exit(main(["run", sys.argv[1], "--method", "privqt", "--json"]))
+"""
+
+
+def test_limited_memory_leaves_no_traceback(tmp_path):
+    np.save(tmp_path / "points.npy", np.zeros((8_000_000, 2)))
+    program = [sys.executable, "-c", LIMITED, tmp_path / "points.npy"]
+    done = subprocess.run(program, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode in (1, 2)
+    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+    assert "memory" in done.stderr
+
+
+def test_a_fault_of_the_program_is_one_sentence(cli, monkeypatch):
+    def fails(name):
+        raise ZeroDivisionError("of\nmany\nlines")
+
+    monkeypatch.setattr("dpviz.command_line.load_sample", fails)
+    status, out, err = cli("sample", "spirals", "--out", "x.csv")
+    assert (status, out) == (1, "")
+    assert err == (
+        "dpviz: stopped at a fault of the program (ZeroDivisionError: of many lines); "
+        "please report it.\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["methods"], ["run", "--help"], ["release", "--help"]])
+def test_a_terminal_of_few_letters_shows_what_it_can(monkeypatch, arguments):
+    printed = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    with suppress(SystemExit):
+        assert main(arguments) == 0
+    assert len(printed.getvalue()) > 1000
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe.csv", b"\xed\xa0\x80"])
+def test_a_name_of_odd_bytes_is_one_sentence(cli, tmp_path, name):
+    name = os.fsdecode(name)
+    release = ["release", "spirals", "--method", "privqt", "--epsilon", "1", "--total", "2"]
+    release += ["--out", tmp_path / "out", "--budget-file", tmp_path / "budget.db"]
+    for arguments in (
+        ["run", name, "--method", "privqt"],
+        ["run", "spirals", "--method", name],
+        ["run", "spirals", "--method", "privqt", "--labels", f"none/{name}"],
+        [*release, "--source", name],
+        [*release, "--title", name],
+    ):
+        assert_refused(cli(*arguments))
+
+
+def test_a_terminal_shows_how_many_draws_are_scored(cli, points, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    run_json(cli, points, "--method", "dplloyd", "--repeats", 3)
+    assert terminal.getvalue().endswith("\r3 of 3 draws scored\n")
+
+
+# -- k-means -----------------------------------------------------------------------------
+
+#: Rows of three groups; some lack a number, some a class.
+CLASSED = "x,y,kind,size\n" + "".join(
+    f"{'' if i % 17 == 3 else 10 * (i % 3) + i % 5},{i % 7},"
+    f"{'' if i % 19 == 4 else ('red', 'green', 'blue')[(i + i // 80) % 3]},{i % 4}\n"
+    for i in range(120)
+)
+
+
+@pytest.fixture
+def classed(tmp_path):
+    path = tmp_path / "classed.csv"
+    path.write_text(CLASSED)
+    return str(path)
+
+
+def plain_wcss(points, centers):
+    return ((points[:, None] - np.array(centers)[None]) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def plain_labels(points, centers, domain):
+    """Nearest centres on the domain scaled to a cube."""
+    widths = np.diff(domain, axis=1).ravel()
+    away = (points[:, None] - np.array(centers)[None]) / widths
+    return (away**2).sum(axis=2).argmin(axis=1)
+
+
+def spent(ledger):
+    """Sequential spends add up; of the parallel ones of a step the largest counts."""
+    steps = {}
+    for number, one in enumerate(ledger):
+        step = one["step"] if one["composition"] == "parallel" else number
+        steps[step] = max(steps.get(step, 0), one["epsilon"])
+    return sum(steps.values())
+
+
+@pytest.mark.parametrize("name", ["incomes", "points"])
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, method, name):
+    own = [points, "--columns", "x,y", "--domain", "0,9;-1,12"] if name == "points" else [name]
+    arguments = [*own, "--method", method, "--clusters", 3]
+    report = run_json(cli, *arguments, "--epsilon", 2, "--repeats", 2, "--seed", 5)
+    coordinates = np.array([[i % 10, i // 10] for i in range(100)], dtype=float)
+    if name == "incomes":
+        coordinates = load_sample(name).points
+    assert set(report["data"]) == {"name", "n", "columns", "outside", "dropped", "notes"}
+    assert (report["data"]["n"], len(report["data"]["columns"])) == (len(coordinates), 2)
+    config = report["config"]
+    assert (config["method"], config["clusters"], config["seed"]) == (method, 3, 5)
+    assert all(config[choice] == usual for choice, usual in defaults_of(method).items())
+    assert config["domain_declared"]
+    assert set(report["true"]) == {"wcss", "nicv", "centers"}
+    assert {"read", "scale", "true", "private", "metrics"} == set(report["seconds"])
+    spends = CARDS[method].spends
+    assert [one["seed"] for one in report["private"]] == ([5, 6] if spends else [])
+    for one in (report["true"], *report["private"]):
+        assert np.shape(one["centers"]) == (3, 2)
+        assert one["wcss"] == pytest.approx(plain_wcss(coordinates, one["centers"]))
+        assert one["nicv"] > 0
+    if not spends:
+        assert report["metrics"] == {}
+        assert report["ledger"] == []
+        assert not report["claim"]["private"]
+        return
+    before = {"wcss_before", "nicv_before"} if method == "mcmc" else set()
+    keys = {"seed", "wcss", "nicv", "centers", "kept_centers"} | before
+    assert all(set(one) == keys for one in report["private"])
+    assert list(report["metrics"]) == [*SCORES, "zhang_f"]
+    assert all(len(one["values"]) == 2 for one in report["metrics"].values())
+    assert report["metrics"]["wcss"]["values"] == [one["wcss"] for one in report["private"]]
+    assert spent(report["ledger"]) == pytest.approx(2, abs=1e-9)
+    assert report["claim"]["private"]
+    # The same seed gives the same draw, whatever came before it.
+    again = run_json(cli, *arguments, "--epsilon", 2, "--seed", 6)
+    assert again["private"] == report["private"][1:]
+    assert report["private"][0]["centers"] != report["private"][1]["centers"]
+
+
+def test_scores_of_kmeans_are_those_of_the_library(cli):
+    report = run_json(cli, "incomes", "--method", "hybrid", "--clusters", 4, "--seed", 9)
+    truth = KMeansTruth(Records.build(load_sample("incomes")), 4)
+    one = run_kmeans(truth.records, KMeansConfig(method="hybrid", clusters=4), SeededNoise(9))
+    expected = truth.scores(one) | {"zhang_f": truth.against_silenced(one, SeededNoise(9))}
+    assert {name: score["values"] for name, score in report["metrics"].items()} == {
+        name: [score] for name, score in expected.items()
+    }
+    assert report["true"]["centers"] == truth.centers.tolist()
+    assert sorted(report["private"][0]["centers"]) == one.centers.tolist()
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "value"),
+    [
+        ("dplloyd", "clusters", 5),
+        ("dplloyd", "iterations", 2),
+        ("dplloyd", "start", "random"),
+        ("dplloyd", "schedule", "halving"),
+        ("dplloyd", "geometry", "l1"),
+        ("dplloyd", "variant", "published"),
+        ("dplloyd", "epsilon", 0.5),
+        ("mcmc", "temperature", "posterior"),
+        ("privgene", "iterations", 3),
+        ("hybrid", "geometry", "l1"),
+    ],
+)
+def test_every_option_of_kmeans_changes_the_run(cli, method, option, value):
+    usual = run_json(cli, "incomes", "--method", method, "--clusters", 4)
+    other = run_json(cli, "incomes", "--method", method, "--clusters", 4, f"--{option}", value)
+    assert other["config"][option] == value != usual["config"][option]
+    assert other["private"][0]["centers"] != usual["private"][0]["centers"]
+
+
+def test_kmeans_without_clusters_takes_those_of_the_sample_or_eight(cli, points):
+    for data, clusters in (("gaussians", 15), ("incomes", 2), (points, 8)):
+        report = run_json(cli, data, "--method", "dplloyd")
+        assert report["config"]["clusters"] == len(report["true"]["centers"]) == clusters
+
+
+def test_mcmc_tells_what_it_improved_upon(cli, points):
+    shared = [points, "--columns", "x,y", "--clusters", 4, "--repeats", 2]
+    before = run_json(cli, *shared, "--method", "dplloyd")["private"]
+    after = run_json(cli, *shared, "--method", "mcmc")["private"]
+    for key in ("wcss", "nicv"):
+        assert [one[f"{key}_before"] for one in after] == [one[key] for one in before]
+        assert [one[key] for one in after] != [one[key] for one in before]
+    assert " x least, before " in cli("run", *shared, "--method", "mcmc")[1]
+
+
+def test_neighbours_and_cap_multiply_the_noise_of_kmeans(cli, points):
+    shared = [points, "--columns", "x,y", "--method", "dplloyd", "--clusters", 3]
+    plain = run_json(cli, *shared)["ledger"][0]["scale"]
+    replaced = run_json(cli, *shared, "--neighbours", "replace_one")["ledger"][0]["scale"]
+    capped = run_json(cli, *shared, "--unit", "who", "--cap", 3)
+    assert replaced == 2 * plain
+    assert capped["ledger"][0]["scale"] == 3 * plain
+    assert capped["data"]["n"] == 21
+
+
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_labels_of_kmeans_are_those_of_the_nearest_centres(cli, points, tmp_path, outside):
+    out = tmp_path / "labels.csv"
+    report = run_json(
+        cli, points, "--columns", "x,y", "--method", "dplloyd", "--clusters", 4,
+        "--domain", "-30,30;2.5,9", "--outside", outside, "--labels", out,
+    )  # fmt: skip
+    written = pd.read_csv(out)
+    assert list(written.columns) == ["x", "y", "true_cluster", "private_cluster"]
+    assert len(written) == 100
+    domain = report["config"]["domain"]
+    coordinates = written[["x", "y"]].to_numpy(dtype=float)
+    left_out = coordinates[:, 1] < 2.5
+    assert (report["data"]["outside"], report["data"]["n"]) == (
+        (30, 70) if outside == "drop" else (30, 100)
+    )
+    (note,) = report["data"]["notes"]
+    assert ("left out" if outside == "drop" else "moved to its border") in note
+    coordinates[:, 1] = np.maximum(coordinates[:, 1], 2.5)
+    true, private = report["true"]["centers"], report["private"][0]["centers"]
+    for column, centers in (("true_cluster", true), ("private_cluster", private)):
+        expected = plain_labels(coordinates, centers, domain)
+        if outside == "drop":
+            expected[left_out] = -1
+        assert written[column].tolist() == expected.tolist()
+    # Both are numbered alike: each private centre is the one matched to its true one, which is
+    # not the order of their places.
+    assert private != sorted(private)
+    widths = np.diff(domain, axis=1).ravel()
+    away = (np.array(true)[:, None] - np.array(private)[None]) / widths
+    assert linear_sum_assignment((away**2).sum(axis=2))[1].tolist() == [0, 1, 2, 3]
+
+
+def test_the_true_run_alone_has_labels_too(cli, points, tmp_path):
+    out = tmp_path / "labels.parquet"
+    run_json(cli, points, "--columns", "x,y", "--method", "kmeans", "--labels", out)
+    assert list(pd.read_parquet(out).columns) == ["x", "y", "true_cluster"]
+
+
+@pytest.mark.parametrize("column", ["kind", "size"])
+@pytest.mark.parametrize(
+    "more", [[], ["--columns", "x,y", "--outside", "drop", "--domain", "0,21;0,7"]]
+)
+def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, column):
+    out = tmp_path / "labels.csv"
+    report = run_json(
+        cli, classed, "--method", "eugkm", "--clusters", 3, "--classes", column,
+        "--labels", out, *more,
+    )  # fmt: skip
+    table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x", column])
+    axes = ["x", "y"] if more or column == "size" else ["x", "y", "size"]
+    assert report["data"]["columns"] == axes
+    assert report["data"]["dropped"] == 120 - len(table) > 0
+    written = pd.read_csv(out)
+    assert written["x"].tolist() == table["x"].tolist()
+    part = (written["true_cluster"] >= 0).to_numpy()
+    assert part.sum() == report["data"]["n"]
+    assert (part.sum() < len(table)) == bool(more)
+    classes = pd.factorize(table[column])[0][part]
+    for shown, clusters in (
+        (report["true"]["f_classes"], written["true_cluster"]),
+        (report["metrics"]["f_classes"]["values"][0], written["private_cluster"]),
+    ):
+        assert shown == f_measure(contingency(classes, clusters.to_numpy()[part]))
+        assert shown < 1
+
+
+def test_the_true_run_alone_is_held_against_classes_too(cli, classed):
+    report = run_json(cli, classed, "--method", "kmeans", "--clusters", 3, "--classes", "kind")
+    assert 0 < report["true"]["f_classes"] < 1
+    assert report["metrics"] == {}
+
+
+def test_a_grid_of_counts_stands_for_points_at_cell_centres(cli, tmp_path):
+    counts = np.random.default_rng(0).poisson(2, (6, 7))
+    np.save(tmp_path / "counts.npy", counts)
+    places = np.argwhere(counts >= 0).repeat(counts.ravel(), axis=0) + 0.5
+    np.save(tmp_path / "points.npy", places)
+    shared = ["--method", "dplloyd", "--clusters", 3]
+    of_counts = run_json(cli, tmp_path / "counts.npy", "--counts", *shared)
+    of_points = run_json(cli, tmp_path / "points.npy", "--domain", "0,6;0,7", *shared)
+    assert of_counts["private"] == of_points["private"]
+    assert of_counts["true"] == of_points["true"]
+
+
+def test_a_ratio_to_nothing_is_null(cli, tmp_path):
+    np.save(tmp_path / "same.npy", np.ones((40, 2)))
+    for repeats in (1, 3):
+        report = run_json(
+            cli, tmp_path / "same.npy", "--method", "dplloyd", "--clusters", 2,
+            "--repeats", repeats,
+        )  # fmt: skip
+        assert report["true"]["wcss"] == 0
+        assert report["metrics"]["wcss_ratio"]["median"] is None
+        assert report["metrics"]["wcss"]["median"] > 0
+    assert "(inf x true)" in cli(
+        "run", tmp_path / "same.npy", "--method", "dplloyd", "--clusters", 2
+    )[1]  # fmt: skip
+    assert spread([1.0, 2.0, np.inf])["median"] == 2
+
+
+def test_no_draw_is_better_than_true(cli, points, monkeypatch):
+    shared = [points, "--columns", "x,y", "--method", "eugkm", "--clusters", 4, "--epsilon", 50]
+    good = run_json(cli, *shared, "--repeats", 3)
+    assert not any("better than" in note for note in good["data"]["notes"])
+    # A search that finds next to nothing.
+    monkeypatch.setattr(
+        "dpviz.kmeans.methods.kmeans.optimum", lambda points, clusters: points[:clusters]
+    )
+    report = run_json(cli, *shared, "--repeats", 3)
+    assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
+    for one in report["private"]:
+        assert report["true"]["nicv"] <= one["nicv"] * (1 + 1e-9)
+    for name in ("nicv_ratio", "wcss_ratio"):
+        assert min(report["metrics"][name]["values"]) >= 1 - 1e-9
+    wcss = plain_wcss(pd.read_csv(points)[["x", "y"]].to_numpy(), report["true"]["centers"])
+    assert report["true"]["wcss"] == pytest.approx(wcss)
+    assert any("better than the best k-means" in note for note in report["data"]["notes"])
+    assert "where k-means goes from its centres" in cli("run", *shared)[1]
+
+
+WRONG_KMEANS = {
+    "no such method": (["--method", "magic"], 'method = "magic"', "privgene"),
+    "clusters 0": (["--clusters", "0"], "clusters = 0", "from 1 to 1,000"),
+    "clusters too many": (["--clusters", "1001"], "clusters = 1001", "from 1 to 1,000"),
+    "clusters fractional": (["--clusters", "2.5"], "--clusters", "not a whole number"),
+    "more clusters than records": (["--clusters", "101"], "clusters = 101", "only 100 records"),
+    "iterations 0": (["--iterations", "0"], "iterations = 0", "from 1 to 100"),
+    "iterations text": (["--iterations", "few"], "--iterations", '"few" is not a whole number'),
+    "start": (["--start", "here"], 'start = "here"', "sphere_packing"),
+    "schedule": (["--schedule", "late"], 'schedule = "late"', "uniform, halving"),
+    "geometry": (["--geometry", "ring"], 'geometry = "ring"', "choose one of box"),
+    "temperature": (["--temperature", "printed"], "dplloyd has no temperature", "leave it out"),
+    "unknown temperature": (
+        ["--method", "mcmc", "--temperature", "hot"], 'temperature = "hot"', "posterior",
+    ),
+    "start without one": (["--method", "eugkm", "--start", "random"], "eugkm has no start", "out"),
+    "iterations without": (["--method", "gupt", "--iterations", "2"], "gupt has no iterations"),
+    "geometry of the true run": (["--method", "kmeans", "--geometry", "box"], "kmeans has no"),
+    "grid": (["--grid", "8"], "--grid 8 goes with WaveCluster methods", "leave it out"),
+    "grid of two sides": (["--grid", "8,9"], "--grid 8,9 goes with WaveCluster", "leave it out"),
+    "density": (["--density", "0.3"], "--density 0.3 goes with WaveCluster", "leave it out"),
+    "wavelet": (["--wavelet", "haar"], "--wavelet haar goes with WaveCluster", "leave it out"),
+    "level": (["--level", "1"], "--level 1 goes with WaveCluster", "leave it out"),
+    "synopsis": (["--synopsis", "quadtree"], "--synopsis quadtree goes with", "leave it out"),
+    "alpha": (["--method", "kmeans", "--alpha", "0.5"], "--alpha 0.5 goes with", "leave it out"),
+    "epsilon zero": (["--epsilon", "0"], "epsilon = 0", "greater than 0"),
+    "variant": (["--variant", "best"], 'variant = "best"', "sound or published"),
+    "neighbours": (["--neighbours", "all"], 'neighbours = "all"', "add_remove or replace_one"),
+    "domain of one axis": (["--domain", "0,1"], "domain has 1 axes", "2 columns"),
+    "domain that holds no point": (["--domain", "90,91;90,91"], "holds none", "units"),
+    "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
+    "classes unknown": (["--classes", "sort"], 'column "sort"', '"x", "y"'),
+    "classes and unit": (
+        ["--classes", "who", "--unit", "who", "--cap", "1"], "--classes who", "--unit who",
+    ),
+    "repeats 0": (["--repeats", "0"], "--repeats 0", "1 to 100,000"),
+    "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG_KMEANS)
+def test_wrong_input_of_kmeans_is_one_sentence_and_status_2(cli, points, case):
+    extra, *fragments = WRONG_KMEANS[case]
+    base = ["run", points, "--columns", "x,y", "--method", "dplloyd", "--json"]
+    assert_refused(cli(*base, *extra), *fragments)
+
+
+def test_fewer_records_than_clusters_is_one_sentence(cli, tmp_path):
+    (tmp_path / "few.csv").write_text("x,y\n1,2\n3,4\n5,7\n")
+    answer = cli("run", tmp_path / "few.csv", "--method", "dplloyd")
+    assert_refused(answer, "clusters = 8", "only 3 records")
+
+
+def test_samples_and_counts_have_no_classes(cli, tmp_path):
+    np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
+    counts = ["run", tmp_path / "c.npy", "--counts", "--method", "dplloyd"]
+    assert_refused(cli(*counts, "--classes", "x"), "--classes does not go with --counts")
+    assert_refused(cli(*counts, "--labels", tmp_path / "l.csv"), "--labels", "no points to label")
+    of_sample = cli("run", "incomes", "--method", "dplloyd", "--classes", "x")
+    assert_refused(of_sample, "--classes x", "no column of classes")
+
+
+def test_the_text_is_for_people(cli, classed):
+    few = cli("run", classed, "--columns", "x,y", "--method", "contour", "--clusters", 3)[1]
+    assert few.startswith("classed.csv: 113 records in 2 columns, 0 outside the domain\nContour")
+    assert "K 3, iterations 3, start partition, schedule halving, geometry box" in few
+    assert few.count("\ncentre ") == 3
+    # The parallel spends of a step share a line with their range.
+    assert few.count("spent    iteration 1: epsilon ") == 1
+    assert " in 3 disjoint parts, of which the largest counts" in few
+    many = cli(
+        "run", classed, "--method", "dplloyd", "--clusters", 11, "--repeats", 12,
+        "--classes", "kind",
+    )[1]  # fmt: skip
+    assert "centres  11 in 3 columns: --json lists them" in many
+    assert many.count("\nprivate  WCSS") == 10
+    assert "... and 2 more draws" in many
+    assert "f_classes" in many
+    assert "spent    iteration 1 to iteration 5: epsilon 0.2 in each of 5 steps" in many
+    assert "note     " in many
+    assert "NOT private: " in many
+    halves = cli("run", classed, "--columns", "x,y", "--method", "privthr", "--alpha", 0.5)[1]
+    assert "spent    counts and nonpositive: epsilon 0.5 in each of 2 steps" in halves

@@ -1,0 +1,212 @@
+"""The sample sets are what their index says, and come out of the generators again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import pywt
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from dpviz.data import generators
+from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
+from dpviz.errors import InputError
+from dpviz.noise import SeededNoise
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import run
+from dpviz.wavecluster.wavelet import wavelet_names
+
+NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise")
+
+GENERATORS: dict[str, Callable[..., NDArray[np.float64]]] = {
+    "gaussians": generators.fifteen_gaussians,
+    "spirals": generators.three_spirals,
+    "shapes": generators.five_shapes,
+    "incomes": generators.incomes,
+    "noise": generators.uniform_noise,
+}
+
+
+def points_of(name: str) -> NDArray[np.float64]:
+    """Points of a sample set."""
+    points = load_sample(name).points
+    assert points is not None
+    return points
+
+
+def wavecluster(
+    points: NDArray[np.float64], described: Sample, density: float | None = None
+) -> tuple[int, int, float, int]:
+    """Return len(L), k, d and number of clusters, apart from the implementation in dpviz."""
+    p = described.density if density is None else density
+    counts, _ = np.histogramdd(points, bins=described.grid, range=described.domain.bounds)
+    average = pywt.dwt2(counts, "haar", mode="periodization")[0]
+    positive = np.sort(average[average > 1e-9])
+    k = int(np.ceil((1 - p) * len(positive)))
+    threshold = positive[-k]
+    # The transform leaves rounding errors: equal sums may differ by some ulp.
+    _, clusters = ndimage.label(average >= threshold - 1e-9, structure=np.ones((3, 3)))
+    return len(positive), k, round(float(threshold), 6), clusters
+
+
+def test_names_come_in_the_order_of_the_index() -> None:
+    assert sample_names() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_file_agrees_with_its_entry(name: str) -> None:
+    described, data = sample(name), load_sample(name)
+    points = points_of(name)
+    assert data.name == described.name
+    assert data.columns == described.columns
+    assert data.domain == described.domain
+    assert described.domain.declared
+    assert points.shape == (described.n, 2)
+    assert points.dtype == np.float64
+    assert points.flags.c_contiguous
+    assert described.domain.contains(points).all()
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"checkins"}))
+def test_header_of_the_csv_names_the_columns(name: str) -> None:
+    described = sample(name)
+    with (SAMPLE_DIR / described.file).open(encoding="utf-8") as lines:
+        assert tuple(next(lines).strip().split(",")) == described.columns
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_description_credit_and_licence_are_there(name: str) -> None:
+    described = sample(name)
+    assert described.title
+    assert described.description.endswith(".")
+    assert described.credit.endswith(".")
+    assert described.licence == ("CC-BY-4.0" if name == "checkins" else "CC0-1.0")
+    assert f"* {name}: {described.credit}" in (SAMPLE_DIR / "README.md").read_text("utf-8")
+
+
+def test_credit_of_the_checkins_names_geonames() -> None:
+    assert "GeoNames" in sample("checkins").credit
+    assert "CC BY 4.0" in sample("checkins").credit
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_true_wavecluster_finds_the_declared_number_of_clusters(name: str) -> None:
+    described = sample(name)
+    assert wavecluster(points_of(name), described)[-1] == described.clusters
+
+
+@pytest.mark.parametrize("name", ["gaussians", "spirals", "shapes"])
+def test_number_of_clusters_does_not_hang_on_the_exact_density(name: str) -> None:
+    described = sample(name)
+    for step in (-0.02, 0.02):
+        found = wavecluster(points_of(name), described, described.density + step)
+        assert found[-1] == described.clusters
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "k"),
+    [("gaussians", 501, 211), ("spirals", 159, 144), ("shapes", 197, 152)],
+)
+def test_grids_are_filled_like_those_of_the_paper(name: str, positive: int, k: int) -> None:
+    found_positive, found_k, *_ = wavecluster(points_of(name), sample(name))
+    assert found_positive == pytest.approx(positive, rel=0.05)
+    assert found_k == pytest.approx(k, rel=0.05)
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_generator_gives_the_shipped_file_again(name: str) -> None:
+    np.testing.assert_array_equal(GENERATORS[name](), points_of(name))
+
+
+@pytest.mark.parametrize("name", sorted(GENERATORS))
+def test_generators_take_any_number_and_seed(name: str) -> None:
+    make = GENERATORS[name]
+    for n in (1, 2, 50):
+        assert make(n).shape == (n, 2)
+    first = make(123, seed=5)
+    assert first.shape == (123, 2)
+    assert sample(name).domain.contains(first).all()
+    np.testing.assert_array_equal(first, make(123, seed=5))
+    assert not np.array_equal(first, make(123, seed=6))
+
+
+def test_one_person_joins_two_clusters_of_incomes() -> None:
+    described, points = sample("incomes"), points_of("incomes")
+    assert described.person == described.n - 1
+    for density in (described.density - 0.03, described.density, described.density + 0.03):
+        assert wavecluster(points, described, density)[-1] == 1
+        assert wavecluster(points[:-1], described, density)[-1] == 2
+
+
+def test_only_the_incomes_have_a_person() -> None:
+    assert [name for name in NAMES if sample(name).person is not None] == ["incomes"]
+
+
+def test_shipped_checkins_are_sorted_hundredths_of_a_degree() -> None:
+    points = points_of("checkins")
+    hundredths = np.rint(points * 100)
+    np.testing.assert_array_equal(hundredths / 100, points)
+    key = hundredths[:, 0] * 100_000 + hundredths[:, 1]
+    assert (np.diff(key) >= 0).all()
+
+
+def checkins(n: int = 5_000, seed: int = 0) -> NDArray[np.float64]:
+    """Check-ins of three made-up cities: one at the date line, one at a pole, one empty."""
+    return generators.world_checkins([179.99, 10.0, 50.0], [10.0, 89.9, 0.0], [9, 4, 0], n, seed)
+
+
+def test_checkins_are_deterministic() -> None:
+    np.testing.assert_array_equal(checkins(), checkins())
+    assert not np.array_equal(checkins(), checkins(seed=1))
+
+
+def test_checkins_are_rounded_and_stay_on_the_map() -> None:
+    points = checkins()
+    np.testing.assert_array_equal(np.round(points, 2), points)
+    assert sample("checkins").domain.contains(points).all()
+    assert not np.signbit(points[points == 0]).any()
+
+
+def test_checkins_lie_around_cities_and_cross_the_date_line() -> None:
+    points = checkins()
+    at_date_line = (np.abs(points[:, 0]) > 179) & (np.abs(points[:, 1] - 10) < 1)
+    assert at_date_line.mean() > 0.5
+    assert (points[at_date_line, 0] < 0).any()
+    empty_city = (np.abs(points - (50, 0)) < 1).all(axis=1)
+    assert empty_city.mean() < 0.01
+
+
+def test_all_files_together_stay_small() -> None:
+    total = sum(path.stat().st_size for path in SAMPLE_DIR.iterdir() if path.is_file())
+    assert total <= 10_000_000
+
+
+def test_every_file_is_in_the_index() -> None:
+    index = json.loads((SAMPLE_DIR / "index.json").read_text("utf-8"))
+    shipped = {path.name for path in SAMPLE_DIR.iterdir() if path.suffix in {".csv", ".parquet"}}
+    assert shipped == {entry["file"] for entry in index["samples"]}
+
+
+def test_unknown_name_is_answered_with_the_names() -> None:
+    with pytest.raises(InputError, match="gaussians, spirals, shapes, checkins, incomes, noise"):
+        load_sample("gausians")
+
+
+def test_description_is_read_once() -> None:
+    assert sample("noise") is sample("noise")
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_every_wavelet_runs_on_every_sample(name: str) -> None:
+    source = Source.build(load_sample(name), sample(name).grid)
+    for wavelet in wavelet_names():
+        for method in ("wavecluster", "privthr", "privthrem"):
+            config = Config(method=method, wavelet=wavelet, density=sample(name).density)
+            found = run(source, config, SeededNoise(0))
+            assert found.stages.average.shape == (source.shape[0] // 2,) * 2
+            assert found.ledger.epsilon == pytest.approx(float(method != "wavecluster"), abs=1e-9)
+            assert found.stages.n_clusters >= 1

@@ -1,0 +1,354 @@
+"""Many draws: the same as one by one, bands that cover, maps and strips that show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.data.samples import load_sample
+from dpviz.errors import InputError
+from dpviz.experiments.draws import DrawsCancelled, many_draws
+from dpviz.families import CARDS
+from dpviz.family import trial as trials
+from dpviz.family.score import SCORES
+from dpviz.family.trial import CHEAP, trial_of
+from dpviz.figures import draws as figures
+from dpviz.figures.kmeans import Ground
+from dpviz.figures.kmeans import Scene as KMeansScene
+from dpviz.figures.wavecluster import Raster, Scene
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.truth import run_kmeans
+from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
+from dpviz.noise import SeededNoise
+from dpviz.ui.live_figure import encode
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.truth import run
+
+SPENDING = [name for name, card in CARDS.items() if card.spends]
+
+
+def config_of(method: str, **more: Any) -> Any:
+    if method in WAVECLUSTER:
+        return Config(method=method, **{"grid": 32, "density": 0.5, "epsilon": 0.5, **more})
+    return KMeansConfig(method=method, **{"clusters": 3, "epsilon": 0.5, **more})
+
+
+@pytest.fixture(scope="module")
+def incomes():
+    return load_sample("incomes")
+
+
+# ---- the same as one by one
+
+
+@pytest.mark.parametrize("method", SPENDING)
+def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
+    config = config_of(method)
+    trial = trial_of(incomes, config)
+    draws = many_draws(trial, (3, 8), trial.names)
+    for position, seed in enumerate((3, 8)):
+        if method in WAVECLUSTER:
+            truth = trial.truth
+            one = run(truth.source, config, SeededNoise(seed)).stages
+            expected = truth.scores(one) | truth.agreement(config, seed)
+            expected["clusters"] = one.n_clusters
+            expected["significant"] = one.significant.sum()
+            expected["noise_points"] = truth.noise_points(one)
+        else:
+            truth = trial.truth
+            found = run_kmeans(truth.records, config, SeededNoise(seed))
+            expected = truth.scores(truth.matched(found))
+            expected["kept_centers"] = found.kept_centers
+            expected["zhang_f"] = truth.against_silenced(found, SeededNoise(seed))
+        assert set(expected) == set(trial.names)
+        for name, value in expected.items():
+            assert draws.scores[name][position] == pytest.approx(value, abs=1e-12), name
+
+
+def test_chance_is_the_share_of_draws(incomes) -> None:
+    trial = trial_of(incomes, config_of("privthr"))
+    seeds = range(20)
+    draws = many_draws(trial, seeds, ("dsg_c",))
+    masks = [trial.draw(seed).stages.significant for seed in seeds]
+    np.testing.assert_allclose(draws.chance, np.mean(masks, axis=0))
+    assert draws.centers is None
+
+
+def test_records_change_their_cluster_where_another_centre_is_nearer(incomes, monkeypatch) -> None:
+    for most in (20_000, 100):
+        monkeypatch.setattr(trials, "MOST_WATCHED", most)
+        trial = trial_of(incomes, config_of("dplloyd"))
+        draws = many_draws(trial, range(5), ("nicv_ratio",))
+        assert len(trial.watched) == min(most, 800)
+        changed = [
+            trial.truth.assign(centers)[trial.watched] != trial.truth.labels[trial.watched]
+            for centers in draws.centers
+        ]
+        np.testing.assert_allclose(draws.chance, np.mean(changed, axis=0))
+        assert 0 < draws.chance.mean() < 1
+
+
+def test_no_noise_changes_nothing(incomes) -> None:
+    trial = trial_of(incomes, config_of("dplloyd", clusters=2, epsilon=1e6, iterations=30))
+    draws = many_draws(trial, range(3), ("f_measure",))
+    assert draws.chance.mean() < 0.02
+    grid = trial_of(incomes, config_of("privqt", epsilon=1e6, density=0.2))
+    true = grid.truth.stages.significant
+    cells = many_draws(grid, range(3), ("dsg_c",)).chance
+    # Cells with no record at all may turn positive, by next to nothing.
+    assert (cells[true] == 1).all()
+
+
+def test_progress_cancel_and_unknown_scores(incomes) -> None:
+    trial = trial_of(incomes, config_of("privqt"))
+    told: list[tuple[int, int]] = []
+    many_draws(trial, range(4), ("dsg_c",), progress=lambda *done: told.append(done))
+    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    asked = iter([False, False, True])
+    with pytest.raises(DrawsCancelled, match="stopped after 2 of 4 draws"):
+        many_draws(trial, range(4), ("dsg_c",), cancelled=lambda: next(asked))
+    with pytest.raises(InputError, match='score = "nicv_ratio" is unknown'):
+        many_draws(trial, range(4), ("nicv_ratio",))
+    with pytest.raises(InputError, match="1 or more draws"):
+        many_draws(trial, (), ("dsg_c",))
+
+
+# ---- bands
+
+
+def plain_quantile(values: list[float], share: float) -> float:
+    """Quantile whose place among n ordered values is share (n + 1), in the rule's own words."""
+    ordered, place = sorted(values), share * (len(values) + 1)
+    if place <= 1:
+        return ordered[0]
+    if place >= len(values):
+        return ordered[-1]
+    rank = int(place)
+    return ordered[rank - 1] + (place - rank) * (ordered[rank] - ordered[rank - 1])
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
+def test_band_is_that_of_the_rule(values: list[float]) -> None:
+    # A score that is a count has ends of its own: here none is.
+    values = [*values, 0.5]
+    found = band(values)
+    expected = [plain_quantile(values, share) for share in (0.05, 0.5, 0.95)]
+    np.testing.assert_allclose([found.low, found.median, found.high], expected, atol=1e-9)
+    assert found.mean == pytest.approx(np.mean(values), abs=1e-6)
+    if len(values) <= ENOUGH:
+        assert (found.low, found.high) == (min(values), max(values))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=200))
+def test_ends_of_counts_are_whole_and_no_nearer(values: list[int]) -> None:
+    found = band(values)
+    low, high = (plain_quantile(values, share) for share in (0.05, 0.95))
+    assert low - 1 < found.low <= low + 1e-9
+    assert high - 1e-9 <= found.high < high + 1
+    assert found.low.is_integer()
+    assert found.high.is_integer()
+    assert found.median == np.median(values)
+
+
+@pytest.mark.parametrize("n", [19, 99, 139, 159, 199, 219])
+def test_last_bits_move_no_end_of_counts(n: int) -> None:
+    found = band(np.arange(n))
+    assert (found.low, found.high) == ((n + 1) / 20 - 1, n - (n + 1) / 20)
+
+
+def test_infinite_ratios_are_quantiles_too() -> None:
+    found = band([1.0, 2.0, np.inf, np.inf])
+    assert (found.low, found.median, found.high) == (1.0, 2.0, np.inf)
+    # The places among 50 are 2.55, 25.5 and 48.45: the ends move outwards, to draws.
+    found = band([*np.arange(0.5, 48), np.inf, np.inf])
+    assert (found.low, found.median, found.high) == (1.5, 24.5, np.inf)
+    found = band([-np.inf, *np.arange(0.5, 49)])
+    assert (found.low, found.high) == (0.5, 47.5)
+
+
+def test_a_draw_without_a_score_leaves_no_band() -> None:
+    for values in ([1.0, np.nan], [1.0, np.inf, np.nan]):
+        found = band(values)
+        assert np.isnan([found.low, found.median, found.high]).all()
+
+
+@pytest.mark.parametrize("n", [ENOUGH, 50])
+def test_bands_cover_nine_in_ten_on_average(n: int) -> None:
+    """Draws of a uniform score: the share that a band covers of all others is its length.
+
+    It scatters by sqrt(0.09 / (n + 2)), a beta distribution; the mean of 4000 bands lies off by
+    more than four standard errors once in 16,000 by chance. NumPy's own rule covers 81% and 86%.
+    """
+    draws = np.random.default_rng(7).random((4000, n))
+    bands = [band(row) for row in draws]
+    covered = np.mean([one.high - one.low for one in bands])
+    assert abs(covered - 0.9) < 4 * np.sqrt(0.09 / (n + 2) / 4000)
+
+
+def test_few_draws_promise_no_more_than_they_hold() -> None:
+    assert ENOUGH == 19
+    assert band_words(50) == band_words(19) == "5% to 95% of draws"
+    assert [band_words(n) for n in (1, 10, 18)] == ["the one draw", "all 10 draws", "all 18 draws"]
+    assert end_names(19) == ("5%", "95%")
+    assert end_names(18) == ("lowest", "highest")
+
+
+@pytest.mark.parametrize(
+    ("sample", "method", "score"),
+    [
+        ("gaussians", "privthr", "dsg_c"),
+        ("gaussians", "privthrem", "significant"),
+        ("spirals", "privqt", "f_measure"),
+        ("shapes", "privthrem", "noise_points"),
+        ("incomes", "dplloyd", "nicv_ratio"),
+        ("incomes", "eugkm", "displacement"),
+    ],
+)
+def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> None:
+    """Nine in ten of 200 draws that had no part in the band lie in it, give or take 5%.
+
+    What a band of 500 draws covers scatters by 1.3% (one standard error), and the share of 200
+    by 2.1%: outside of 85% to 95% once in 20 by chance; seeds are fixed. Whole ends of counts
+    cover a little more.
+    """
+    data = load_sample(sample)
+    trial = trial_of(data, config_of(method, **({"grid": 40} if method in WAVECLUSTER else {})))
+    draws = many_draws(trial, range(500), (score,))
+    fresh = many_draws(trial, range(1000, 1200), (score,)).scores[score]
+    ends = draws.bands[score]
+    assert 0.85 <= np.mean((fresh >= ends.low) & (fresh <= ends.high)) <= 0.95
+
+
+# ---- pictures
+
+
+@pytest.fixture(scope="module")
+def grid(incomes):
+    trial = trial_of(incomes, config_of("privthr"))
+    scene = Scene(
+        truth=trial.truth,
+        private=trial.draw(0).stages,
+        raster=Raster.build(trial.truth.source),
+        columns=incomes.columns,
+        title="Incomes · PrivTHR",
+    )
+    return trial, scene, many_draws(trial, range(30), CHEAP["wavecluster"])
+
+
+@pytest.fixture(scope="module")
+def centres(incomes):
+    trial = trial_of(incomes, config_of("dplloyd"))
+    records = trial.truth.records
+    scene = KMeansScene(
+        truth=trial.truth,
+        left=trial.truth.run,
+        private=trial.draw(0),
+        ground=Ground.build(records.points, records.domain, (0, 1)),
+        columns=incomes.columns,
+        title="Incomes · DPLloyd",
+    )
+    return trial, scene, many_draws(trial, range(30), CHEAP["kmeans"])
+
+
+def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
+    trial, scene, draws = grid
+    panels = figures.wavecluster_maps(scene, draws, trial.draw(7).stages, "draw 8 (seed 7)")
+    chance, outline, one = panels.data
+    np.testing.assert_allclose(chance["z"].T, draws.chance)
+    private, true = trial.draw(7).stages.significant, scene.true.significant
+    np.testing.assert_array_equal(one["z"].T, true + 2 * private)
+    # The outline has one edge for each side of a true cell that faces another one.
+    padded = np.pad(true, 1)
+    edges = (padded[1:] != padded[:-1]).sum() + (padded[:, 1:] != padded[:, :-1]).sum()
+    assert np.isnan(outline["x"]).sum() == edges
+    assert "over 30 draws" in panels.alt
+    panels.figure()
+    encode(panels.spec(), {})
+
+
+def test_map_of_records_shows_who_changes(centres) -> None:
+    trial, scene, draws = centres
+    panels = figures.kmeans_maps(scene, draws, 4, trial.watched)
+    chance, _, cloud, _, marked = panels.data
+    z = chance["z"].T
+    assert np.nanmin(z) >= 0
+    assert np.nanmax(z) <= 1
+    many = np.isfinite(z)
+    assert 0 < many.sum() < z.size
+    assert len(cloud["x"]) == 30 * 3
+    np.testing.assert_allclose(marked["x"], draws.centers[4][:, 0])
+    panels.figure()
+    encode(panels.spec(), {})
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("current", [None, 5])
+def test_strips_show_every_score_with_its_band(grid, centres, mode: Any, current: Any) -> None:
+    for trial, _, draws in (grid, centres):
+        true = trial.true()
+        panels = figures.strips(draws, current, true, mode, "title")
+        names = list(draws.scores)
+        boxes = [one for one in panels.layout["shapes"] if one["type"] == "rect"]
+        assert [(one["y0"], one["y1"]) for one in boxes] == [
+            (draws.bands[name].low, draws.bands[name].high) for name in names
+        ]
+        dots = [one for one in panels.data if len(one["y"]) == 30]
+        for one, name in zip(dots, names, strict=True):
+            np.testing.assert_array_equal(one["y"], draws.scores[name])
+        marks = [one["y"][0] for one in panels.data if len(one["y"]) == 1]
+        assert marks == ([] if current is None else [draws.scores[name][5] for name in names])
+        assert all(SCORES[name].title in panels.alt for name in names)
+        table = figures.frame(draws, current, true)
+        assert list(table["median"]) == [draws.bands[name].median for name in names]
+        assert list(table["95%"]) == [draws.bands[name].high for name in names]
+        assert "The band holds 5% to 95% of draws." in panels.alt
+        headings = [one["text"] for one in panels.layout["annotations"]]
+        medians = [draws.bands[name].median for name in names]
+        assert [one.partition("<br>")[2] for one in headings] == [
+            f"median {median:.4g}" for median in medians
+        ]
+        panels.figure()
+        encode(panels.spec(), {})
+
+
+def test_the_true_run_scores_like_itself(grid, centres) -> None:
+    for trial, _, draws in (grid, centres):
+        table = figures.frame(draws, 0, trial.true()).set_index("score")["true"]
+        assert table.notna().all()
+        assert table["F-measure"] == 1
+    assert (table["Displacement"], table["NICV / true"]) == (0, 1)
+    truth = centres[0].truth
+    itself = truth.scores(truth.run)
+    assert (itself["displacement"], itself["f_measure"]) == pytest.approx((0, 1))
+    assert truth.run.kept_centers == table["Kept places"]
+    cells = grid[0].truth
+    assert cells.scores(cells.stages)["dsg_c"] == 0
+
+
+def test_few_draws_are_called_what_they_are(grid) -> None:
+    trial, _, _ = grid
+    draws = many_draws(trial, range(4), ("dsg_c",))
+    assert "The band holds all 4 draws." in figures.strips(draws, 0, {}, "light", "").alt
+    table = figures.frame(draws, 0, {})
+    assert table["lowest"].item() == draws.scores["dsg_c"].min()
+    assert table["highest"].item() == draws.scores["dsg_c"].max()
+
+
+def test_every_score_has_a_name() -> None:
+    for method in ("privqt", "dplloyd"):
+        config = config_of(method)
+        assert set(trial_of(load_sample("incomes"), config).names) <= set(SCORES)
+
+
+def test_table_of_draws_has_a_row_for_each_seed(grid) -> None:
+    _, _, draws = grid
+    table = figures.draws_frame(draws)
+    assert list(table["seed"]) == list(range(30))
+    assert list(table.columns) == ["seed", *draws.scores]

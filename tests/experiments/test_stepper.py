@@ -1,0 +1,460 @@
+"""What broke this cluster: the right stage where one cause acts, and what holds of every run."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample, sample
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.experiments.stepper import (
+    RUNS,
+    Stepper,
+    in_words,
+    kept,
+    kept_draws,
+    outcome,
+    stepper_of,
+)
+from dpviz.noise import SeededNoise
+from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.pipeline import Source, Stages, cluster
+from dpviz.wavecluster.threshold import Threshold
+from dpviz.wavecluster.truth import Truth, run, true_config
+
+quick = settings(max_examples=100, deadline=None)
+
+#: W of cells in a cluster, beside one, and elsewhere.
+HIGH, LOW = 100, 20
+LETTERS = {"#": HIGH, "+": LOW, ".": 0}
+
+TWO = """
+............
+.###++++###.
+.###++++###.
+.###++++###.
+............
+"""
+
+
+def drawn(picture: str) -> np.ndarray:
+    """Haar subband of a picture: one letter a cell."""
+    rows = [[LETTERS[letter] for letter in row] for row in picture.split()]
+    return np.array(rows, dtype=float)
+
+
+def truth_of(average: np.ndarray, wavelet: str = "haar") -> Truth:
+    """True run on counts with this Haar subband, its threshold just at the high cells."""
+    counts = np.kron(average / 2, np.ones((2, 2))).astype(np.int64)
+    source = Source.build(Dataset(name="drawn", counts=counts), counts.shape)
+    positive, high = np.count_nonzero(average > 0), np.count_nonzero(average >= HIGH)
+    density = 1 - (high - 0.5) / positive
+    return Truth(source, Config(method="wavecluster", density=density, wavelet=wavelet))
+
+
+def faked(truth: Truth, noise=None, threshold: float | None = None) -> Stages:
+    """Private stages: noise added to the Haar subband by the counts, and some threshold."""
+    counts = truth.source.counts.astype(float)
+    if noise is not None:
+        counts = counts + np.kron(np.asarray(noise) / 2, np.ones((2, 2)))
+    value = truth.stages.threshold.value if threshold is None else threshold
+    return cluster(
+        counts,
+        truth.config,
+        threshold=Threshold(k=None, value=value, positive=1, nonpositive=1),
+    )
+
+
+def diagnosed(truth: Truth, private: Stages, number: int = 1, finer: Truth | None = None):
+    stepper = Stepper(truth=truth, private=private, doubled=truth.stages, finer=finer)
+    return stepper.diagnose(number)
+
+
+def fates(diagnosis) -> dict[str, str]:
+    return {name: one.fate for name, one in diagnosis.runs.items()}
+
+
+# -- one cause at a time -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("threshold", "fate"), [(LOW / 2, "joined"), (10 * HIGH, "lost")])
+def test_the_threshold_alone(threshold, fate):
+    truth = truth_of(drawn(TWO))
+    found = diagnosed(truth, faked(truth, threshold=threshold))
+    assert (found.stage, found.outcome.fate) == ("threshold", fate)
+    assert fates(found) == {
+        "private": fate,
+        "true_threshold": "kept",
+        "true_cells": fate,
+        "twice_budget": "kept",
+    }
+    assert (found.threshold, found.private_threshold) == (HIGH, threshold)
+    assert found.noise == 0
+    assert found.outcome.joined == ((2,) if fate == "joined" else ())
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_noise_in_the_counts_alone(sign):
+    average = drawn(TWO)
+    truth = truth_of(average)
+    noise = 2 * HIGH * (average == LOW) if sign > 0 else -HIGH * (average == HIGH)
+    found = diagnosed(truth, faked(truth, noise))
+    fate = "joined" if sign > 0 else "lost"
+    assert (found.stage, found.outcome.fate) == ("counts", fate)
+    assert fates(found) == {
+        "private": fate,
+        "true_threshold": fate,
+        "true_cells": "kept",
+        "twice_budget": "kept",
+    }
+    # Three of the low cells touch the cluster.
+    assert (found.missed, found.invented) == ((0, 3) if sign > 0 else (9, 0))
+    # Of 25 cells in and around, 3 or 9 have noise.
+    assert found.noise == pytest.approx(HIGH * np.sqrt(4 * 3 / 25 if sign > 0 else 9 / 25))
+    assert found.separation == pytest.approx(HIGH - 3 * LOW / 16)
+
+
+def test_noise_comes_before_a_threshold_that_would_break_it_too():
+    average = drawn(TWO)
+    truth = truth_of(average)
+    found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=LOW / 2))
+    assert found.stage == "counts"
+    assert set(fates(found).values()) == {"joined", "kept"}
+    # Noise lifts cells, a high threshold drops all: told apart in the sentence.
+    found = diagnosed(truth, faked(truth, 2 * HIGH * (average == LOW), threshold=10 * HIGH))
+    assert (found.stage, found.outcome.fate, found.at_stage.fate) == ("counts", "lost", "joined")
+    said = in_words(found)
+    assert "vanished; already the noise in the counts broke it: with the true threshold it" in said
+
+
+def test_noise_that_the_wavelet_carries_in():
+    counts = np.zeros((20, 20), dtype=np.int64)
+    counts[6:14, 6:14] = HIGH
+    config = Config(method="wavecluster", density=0.7, wavelet="db2")
+    truth = Truth(Source.build(Dataset(name="block", counts=counts), 20), config)
+    elsewhere = truth.stages.labels != 1
+    found = diagnosed(truth, faked(truth, -2.0 * HIGH * elsewhere))
+    assert found.stage == "subband"
+    assert "noise that the wavelet carried in" in in_words(found)
+
+
+@quick
+@given(seed=st.integers(0, 2**32), size=st.sampled_from([30, 100, 300]))
+def test_haar_carries_no_noise_in(seed, size):
+    truth = truth_of(drawn(TWO))
+    rng = np.random.default_rng(seed)
+    counts = truth.source.counts + rng.integers(-size, size, truth.source.shape)
+    d = rng.choice([HIGH, LOW / 2, 2 * HIGH])
+    fixed = Threshold(k=None, value=float(d), positive=1, nonpositive=1)
+    private = cluster(counts, truth.config, threshold=fixed)
+    for number in (1, 2):
+        found = diagnosed(truth, private, number)
+        assert found.stage != "subband"
+        assert (found.stage is None) == (found.outcome.fate == "kept")
+
+
+def blobs() -> tuple[Truth, Truth]:
+    """Two blobs a narrow gap apart: joined by a coarse grid, and apart on one twice as fine."""
+    x, y = np.meshgrid(np.arange(32) + 0.5, np.arange(32) + 0.5, indexing="ij")
+    inside = (y > 8) & (y < 20) & (((x > 8) & (x < 12)) | ((x > 14) & (x < 20)))
+    points = np.repeat(np.stack([x[inside], y[inside]], axis=1), 5, axis=0)
+    dataset = Dataset(name="blobs", points=points, domain=Domain(((0, 32), (0, 32))))
+    config = Config(method="wavecluster", density=0.01)
+    coarse, fine = (Truth(Source.build(dataset, grid), config) for grid in (16, 32))
+    return coarse, fine
+
+
+def test_a_grid_that_is_too_coarse():
+    truth, finer = blobs()
+    assert (truth.stages.n_clusters, finer.stages.n_clusters) == (1, 2)
+    noise = np.zeros(truth.stages.average.shape)
+    noise[3] = -HIGH
+    private = faked(truth, noise)
+    found = diagnosed(truth, private, finer=finer)
+    assert (found.stage, found.outcome.fate, found.finer_parts) == ("grid", "broken", 2)
+    assert "at the grid: on a grid twice as fine, without noise, it is 2 clusters" in in_words(
+        found
+    )
+    # Where nothing finer is known, it is the noise that cut it.
+    assert diagnosed(truth, private).stage == "counts"
+    # A grid that joins is no reason for cells that came in.
+    grown = diagnosed(truth, faked(truth, np.full(noise.shape, HIGH)), finer=finer)
+    assert (grown.stage, grown.outcome.fate, grown.finer_parts) == ("counts", "grown", 2)
+    # Nor is it one where all is kept, and is told of all the same.
+    unbroken = diagnosed(truth, truth.stages, finer=finer)
+    assert (unbroken.stage, unbroken.finer_parts) == (None, 2)
+    assert in_words(unbroken).endswith(
+        "But on a grid twice as fine, without noise, it is 2 clusters."
+    )
+
+
+@pytest.mark.parametrize(("picture", "fate"), [("#", "lost"), ("##", "shrunk")])
+def test_one_cell_decides_on_a_cluster_of_two(picture, fate):
+    average = np.zeros((8, 8))
+    average[2, 2 : 2 + len(picture)] = HIGH
+    average[5, 5:8] = HIGH
+    truth = truth_of(average)
+    number = int(truth.stages.labels[2, 2])
+    noise = np.zeros((8, 8))
+    noise[2, 2] = -HIGH
+    found = diagnosed(truth, faked(truth, noise), number)
+    assert (found.stage, found.outcome.fate) == ("grid", fate)
+    assert "so small" in in_words(found)
+    # Cells that join it with others are no matter of its size.
+    joined = diagnosed(truth, faked(truth, np.full((8, 8), HIGH)), number)
+    assert (joined.stage, joined.outcome.fate) == ("counts", "joined")
+
+
+BRIDGE = """
+...........
+.####.####.
+.####+####.
+.####.####.
+...........
+"""
+
+
+@pytest.mark.parametrize(
+    ("noise", "threshold", "why"), [(HIGH, HIGH, "counts"), (0, LOW, "threshold")]
+)
+def test_one_cell_that_bridges(noise, threshold, why):
+    average = drawn(BRIDGE)
+    truth = truth_of(average)
+    private = faked(truth, noise * (average == LOW), threshold)
+    for number in (1, 2):
+        found = diagnosed(truth, private, number)
+        assert (found.stage, found.outcome.fate) == ("components", "joined")
+        assert (found.cell, found.cell_stage) == ((2, 5), why)
+        moved = {
+            "counts": "the noise in its counts moved it across the threshold",
+            "threshold": "the private threshold judged it otherwise",
+        }
+        assert f"joined with cluster {3 - number} by one cell: {moved[why]}." in in_words(found)
+
+
+@pytest.mark.parametrize("why", ["counts", "threshold"])
+def test_one_cell_that_cuts(why):
+    average = 3 * drawn(BRIDGE)
+    average[2, 5] = HIGH
+    truth = truth_of(average)
+    assert truth.stages.n_clusters == 1
+    noise = -HIGH * (average == HIGH)
+    private = faked(truth, noise) if why == "counts" else faked(truth, threshold=2 * HIGH)
+    found = diagnosed(truth, private)
+    assert (found.stage, found.outcome.fate, found.outcome.pieces) == ("components", "broken", 2)
+    assert (found.cell, found.cell_stage) == ((2, 5), why)
+
+
+def test_a_cell_among_others_is_not_the_one():
+    # The tail hangs on one cell, but the true cluster stays without it.
+    average = drawn("........ .###.... .#####.. .###.... ........")
+    noise = np.zeros(average.shape)
+    noise[[1, 2, 3, 1, 2], [1, 1, 1, 2, 4]] = -HIGH
+    found = diagnosed(truth_of(average), faked(truth_of(average), noise))
+    assert (found.cells, found.outcome.left, found.outcome.pieces) == (11, 6, 2)
+    assert (found.stage, found.cell) == ("counts", None)
+    # Two cells make the bridge, neither does by itself.
+    average = drawn("........ .#..###. ........")
+    noise = np.zeros(average.shape)
+    noise[1, 2:4] = HIGH
+    found = diagnosed(truth_of(average), faked(truth_of(average), noise), 2)
+    assert (found.stage, found.outcome.fate, found.cell) == ("counts", "joined", None)
+
+
+@pytest.mark.parametrize(
+    ("true", "other", "fate", "match_cells", "overlap"),
+    [
+        ("####.##.", "#######.", "joined", 7, 4 / 7),  # the other one has half as many cells
+        ("####.#..", "######..", "kept", 6, 4 / 6),
+        ("####....", "##......", "shrunk", 2, 1 / 2),
+        ("####....", "###.....", "kept", 3, 3 / 4),
+        ("##......", "####....", "grown", 4, 1 / 2),
+        ("#######...", "...######.", "shrunk", 6, 4 / 9),
+        ("#####.....", "..#####...", "grown", 5, 3 / 7),
+        (".####...", ".#.##...", "broken", 2, 1 / 2),
+        ("..####..", "###.#...", "shrunk", 1, 1 / 4),  # of two, the smaller piece
+        ("####....", "......##", "lost", 0, 0),
+    ],
+)
+def test_the_bounds_between_fates(true, other, fate, match_cells, overlap):
+    # The cluster asked for is the largest, or else the first.
+    grids = [connected_components(drawn(one) == HIGH)[0] for one in (true, other)]
+    found = outcome(*grids, 1)
+    assert (found.fate, found.match_cells, found.overlap) == (fate, match_cells, overlap)
+    assert kept(*grids)[0] == (fate == "kept")
+
+
+# -- what holds of every run -------------------------------------------------------------
+
+masks = st.integers(0, 2**32).map(
+    lambda seed: np.random.default_rng(seed).random((9, 9)) < (seed % 6 + 1) / 8
+)
+
+
+@quick
+@given(masks)
+def test_an_equal_run_keeps_every_cluster_and_names_no_stage(mask):
+    if not mask.any():
+        return
+    truth = truth_of(HIGH * mask.astype(float))
+    stepper = Stepper(truth=truth, private=truth.stages, doubled=truth.stages)
+    assert stepper.kept.all()
+    assert len(stepper.kept) == truth.stages.n_clusters
+    for number in range(1, truth.stages.n_clusters + 1):
+        found = stepper.diagnose(number)
+        assert (found.stage, found.cell, found.outcome.overlap) == (None, None, 1)
+        assert set(fates(found).values()) == {"kept"}
+
+
+def plain_fate(true, other, number):
+    """What became of a cluster, by sets of cells."""
+
+    def cells(labels):
+        return {n: set(map(tuple, np.argwhere(labels == n))) for n in range(1, labels.max() + 1)}
+
+    ours, theirs = cells(true), cells(other)
+    own = ours.pop(number)
+    holders = [one for one in theirs.values() if len(one & own) > len(own) / 2]
+    left = sum(len(one & own) for one in theirs.values())
+    if holders:
+        match = holders[0]
+        if any(2 * len(one & match) >= len(own & match) for one in ours.values()):
+            return "joined"
+        if len(match & own) > len(match | own) / 2:
+            return "kept"
+        return "grown" if len(match) >= len(own) else "shrunk"
+    return "broken" if left > len(own) / 2 else "shrunk" if left else "lost"
+
+
+@quick
+@given(masks, masks, st.integers(0, 2**32))
+def test_fates_are_what_sets_of_cells_say_whatever_the_numbers(one, change, seed):
+    true, n_true = connected_components(one)
+    # Much alike or quite another.
+    other, n_other = connected_components(one ^ (change & (seed % 3 > 0)))
+    rng = np.random.default_rng(seed)
+    new = np.concatenate([[0], rng.permutation(n_true) + 1]).astype(np.int32)
+    renumbered = np.concatenate([[0], rng.permutation(n_other) + 1]).astype(np.int32)[other]
+    is_kept = kept(true, other)
+    assert is_kept.shape == (n_true,)
+    for number in range(1, n_true + 1):
+        found, again = outcome(true, other, number), outcome(new[true], renumbered, new[number])
+        assert found.fate == plain_fate(true, other, number) == again.fate
+        assert is_kept[number - 1] == (found.fate == "kept")
+        assert kept(new[true], renumbered)[new[number] - 1] == is_kept[number - 1]
+        assert (found.overlap, found.left, found.pieces, found.match_cells) == (
+            again.overlap, again.left, again.pieces, again.match_cells
+        )  # fmt: skip
+        if found.fate == "joined":
+            assert sorted(new[list(found.joined)]) == list(again.joined)
+
+
+def sampled(name: str, method: str, epsilon: float) -> tuple[Truth, Config]:
+    about = sample(name)
+    config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
+    return Truth(Source.build(load_sample(name), about.grid), true_config(config)), config
+
+
+@pytest.mark.parametrize("method", [name for name, one in WAVECLUSTER.items() if one.card.spends])
+def test_runs_are_the_methods_own_with_one_part_exchanged(method):
+    truth, config = sampled("shapes", method, 0.2)
+    for seed in range(3):
+        private = run(truth.source, config, SeededNoise(seed)).stages
+        doubled = run(
+            truth.source,
+            Config(**{**vars(config), "epsilon": 0.4}),
+            SeededNoise(seed),
+        ).stages
+        stepper = stepper_of(truth, private, config, seed)
+        assert list(stepper.labels) == list(RUNS)
+        np.testing.assert_array_equal(stepper.labels["private"], private.labels)
+        np.testing.assert_array_equal(stepper.labels["twice_budget"], doubled.labels)
+        exchanged = (
+            ("true_threshold", private.average >= truth.stages.threshold.value),
+            ("true_cells", truth.stages.average >= private.threshold.value),
+        )
+        for name, cells in exchanged:
+            np.testing.assert_array_equal(stepper.labels[name] > 0, cells)
+
+
+def test_draws_count_the_runs_that_keep_a_cluster():
+    truth, config = sampled("gaussians", "privthrem", 0.1)
+    counted = kept_draws(truth, config, range(4))
+    expected = {name: np.zeros(15, dtype=int) for name in RUNS}
+    for seed in range(4):
+        stepper = stepper_of(
+            truth, run(truth.source, config, SeededNoise(seed)).stages, config, seed
+        )
+        for number in range(1, 16):
+            for name, one in stepper.diagnose(number).runs.items():
+                expected[name][number - 1] += one.fate == "kept"
+    assert counted.draws == 4
+    for name in RUNS:
+        np.testing.assert_array_equal(counted.kept[name], expected[name])
+        assert [counted.of(name, number) for number in (1, 15)] == list(expected[name][[0, 14]])
+    # Not all alike, or the test says nothing.
+    assert 0 < expected["private"].sum() < expected["twice_budget"].sum() < 60
+
+
+# -- words -------------------------------------------------------------------------------
+
+
+def test_the_sentences():
+    truth, config = sampled("spirals", "privqt", 0.5)
+    stepper = stepper_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
+    found, draws = stepper.diagnose(1), kept_draws(truth, config, range(5))
+    d = f"{found.private_threshold:.3g}"
+    first = (
+        "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private one is "
+        f"{d}, the true one 25.5. The true threshold with the same noisy cells would have kept "
+        "it, but not the noisy threshold with the true cells or twice the budget."
+    )
+    assert in_words(found) == first
+    more = " Over 5 draws they keep it in 5, 0 and 0, the method itself in 0."
+    assert in_words(found, draws) == first + more
+    same = Stepper(truth=truth, private=truth.stages, doubled=truth.stages).diagnose(2)
+    assert in_words(same, draws) == (
+        f"Cluster 2 is kept: {same.cells} of its {same.cells} cells are left, overlap 1.00. "
+        "It is kept in 0 of 5 draws."
+    )
+
+
+def test_the_order_of_the_counts_is_that_of_the_names():
+    truth, config = sampled("gaussians", "privthrem", 0.1)
+    draws = kept_draws(truth, config, range(5))
+    stepper = stepper_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
+    seen = set()
+    for number in range(1, 16):
+        found = stepper.diagnose(number)
+        if found.stage is None:
+            continue
+        said = in_words(found, draws)
+        named = sorted(list(RUNS)[1:], key=lambda name: said.lower().rindex(RUNS[name]))
+        counts = re.search(r"keep it in (\d), (\d) and (\d), ", said)
+        assert counts
+        assert [int(one) for one in counts.groups()] == [draws.of(one, number) for one in named]
+        seen.add(tuple(named))
+    assert len(seen) > 1
+
+
+# -- refusals ----------------------------------------------------------------------------
+
+
+def test_what_does_not_belong_together_is_refused():
+    truth, finer = blobs()
+    same = {"truth": truth, "private": truth.stages, "doubled": truth.stages}
+    with pytest.raises(InputError, match=r"private run has \(32, 32\)"):
+        Stepper(**{**same, "private": finer.stages})
+    with pytest.raises(InputError, match=r"doubled run has \(32, 32\)"):
+        Stepper(**{**same, "doubled": finer.stages})
+    with pytest.raises(InputError, match="twice as many"):
+        Stepper(**same, finer=truth)
+    for number in (0, 2):
+        with pytest.raises(InputError, match=f"cluster = {number} does not exist"):
+            Stepper(**same).diagnose(number)

@@ -1,0 +1,937 @@
+"""Sweeps: the same rows however they are drawn, and none lost or doubled by a kill."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpviz import command_line
+from dpviz.commands.sweep import add_sweep, sweep_command
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.experiments import journal, sweep
+from dpviz.experiments.journal import KEYS, Store
+from dpviz.experiments.sweep import (
+    COLUMNS,
+    MOST_SEED,
+    SCORES,
+    Plan,
+    Subject,
+    SweepCancelled,
+    rows_of,
+    run_sweep,
+    run_sweeps,
+    subject_of_sample,
+    summary,
+)
+from dpviz.family.trial import CHEAP, trial_of
+from dpviz.privacy.ledger import Neighbours
+
+BOX, SMALL = Domain(((0, 1), (0, 1))), Domain(((0.3, 0.7), (0, 1)))
+
+
+def blobs(n=400, d=2, seed=0):
+    generator = np.random.default_rng(seed)
+    centres = generator.uniform(0.2, 0.8, (3, d))
+    points = centres[generator.integers(3, size=n)] + generator.normal(0, 0.04, (n, d))
+    return np.clip(points, 0, 1)
+
+
+def subject(name="blobs", seed=0, **more):
+    settings = {"grid": 16, "density": 0.3, "clusters": 3}
+    given = {"dataset": Dataset(name=name, points=blobs(seed=seed)), "domain": BOX}
+    return Subject(**{"name": name, "title": name, "settings": settings, **given, **more})
+
+
+def plan(**more):
+    given = {
+        "subjects": (subject("one"), subject("two", seed=1)),
+        "methods": ("dplloyd", "privthr", "baseline"),
+        "epsilons": (1.0, 0.5),
+        "seeds": tuple(range(5)),
+    }
+    return Plan(**{**given, **more})
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Cut the work into parts of two seeds."""
+    monkeypatch.setattr(sweep, "MOST_SEEDS", 2)
+
+
+def same(found, expected):
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+
+
+# -- rows --------------------------------------------------------------------------------
+
+
+def test_rows_are_the_draws_of_their_trials_in_the_order_of_the_plan():
+    asked = plan(scores=("dsg_c", "k", "nicv_ratio", "ocm"))
+    table = run_sweep(asked)
+    assert list(table.columns) == [*COLUMNS, "dsg_c", "k", "nicv_ratio", "ocm"]
+    keys = [
+        (data.name, method, epsilon, seed)
+        for data in asked.subjects
+        for method in ("dplloyd", "privthr", "baseline")
+        for epsilon in (0.5, 1.0)
+        for seed in range(5)
+    ]
+    shown = table[["data", "method", "epsilon", "seed"]]
+    assert list(shown.itertuples(index=False, name=None)) == keys
+    assert table["run"].is_unique
+    assert table["run"].str.fullmatch("[0-9a-f]{16}").all()
+    for row in table.iloc[[3, 17, 22, 58]].itertuples():
+        data = next(one for one in asked.subjects if one.name == row.data)
+        config = sweep._setting(asked, data, row.method, row.epsilon).config
+        trial = trial_of(data.dataset, config, BOX)
+        one = trial.draw(row.seed)
+        if row.method == "dplloyd":
+            assert trial.scores(one, row.seed, ("nicv_ratio",))["nicv_ratio"] == row.nicv_ratio
+            assert math.isnan(row.dsg_c)
+            assert math.isnan(row.k)
+        else:
+            expected = trial.scores(one, row.seed, ("dsg_c", "ocm"))
+            assert (expected["dsg_c"], expected["ocm"], one.k) == (row.dsg_c, row.ocm, row.k)
+            assert math.isnan(row.nicv_ratio)
+
+
+def test_settings_stand_in_the_rows_as_far_as_a_method_has_them():
+    table = run_sweep(
+        plan(
+            subjects=(subject(settings={"grid": (16, 8), "density": 0.3, "clusters": 3}),),
+            methods=("privthr", "privqt", "baseline", "mcmc", "eugkm"),
+            epsilons=(1,),
+            seeds=(4,),
+            variant="published",
+            neighbours=Neighbours(relation="replace_one", cap=2),
+            options={"alpha": 0.8, "density": 0.4, "iterations": 2, "mcmc.iterations": 3},
+        )
+    ).set_index("method")
+    assert table["grid"].dropna().to_dict() == dict.fromkeys(
+        ("privthr", "privqt", "baseline"), "16x8"
+    )
+    assert table["density"].dropna().unique().tolist() == [0.4]
+    assert table["alpha"].dropna().to_dict() == {"privthr": 0.8}
+    assert table["synopsis"].dropna().to_dict() == {"baseline": "adaptive_grid"}
+    assert table["n_clusters"].dropna().to_dict() == {"mcmc": 3, "eugkm": 3}
+    assert table["iterations"].dropna().to_dict() == {"mcmc": 3}
+    assert table["geometry"].dropna().to_dict() == {"mcmc": "l1"}
+    for name, value in {
+        "variant": "published",
+        "neighbours": "replace_one",
+        "cap": 2,
+        "outside": "clip",
+        "domain": "0.0,1.0;0.0,1.0",
+        "seed": 4,
+    }.items():
+        assert table[name].unique().tolist() == [value]
+
+
+def test_no_score_is_called_like_a_column_before_the_scores():
+    assert not {name for names in SCORES.values() for name in names} & set(COLUMNS)
+
+
+def test_data_sets_under_two_names_have_rows_each(tmp_path):
+    twice = plan(subjects=(subject("a"), subject("b")), methods=("privqt",), epsilons=(1,))
+    told = Told()
+    table = run_sweep(twice, out=tmp_path / "out.csv", progress=told)
+    assert table["data"].tolist() == ["a"] * 5 + ["b"] * 5
+    same(table[5:].reset_index(drop=True)[["run", "dsg_c"]], table[:5][["run", "dsg_c"]])
+    assert told[-1] == (5, 5)
+    same(rows_of(table, replace(twice, subjects=(subject("b"),))), table[5:].reset_index(drop=True))
+    same(run_sweep(twice, out=tmp_path / "out.csv", resume=True), table)
+
+
+def test_cheap_scores_unless_told():
+    assert list(run_sweep(plan(seeds=(0,))).columns[len(COLUMNS) :]) == list(
+        dict.fromkeys([*CHEAP["kmeans"], *CHEAP["wavecluster"]])
+    )
+
+
+def test_repeated_choices_count_once():
+    asked = plan(methods=("privqt", "privqt"), epsilons=(16, 1, 16.0), seeds=(3, 1, 3))
+    table = run_sweep(asked)
+    assert table["epsilon"].tolist() == [1, 1, 16, 16] * 2
+    assert table["seed"].tolist() == [1, 3] * 4
+
+
+def test_run_ids_hash_all_that_a_row_depends_on_and_nothing_else():
+    base = plan(subjects=(subject(),), methods=("privthr",), epsilons=(1,), seeds=(0,))
+    scored = replace(base, scores=("dsg_c", "k"))
+
+    def row(one):
+        return next(sweep._planned(one))[1]
+
+    same_rows = (
+        replace(base, subjects=(subject("other name"),)),
+        replace(base, epsilons=(1, 2), seeds=(0, 1), methods=("privthr", "dplloyd")),
+        replace(
+            base, subjects=(subject(dataset=replace(subject().dataset, domain=BOX), domain=None),)
+        ),
+    )
+    assert {row(one) for one in same_rows} == {row(base)}
+    assert row(replace(scored, scores=("k", "dsg_c"))) == row(scored)
+    others = [
+        replace(base, subjects=(subject(seed=1),)),
+        replace(base, subjects=(subject(domain=Domain(((0, 1), (0, 2)))),)),
+        replace(base, subjects=(subject(domain=Domain(BOX.bounds, declared=False)),)),
+        replace(base, subjects=(subject(outside="drop"),)),
+        replace(base, subjects=(subject(settings={"grid": 8}),)),
+        replace(base, options={"alpha": 0.5}),
+        replace(base, variant="published"),
+        replace(base, neighbours=Neighbours(cap=2)),
+        replace(base, epsilons=(2,)),
+        replace(base, methods=("privqt",)),
+        replace(base, seeds=(1,)),
+        scored,
+    ]
+    assert len({row(one) for one in [base, *others]}) == len(others) + 1
+
+
+def test_the_true_run_is_computed_once_for_all_settings_that_share_it(monkeypatch):
+    built = []
+
+    def counted(dataset, config, *rest):
+        built.append((dataset.name, type(config).__name__))
+        return trial_of(dataset, config, *rest)
+
+    monkeypatch.setattr(sweep, "trial_of", counted)
+    run_sweep(plan())
+    assert built == [(name, kind) for name in ("one", "two") for kind in ("KMeansConfig", "Config")]
+
+
+def test_counts_and_more_columns_than_two():
+    counts = Dataset(name="counts", counts=np.random.default_rng(0).poisson(2, (12, 10)))
+    cube = Dataset(name="cube", points=blobs(d=3))
+    table = run_sweep(
+        plan(
+            subjects=(
+                subject(dataset=counts, domain=None),
+                subject("cube", dataset=cube, domain=None),
+            ),
+            methods=("privqt", "eugkm"),
+            epsilons=(1,),
+            seeds=(0,),
+        )
+    )
+    assert table.attrs["notes"] == []
+    assert table["grid"].dropna().tolist() == ["12x10", "16"]
+    assert table["domain"].iloc[0] == "0.0,12.0;0.0,10.0"
+    assert table["domain"].iloc[2] == str(Domain.from_data(cube.points))
+
+
+def test_sample_sets_bring_what_suits_them():
+    one = subject_of_sample("incomes")
+    assert (one.name, one.title) == ("incomes", "Incomes and one person")
+    assert one.settings == {"grid": 32, "density": 0.5, "clusters": 2}
+    assert one.bounds == one.dataset.domain
+
+
+# -- the same rows however they are drawn ------------------------------------------------
+
+
+def test_rows_are_the_same_to_the_last_bit_whatever_the_number_of_processes(small_parts):
+    asked = plan(methods=("dpkmeansup", "mcmc", "baseline", "privthrem"))
+    same(run_sweep(asked, jobs=2), run_sweep(asked, jobs=1))
+    # Workers stay for the next sweep: what they keep must not pass for other data.
+    other = plan(subjects=(subject("one", seed=7), subject("two", outside="drop", domain=SMALL)))
+    same(run_sweep(other, jobs=2), run_sweep(other, jobs=1))
+
+
+def test_a_method_that_does_not_fit_a_data_set_is_told_and_ends_nothing(small_parts):
+    fine = subject("fine", settings={"grid": 10_000, "density": 0.3, "clusters": 3})
+    asked = plan(subjects=(fine, subject("one")), methods=("privqt", "eugkm"))
+    table = run_sweep(asked)
+    pairs = table[["data", "method"]].drop_duplicates().to_numpy().tolist()
+    assert pairs == [["fine", "eugkm"], ["one", "privqt"], ["one", "eugkm"]]
+    (note,) = table.attrs["notes"]
+    assert note.startswith("fine, privqt: grid = 10000 x 10000 has 100,000,000 cells")
+    assert note.endswith(".")
+    apart = run_sweep(asked, jobs=2)
+    same(apart, table)
+    assert apart.attrs == table.attrs
+
+
+def test_draws_that_fail_alone_leave_the_others_of_their_part(monkeypatch):
+    drawn = sweep._scores
+
+    def failing(trial, seed, names):
+        if seed == 1:
+            raise InputError("seed 1 does not fit.")
+        return drawn(trial, seed, names)
+
+    monkeypatch.setattr(sweep, "_scores", failing)
+    told = Told()
+    table = run_sweep(plan(methods=("privqt",), epsilons=(1,)), progress=told)
+    assert table["seed"].tolist() == [0, 2, 3, 4] * 2
+    assert table.attrs["notes"] == [
+        f"{name}, privqt: seed 1 does not fit." for name in ("one", "two")
+    ]
+    assert told == [(5, 10), (10, 10)]
+
+
+def test_several_plans_share_rows_and_find_them_again():
+    first, second = plan(), plan(epsilons=(0.5, 2), methods=("baseline", "privqt"))
+    table = run_sweeps([first, second])
+    alone = run_sweep(second)
+    assert table["run"].is_unique
+    assert len(table) == len(run_sweep(first)) + 2 * 5 * 3
+    found = rows_of(table, second)
+    same(found[alone.columns], alone)
+
+
+# -- on disk -----------------------------------------------------------------------------
+
+
+class Told(list):
+    """What a sweep told of its progress."""
+
+    def __call__(self, done, total):
+        self.append((done, total))
+
+    def __bool__(self):
+        return True
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Table of an uninterrupted sweep in memory, and on disk by its ending."""
+    folder = tmp_path_factory.mktemp("whole")
+    tables = {}
+    for ending in (".csv", ".parquet"):
+        out = folder / f"out{ending}"
+        tables[None] = run_sweep(plan(), out=out)
+        tables[ending] = out.read_bytes()
+        assert os.listdir(folder) == [out.name]
+        out.unlink()
+    return tables
+
+
+def cut_off(out, after, asked=None, *, resume=False):
+    """Begin a sweep, or go on with it, and stop it after one part more."""
+    answers = iter([False] * (after + 1) + [True] * 100)
+    with pytest.raises(SweepCancelled, match="stopped after"):
+        run_sweep(asked or plan(), out=out, resume=resume, cancelled=lambda: next(answers))
+
+
+def journal_of(out):
+    return out.with_name(out.name + ".journal")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
+    tmp_path, small_parts, whole, ending
+):
+    out = tmp_path / f"out{ending}"
+    cut_off(out, 4)
+    entries = [json.loads(line) for line in journal_of(out).read_text().splitlines()]
+    assert [entry["run"] for entry in entries] == whole[None]["run"].tolist()[: len(entries)]
+    assert len(entries) == 2 + 2 + 1 + 2 + 2
+    assert not out.exists()
+    told = Told()
+    table = run_sweep(plan(), out=out, resume=True, progress=told)
+    assert told[0] == (9 + 1, 60)
+    assert told[-1] == (60, 60)
+    same(table, whole[None])
+    assert out.read_bytes() == whole[ending]
+    assert os.listdir(tmp_path) == [out.name]
+
+
+def test_a_torn_last_line_costs_one_row_and_nothing_else(tmp_path, small_parts, whole):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    written = journal_of(out).read_bytes()
+    last = written.rstrip().rindex(b"\n") + 1
+    for length in (last, last + 1, (last + len(written)) // 2, len(written) - 1):
+        journal_of(out).write_bytes(written[:length])
+        told = Told()
+        run_sweep(plan(), out=out, resume=True, progress=told)
+        rows = written[:last].count(b"\n")
+        assert told[0][0] in (rows + 1, rows + 2)  # the first part that was drawn
+        assert out.read_bytes() == whole[".csv"]
+        out.unlink()
+
+
+def marked(out, how):
+    """Finish a sweep, or half of it, and change a score on disk; returns its row's name."""
+    if how == "journal":
+        cut_off(out, 3)
+        path = journal_of(out)
+    else:
+        run_sweep(plan(), out=out)
+        path = out
+    if how == "table" and out.suffix == ".parquet":
+        table = pd.read_parquet(out)
+        table.loc[1, "nicv_ratio"] = 123.456
+        table.to_parquet(out, index=False)
+        return
+    if how == "journal":
+        rows = Store.at(out)._journaled()
+        rows[list(rows)[1]]["nicv_ratio"] = 123.456
+        path.write_bytes(journal._lines(rows))
+        return
+    lines = path.read_text().splitlines(keepends=True)
+    value = pd.read_csv(out, dtype=str)["nicv_ratio"][1]
+    lines[2] = lines[2].replace(value, "123.456")
+    path.write_text("".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("ending", "how"), [(".csv", "journal"), (".csv", "table"), (".parquet", "table")]
+)
+def test_finished_rows_are_taken_over_and_not_drawn_again_unless_started_anew(
+    tmp_path, small_parts, whole, ending, how
+):
+    out = tmp_path / f"out{ending}"
+    marked(out, how)
+    table = run_sweep(plan(), out=out, resume=True)
+    assert table.loc[1, "nicv_ratio"] == 123.456
+    same(table.drop(index=1), whole[None].drop(index=1))
+    marked(out, how)
+    journal_of(out).unlink(missing_ok=True)
+    same(run_sweep(plan(), out=out), whole[None])
+
+
+def test_rows_of_an_interrupted_sweep_are_not_lost_by_starting_anew(tmp_path, small_parts, whole):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    kept = journal_of(out).read_bytes()
+    with pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out)
+    assert str(refused.value) == (
+        f'"{journal_of(out)}" holds 5 finished rows of an interrupted sweep: go on with --resume, '
+        "or remove it."
+    )
+    assert journal_of(out).read_bytes() == kept
+    assert os.listdir(tmp_path) == ["out.csv.journal"]
+    run_sweep(plan(), out=out, resume=True)
+    assert out.read_bytes() == whole[".csv"]
+    # A journal without a row holds nothing that could be lost.
+    journal_of(out).touch()
+    same(run_sweep(plan(), out=out), whole[None])
+
+
+def test_a_cancelled_sweep_hands_over_its_finished_rows(small_parts, whole):
+    for after, rows in ((0, 2), (3, 7)):
+        answers = iter([False] * (after + 1) + [True] * 100)
+        with pytest.raises(SweepCancelled, match=f"stopped after {rows} of 60 draws") as stopped:
+            run_sweep(plan(), cancelled=lambda answers=answers: next(answers))
+        same(stopped.value.table, whole[None][:rows])
+        assert stopped.value.table.attrs["notes"] == []
+    with pytest.raises(SweepCancelled, match="stopped after 0") as stopped:
+        run_sweep(plan(), cancelled=lambda: True)
+    assert list(stopped.value.table.columns) == list(whole[None].columns)
+    assert stopped.value.table.empty
+
+
+def test_what_is_started_anew_leaves_nothing_of_the_old_to_resume(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    run_sweep(plan(), out=out)
+    cut_off(out, 0)
+    assert not out.exists()
+    assert journal_of(out).read_text().count("\n") == 2
+
+
+def test_a_sweep_that_is_stopped_again_and_again_keeps_all_its_rows(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    for rows in (4, 7, 10):  # parts of 2 and 2, 1 and 2, 2 and 1 seeds
+        cut_off(out, 1, resume=True)
+        assert journal_of(out).read_text().count("\n") == rows
+
+
+def test_resuming_with_more_settings_draws_the_new_ones_alone(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    first = plan()
+    run_sweep(first, out=out)
+    more = replace(first, epsilons=(*first.epsilons, 7.0))
+    told = Told()
+    table = run_sweep(more, out=out, resume=True, progress=told)
+    same(table, run_sweep(more))
+    assert told[0][0] > len(run_sweep(first))
+
+
+def test_rows_of_other_settings_are_not_lost(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    run_sweep(plan(), out=out)
+    kept = out.read_bytes()
+    other = plan(epsilons=(1, 2), methods=("privthr", "privqt"), seeds=(3, 9))
+    with pytest.raises(InputError, match=r"resume would lose .* rows of other settings"):
+        run_sweep(other, out=out, resume=True)
+    assert out.read_bytes() == kept
+
+
+@pytest.mark.parametrize("first", ["x", "run"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_file_that_no_sweep_wrote_is_not_lost(tmp_path, ending, first):
+    out = tmp_path / f"own{ending}"
+    own = pd.DataFrame({first: [1.0, 2.0], "km": [5.2, 10.1]})
+    own.to_csv(out, index=False) if ending == ".csv" else own.to_parquet(out, index=False)
+    kept = out.read_bytes()
+    for resume in (False, True):
+        with pytest.raises(InputError, match="no table of a sweep"):
+            run_sweep(plan(), out=out, resume=resume)
+    assert out.read_bytes() == kept
+    assert os.listdir(tmp_path) == [out.name]
+
+
+def test_the_columns_of_a_table_begin_with_those_it_is_known_by():
+    assert tuple(COLUMNS)[: len(KEYS)] == KEYS
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("out.csv.journal", b"Monday: 5 km\nTuesday: rest\n"),
+        ("out.csv.journal", b'{"run": "jogging", "km": 5}\n'),
+        ("out.csv.journal", b"[1]"),
+        ("out.csv.part", b"run,km\n1,5.2\n"),
+        ("out.csv.journal.part", b"Monday: 5 km\n"),
+        ("out.csv.lock", b"4711"),
+        ("out.parquet.part", b"half a download"),
+        ("out.parquet.part", None),
+    ],
+)
+def test_a_file_beside_the_table_that_no_sweep_wrote_is_not_lost(tmp_path, name, content, resume):
+    path = tmp_path / name
+    if content is None:
+        pd.DataFrame({"run": [1], "km": [5.2]}).to_parquet(path)
+        content = path.read_bytes()
+    path.write_bytes(content)
+    out = tmp_path / ".".join(name.split(".")[:2])
+    with pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
+    assert str(refused.value) == (
+        f'"{path}" is there already and not of a sweep: move it, or choose another file, so that '
+        "it is not lost."
+    )
+    assert path.read_bytes() == content
+    assert {one.name for one in tmp_path.iterdir()} <= {name, f"{out.name}.lock"}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_what_a_killed_sweep_left_half_written_is_no_hindrance(tmp_path, whole, ending):
+    out = tmp_path / f"out{ending}"
+    cut_off(out, 0)
+    entries = journal_of(out).read_bytes()
+    beside = [out.with_name(f"{out.name}{more}.part") for more in ("", ".journal")]
+    for share in (0, 0.01, 0.5, 1):
+        for path, content in zip(beside, (whole[ending], entries), strict=True):
+            path.write_bytes(content[: round(share * len(content))])
+        journal_of(out).write_bytes(entries)
+        run_sweep(plan(), out=out, resume=True)
+        assert out.read_bytes() == whole[ending]
+        assert os.listdir(tmp_path) == [out.name]
+        out.unlink()
+    # Killed inside its very first line, a journal is one still.
+    for length in (1, 5, 30):
+        journal_of(out).write_bytes(entries[:length])
+        run_sweep(plan(), out=out)
+        assert out.read_bytes() == whole[ending]
+        out.unlink()
+
+
+def test_a_sweep_without_a_row_writes_nothing(tmp_path):
+    out = tmp_path / "out.csv"
+    run_sweep(plan(options={"grid": 2**20}, methods=("privqt",)), out=out)
+    assert not out.exists()
+    assert not journal_of(out).exists()
+
+
+def test_two_sweeps_do_not_write_one_file(tmp_path):
+    out = tmp_path / "out.csv"
+    with Store.at(out).held(), pytest.raises(InputError, match="written by another sweep"):
+        run_sweep(plan(), out=out)
+    run_sweep(plan(), out=out)
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path, monkeypatch):
+    for name in ("x" * 300 + ".csv", "none/there/out.csv"):
+        with pytest.raises(InputError, match=r"^out = .*\.$"):
+            run_sweep(plan(), out=tmp_path / name)
+    for name in ("out.csv.journal", "other.csv.part"):
+        (tmp_path / name).mkdir()
+        for resume in (False, True):
+            out = tmp_path / ".".join(name.split(".")[:2])
+            with pytest.raises(InputError, match="can't be read") as refused:
+                run_sweep(plan(), out=out, resume=resume)
+            assert str(refused.value) == (
+                f'"{tmp_path / name}" can\'t be read (Is a directory): remove it, or choose '
+                "another file."
+            )
+    store = Store.at(tmp_path / "full.csv")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "full")))
+    with pytest.raises(InputError, match="make room"):
+        store.add({"a": {"k": 1.0}})
+
+
+def test_a_spoilt_line_costs_its_row_alone(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    lines = journal_of(out).read_bytes().splitlines(keepends=True)
+    journal_of(out).write_bytes(b"".join([lines[0], b'{"run":"y"\n', *lines[1:]]))
+    same(run_sweep(plan(), out=out, resume=True), run_sweep(plan()))
+
+
+@pytest.mark.parametrize("score", [None, True, "abc", [1], 1, "digit", "name", "old"])
+def test_a_line_that_can_not_be_trusted_is_drawn_again(tmp_path, small_parts, whole, score):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    first, second, *others = journal_of(out).read_text().splitlines(keepends=True)
+    entry = json.loads(second)
+    if score == "digit":
+        entry["scores"]["nicv_ratio"] += 1e-9
+    elif score == "name":
+        entry["run"] = whole[None]["run"][9]
+    elif score == "old":
+        del entry["check"]
+    else:
+        # Even with a checksum that fits.
+        entry["scores"]["nicv_ratio"] = score
+        entry["check"] = journal._check(entry["run"], entry["scores"])
+    spoilt = [first, json.dumps(entry) + "\n", *others]
+    journal_of(out).write_text("".join(spoilt))
+    assert len(Store.at(out).rows(())) == len(spoilt) - 1
+    told = Told()
+    run_sweep(plan(), out=out, resume=True, progress=told)
+    assert told[0] == (len(spoilt), 60)
+    assert out.read_bytes() == whole[".csv"]
+
+
+def test_a_journal_without_checksums_is_drawn_again(tmp_path, small_parts, whole):
+    out = tmp_path / "out.csv"
+    cut_off(out, 2)
+    entries = [json.loads(line) for line in journal_of(out).read_text().splitlines()]
+    old = [json.dumps({"run": one["run"], "scores": one["scores"]}) for one in entries]
+    journal_of(out).write_text("\n".join([*old, ""]))
+    told = Told()
+    run_sweep(plan(), out=out, resume=True, progress=told)
+    assert told[0] == (2, 60)
+    assert out.read_bytes() == whole[".csv"]
+
+
+def test_too_many_rows_are_refused():
+    with pytest.raises(InputError, match="runs are more than"):
+        plan(seeds=range(10**7))
+
+
+def test_numbers_survive_the_table_to_the_last_bit(tmp_path, whole):
+    for ending in (".csv", ".parquet"):
+        out = tmp_path / f"out{ending}"
+        run_sweep(plan(), out=out)
+        told = Told()
+        table = run_sweep(plan(), out=out, resume=True, progress=told)
+        same(table, whole[None])
+        assert told == []
+
+
+def test_infinite_and_missing_scores_survive_too(tmp_path, monkeypatch):
+    def odd(trial, seed, names):
+        return dict.fromkeys(names, (math.inf, math.nan, -math.inf, 0.1 + 0.2, 5e-324)[seed])
+
+    monkeypatch.setattr(sweep, "_scores", odd)
+    asked = plan(methods=("dplloyd", "privqt"), scores=("wcss_ratio",))
+    for ending in (".csv", ".parquet"):
+        out, told = tmp_path / f"out{ending}", Told()
+        cut_off(out, 1, asked)
+        table = run_sweep(asked, out=out, resume=True)
+        assert table["wcss_ratio"][:5].tolist()[2:] == [-math.inf, 0.1 + 0.2, 5e-324]
+        same(run_sweep(asked, out=out, resume=True, progress=told), table)
+        assert told == []
+
+
+def assert_nothing_runs_on(mark):
+    """Workers, which carry the mark in their environment, end with the process they draw for."""
+    for _ in range(300):
+        if not any(mark.encode() in environment(pid) for pid in Path("/proc").glob("[0-9]*")):
+            return
+        time.sleep(0.1)
+    pytest.fail("a killed sweep leaves processes behind")
+
+
+def environment(process):
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from dpviz.experiments import sweep
+from dpviz.experiments.journal import Store
+from tests.experiments.test_sweep import plan
+sweep.MOST_SEEDS = 2
+sweep.run_sweep(
+    plan(seeds=tuple(range(40))), jobs=int(sys.argv[2]), out=Path(sys.argv[1]), resume=True
+)
+"""
+
+
+@pytest.mark.parametrize(("jobs", "kills"), [(1, 2), (2, 2)])
+def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
+    out, generator = tmp_path / "out.csv", np.random.default_rng(jobs)
+    journal = journal_of(out)
+    had = 0
+    for _ in range(kills):
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(out), str(jobs)],
+            env={**os.environ, "SWEEP_OF_THIS_TEST": str(out)},
+        )
+        # Anywhere in the next stretch, also inside the writing of a line.
+        target = had + int(generator.integers(1, 15_000))
+        while child.poll() is None and (not journal.exists() or journal.stat().st_size < target):
+            time.sleep(0.001)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        assert journal.exists(), "killed too late to test anything"
+        assert_nothing_runs_on(str(out))
+        had = journal.stat().st_size
+    rows = [json.loads(line)["run"] for line in journal.read_text().split("\n")[:-1]]
+    assert len(rows) == len(set(rows)) > 0
+    asked = plan(seeds=tuple(range(40)))
+    told = Told()
+    table = run_sweep(asked, out=out, resume=True, progress=told)
+    expected = run_sweep(asked)
+    same(table, expected)
+    assert told[0][0] > len(rows)
+    assert out.read_text() == expected.to_csv(index=False)
+    assert os.listdir(tmp_path) == [out.name]
+
+
+# -- refusals ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"methods": ("privthr", "magic")}, 'method = "magic" is unknown'),
+        ({"methods": ("wavecluster",)}, "wavecluster adds no noise"),
+        ({"methods": ("kmeans",)}, "kmeans adds no noise"),
+        ({"methods": ()}, r"methods = \(\): give 1 or more"),
+        ({"epsilons": ()}, r"epsilons = \(\): give 1 or more"),
+        ({"seeds": ()}, r"seeds = \(\): give 1 or more"),
+        ({"subjects": ()}, r"subjects = \(\): give 1 or more"),
+        ({"epsilons": (0.1, -1)}, "epsilon = -1 is no usable privacy budget"),
+        ({"scores": ()}, r"scores = \(\): give 1 or more"),
+        ({"seeds": (-1,)}, "seed = -1: give a whole number"),
+        ({"seeds": (2**63,)}, f"seed = {2**63}: give a whole number from 0 to {MOST_SEED:,}"),
+        ({"seeds": (0.5,)}, "seed = 0.5: give a whole number"),
+        ({"subjects": (subject(), subject(seed=1))}, 'data "blobs" is there 2 times'),
+        ({"scores": ("dsg",)}, 'score = "dsg" is unknown'),
+        ({"methods": ("privqt",), "scores": ("nicv",)}, 'score = "nicv" is unknown'),
+        ({"options": {"magic": 1}}, "magic = 1: none of dplloyd, privthr, baseline"),
+        ({"options": {"temperature": "printed"}}, "temperature = printed: none of"),
+        ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5: none of"),
+        ({"options": {"density": 2}}, "density"),
+        ({"variant": "other"}, 'variant = "other" is unknown'),
+        ({"subjects": (subject(domain=Domain(((0, 1),))),)}, "domain has 1 axes"),
+    ],
+)
+def test_wrong_plans_are_refused_before_anything_is_drawn(wrong, sentence):
+    with pytest.raises(InputError, match=sentence):
+        run_sweep(plan(**wrong), progress=lambda *_: pytest.fail("drawn"))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("out.txt", "name a file that ends in .csv or .parquet"),
+        ("missing/out.csv", "that folder does not exist"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_tables_that_cannot_be_written_are_refused_first(tmp_path, name, sentence):
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match=sentence):
+        run_sweep(plan(), out=tmp_path / name, progress=lambda *_: pytest.fail("drawn"))
+
+
+def test_what_is_no_table_of_a_sweep_is_not_resumed_and_not_touched(tmp_path):
+    for name, content in (("out.csv", b"a,b\n1,2\n"), ("out.parquet", b"nonsense")):
+        out = tmp_path / name
+        out.write_bytes(content)
+        with pytest.raises(InputError, match="no table of a sweep"):
+            run_sweep(plan(), out=out, resume=True)
+        assert out.read_bytes() == content
+
+
+@pytest.mark.parametrize("jobs", [0, -1, True])
+def test_processes_are_counted_from_one(jobs):
+    with pytest.raises(InputError, match="jobs = "):
+        run_sweep(plan(), jobs=jobs)
+
+
+# -- summary -----------------------------------------------------------------------------
+
+
+def test_summary_sums_up_the_draws_of_each_point():
+    table = run_sweep(plan(seeds=tuple(range(20))))
+    found = summary(table, "dsg_c")
+    assert list(found.columns) == [
+        "data", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high",
+    ]  # fmt: skip
+    # Of both families only one has the score.
+    assert found["method"].unique().tolist() == ["privthr", "baseline"]
+    assert found["data"].tolist() == ["one"] * 4 + ["two"] * 4
+    assert found["epsilon"].tolist() == [0.5, 1.0] * 4
+    last = found.iloc[-1]
+    chosen = (table["data"] == "two") & (table["method"] == "baseline") & (table["epsilon"] == 1)
+    values = table.loc[chosen, "dsg_c"].to_numpy()
+    assert last["draws"] == 20 == len(values)
+    assert last["mean"] == pytest.approx(values.mean())
+    low, median, high = np.quantile(values, [0.05, 0.5, 0.95], method="weibull")
+    assert (last["low"], last["median"], last["high"]) == pytest.approx((low, median, high))
+    with pytest.raises(InputError, match='score = "epsilon" is unknown'):
+        summary(table, "epsilon")
+
+
+# -- the command -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(tmp_path):
+    """Run the command on small data; returns its report and the table that it wrote."""
+    parser = command_line._Parser()
+    command_line._add_common(parser)
+    add_sweep(parser)
+    command_line._add_wavecluster(parser.add_argument_group("WaveCluster"))
+    command_line._add_kmeans(parser.add_argument_group("k-means"))
+    data = tmp_path / "points.csv"
+    pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
+
+    def call(line, out="out.csv", data=data):
+        given = parser.parse_args([str(data), *line.split(), "--out", str(tmp_path / out)])
+        report, text = sweep_command(given)
+        return report, text, pd.read_csv(tmp_path / out)
+
+    return call
+
+
+LINE = "--methods privthr,dplloyd --epsilons 0.5,1 --domain 0,1;0,1 --grid 16 --clusters 3"
+
+
+def test_the_command_writes_the_table_of_the_sweep(command, tmp_path):
+    report, text, table = command(f"{LINE} --repeats 3 --seed 7 --jobs 2 --alpha 0.8")
+    assert set(report) == {"note", "rows", "out", "seconds", "notes"}
+    assert (report["rows"], report["out"]) == (12, str(tmp_path / "out.csv"))
+    assert isinstance(report["seconds"], float)
+    assert text.startswith("12 rows written to ")
+    asked = plan(
+        subjects=(subject("points.csv", settings={}),),
+        methods=("privthr", "dplloyd"),
+        epsilons=(0.5, 1),
+        seeds=(7, 8, 9),
+        options={"alpha": 0.8, "grid": 16, "clusters": 3},
+    )
+    expected = run_sweep(asked)
+    assert (tmp_path / "out.csv").read_text() == expected.to_csv(index=False)
+    assert table["alpha"].dropna().unique() == [0.8]
+
+
+def test_the_command_goes_on_with_what_is_there(command, tmp_path):
+    command(f"{LINE} --repeats 2")
+    path = tmp_path / "out.csv"
+    value = pd.read_csv(path, dtype=str)["dsg_c"][0]
+    path.write_text(path.read_text().replace(value, "99.5", 1))
+    assert command(f"{LINE} --repeats 3 --resume")[2]["dsg_c"].max() == 99.5
+    assert command(f"{LINE} --repeats 3")[2]["dsg_c"].max() < 99
+
+
+def test_sample_sets_are_swept_with_their_parameters(command):
+    _, _, table = command("--methods privqt,eugkm --epsilons 1 --repeats 1", data="incomes")
+    assert table["grid"].dropna().tolist() == [32]
+    assert table["n_clusters"].dropna().tolist() == [2]
+    assert table["data"].unique().tolist() == ["incomes"]
+
+
+def test_the_command_tells_of_methods_that_do_not_fit(command):
+    report, text, table = command(f"{LINE} --repeats 1".replace("--grid 16", "--grid 9000"))
+    assert report["rows"] == len(table) == 2
+    assert report["notes"][0].startswith("points.csv, privthr: grid = 9000")
+    assert f"note     {report['notes'][0]}" in text
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (f"{LINE} --repeats 0", "--repeats 0: ask for 1 to 100,000 draws"),
+        (f"{LINE} --synopsis quadtree", "synopsis = quadtree: none of privthr, dplloyd"),
+        (f"{LINE} --cap 3", "--cap 3 needs --unit"),
+        (f"{LINE} --seed -4", "--seed -4"),
+        (LINE.replace("0.5,1", "0.5,much"), '"0.5,much" is no list of numbers'),
+        (LINE.replace("privthr", "magic"), 'method = "magic" is unknown'),
+        (LINE.replace("privthr", "kmeans"), "kmeans adds no noise"),
+        (LINE.replace("--epsilons 0.5,1", "--epsilons ,"), "--epsilons is empty: .* 0.5,1"),
+        (LINE.replace("--methods privthr,dplloyd", "--methods ,"), "--methods is empty: name 1"),
+        (f"{LINE} --scores ,", "--scores is empty: name 1 or more, for example --scores dsg_c"),
+        (f"{LINE} --seed {10**22}", "--seed 1000.*: give a whole number from 0 to 9,223,372,"),
+        ("--methods privqt --epsilons 1 --grid 9000", "grid = 9000 x 9000 has"),
+    ],
+)
+def test_the_command_refuses_what_is_wrong(command, line, sentence):
+    with pytest.raises(InputError, match=sentence):
+        command(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "table"),
+    [
+        ("sweep incomes --methods privthr,privqt --epsilons 1 --repeats 4 --out x.csv", "x.csv"),
+        ("figures 003-3 --repeats 1 --out x", "x/rows.csv"),
+    ],
+)
+def test_interrupted_commands_say_how_to_go_on(
+    tmp_path, monkeypatch, capsys, small_parts, line, table
+):
+    monkeypatch.chdir(tmp_path)
+    drawn = sweep._draw
+    parts = []
+
+    def interrupted(part, kept):
+        parts.append(part)
+        if len(parts) == 3:
+            raise KeyboardInterrupt
+        return drawn(part, kept)
+
+    monkeypatch.setattr(sweep, "_draw", interrupted)
+    assert command_line.main([*line.split(), "--json"]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "dpviz: interrupted: finished draws are kept, and the same command with --resume goes "
+        "on.\n",
+    )
+    rows = sum(len(part.rows) for part in parts[:2])
+    assert journal_of(Path(table)).read_text().count("\n") == rows
+    assert command_line.main(line.split()) == 2
+    assert f"holds {rows} finished rows" in capsys.readouterr().err
+    assert command_line.main([*line.split(), "--resume", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == len(pd.read_csv(table))
+    assert not journal_of(Path(table)).exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("sweep incomes --methods privthr --epsilons 1 --repeats 1", "file to write"),
+        ("figures 003-3 --repeats 1", "folder to write"),
+    ],
+)
+def test_a_table_needs_a_name(tmp_path, monkeypatch, capsys, line, what):
+    monkeypatch.chdir(tmp_path)
+    assert command_line.main([*line.split(), "--out", ""]) == 2
+    assert f"--out is empty: name the {what}, for example --out " in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,615 @@
+"""The panels of the k-means explorer: what is drawn is what was run."""
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.figures.kmeans import VIEWS, Ground, Scene, centre_noise, frame, panels
+from dpviz.figures.panels import MOST_CELLS
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods.mcmc import STEPS
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import canonical
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.noise import SeededNoise, Silenced
+from dpviz.ui.live_figure import encode
+
+WITH_PATH = (
+    "dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc", "hybrid",
+)  # fmt: skip
+NAMES = ("east", "north", "height", "age", "weight")
+PAIRS = [(2, (0, 1)), (2, (1, 0)), (3, (0, 2)), (3, (1, 0)), (5, (4, 2))]
+
+
+@cache
+def truth_of(ndim=2, clusters=4):
+    """Blobs on a domain whose axes all differ, and their true clustering."""
+    rng = np.random.default_rng(ndim)
+    lows = np.array([-100.0, 0.0, 5.0, -1.0, 1000.0])[:ndim]
+    widths = np.array([200.0, 10.0, 1.0, 4.0, 3000.0])[:ndim]
+    places = rng.uniform(0.15, 0.85, (clusters, ndim))
+    unit = np.clip(np.concatenate([rng.normal(place, 0.06, (90, ndim)) for place in places]), 0, 1)
+    bounds = tuple((low, low + width) for low, width in zip(lows, widths, strict=True))
+    points = lows + unit * widths
+    records = Records.build(Dataset(name="blobs", points=points, domain=Domain(bounds)))
+    return KMeansTruth(records, clusters)
+
+
+@cache
+def run_of(method, ndim=2, clusters=4, seed=0, silent=False, **choices):
+    truth, noise = truth_of(ndim, clusters), SeededNoise(seed)
+    config = KMeansConfig(method=method, clusters=clusters, **choices)
+    noise = Silenced(noise) if silent else noise
+    return truth.matched(run_kmeans(truth.records, config, noise))
+
+
+def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **more):
+    """Scene of a run; what is no part of the scene goes into the run's configuration."""
+    shown = {name: more.pop(name) for name in ("step", "mode", "title") if name in more}
+    truth, run = truth_of(ndim, clusters), run_of(method, ndim, clusters, **more)
+    return Scene(
+        truth=truth,
+        left=run_of(method, ndim, clusters, silent=True, **more) if silent else truth.run,
+        private=run,
+        ground=Ground.build(truth.records.points, truth.records.domain, axes),
+        columns=NAMES[:ndim],
+        left_title=f"{method} without noise" if silent else "true",
+        private_title=method,
+        **{"title": "a · b", **shown},
+    )
+
+
+def views_of(one):
+    return [view for view in VIEWS if view != "chain" or one.private.chain is not None]
+
+
+def panel(shown, number):
+    """Traces of one panel by what they are."""
+    axis = "x" if number == 1 else f"x{number}"
+    kinds = {
+        "heatmap": "ground", "lines+markers": "paths", "markers+text": "centres",
+        "circle-open": "starts", "cross-thin": "true",
+    }  # fmt: skip
+    traces = {}
+    for trace in shown.data:
+        if trace["xaxis"] == axis:
+            kind = trace.get("mode", trace["type"])
+            kind = trace["marker"]["symbol"] if kind == "markers" else kind
+            traces[kinds[kind]] = trace
+    return traces
+
+
+def places(trace):
+    return np.column_stack([trace["x"], trace["y"]])
+
+
+def headings(shown):
+    return [re.sub("<.*?>", "", one["text"]) for one in shown.layout["annotations"]]
+
+
+def unit(one, points):
+    """Points (n, d) on the domain scaled to the unit cube, by hand."""
+    domain = one.truth.records.domain
+    return (points - domain.lows) / (domain.highs - domain.lows)
+
+
+def by_hand(one, points, centers):
+    """Nearest centre of every point, and by how much it is nearer than the next one."""
+    apart = ((unit(one, points)[:, None] - unit(one, centers)[None]) ** 2).sum(axis=2)
+    two = np.sort(np.column_stack([apart, np.full(len(points), np.inf)]), axis=1)[:, :2]
+    return apart.argmin(axis=1), two[:, 1] - two[:, 0]
+
+
+def in_browser(shown):
+    """What reaches the browser, which takes no NaN and no Infinity for JSON."""
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    payload = encode(shown.spec(), {"alt": shown.alt})
+    length = int.from_bytes(payload[:4], "little")
+    return json.loads(payload[4 : 4 + length], parse_constant=refuse)
+
+
+# ---- all views
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_view_is_valid_plotly_with_words(method, mode):
+    one = scene(method, mode=mode)
+    assert ("chain" in views_of(one)) == (method == "mcmc")
+    for view in views_of(one):
+        shown = panels(one, view)
+        figure = shown.figure()
+        assert isinstance(figure, go.Figure)
+        assert shown.alt.startswith("a · b. ")
+        assert shown.alt.endswith(".")
+        for trace in figure.data:
+            assert f"xaxis{trace.xaxis[1:]}" in shown.layout
+            if trace.type == "heatmap":
+                assert np.shape(trace.z) == (MOST_CELLS, MOST_CELLS)
+                assert np.max(trace.z) <= trace.zmax
+        assert all(
+            f"xaxis{one['xref'][1:-7]}" in shown.layout for one in shown.layout["annotations"]
+        )
+        assert len(in_browser(shown)["figure"]["data"]) == len(shown.data)
+
+
+@pytest.mark.parametrize(("ndim", "axes"), PAIRS)
+@pytest.mark.parametrize("method", ["kmeans", "mcmc", "eugkm"])
+def test_any_two_of_many_columns_can_be_shown(method, ndim, axes):
+    one = scene(method, ndim, axes)
+    for view in views_of(one):
+        shown = panels(one, view)
+        assert isinstance(shown.figure(), go.Figure)
+        if view != "noise":
+            for axis, column in zip("xy", axes, strict=True):
+                described = shown.layout[f"{axis}axis"]
+                assert described["title"]["text"] == NAMES[column]
+                assert described["range"] == list(one.truth.records.domain.bounds[column])
+            others = [name for name in shown.layout if re.fullmatch("[xy]axis2", name)]
+            assert all(shown.layout[name]["matches"] == name[0] for name in others)
+        assert len(in_browser(shown)["figure"]["data"]) == len(shown.data)
+
+
+def test_modes_differ_in_ink_and_ground():
+    for mode in ("light", "dark"):
+        marks = panel(panels(scene(mode=mode), "regions"), 1)["centres"]
+        assert marks["marker"]["color"] == INK[mode]
+        assert marks["marker"]["line"]["color"] == BACKGROUND[mode]
+        assert marks["textfont"]["color"] == INK[mode]
+    scales = [panel(panels(scene(mode=mode), "regions"), 2)["ground"]["colorscale"] for mode in INK]
+    assert scales[0][0][1] == BACKGROUND["light"]
+    assert scales[1][0][1] == BACKGROUND["dark"]
+    bars = [panels(scene(mode=mode), "noise").data[0]["marker"]["color"] for mode in INK]
+    assert bars[0] != bars[1]
+
+
+# ---- regions
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("clusters", [1, 4, 14])
+def test_every_cell_bears_the_colour_of_its_nearest_centre(axes, clusters):
+    one = scene(axes=axes, clusters=clusters, epsilon=5.0)
+    shown = panels(one, "regions")
+    for number, centers in ((1, one.truth.centers), (2, one.private.centers)):
+        trace = panel(shown, number)["ground"]
+        across = trace["x0"] + trace["dx"] * np.arange(MOST_CELLS)
+        up = trace["y0"] + trace["dy"] * np.arange(MOST_CELLS)
+        cells = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+        cells = cells if axes == (0, 1) else cells[:, ::-1]
+        domain = one.truth.records.domain
+        assert domain.contains(cells).all()
+        codes = trace["z"].ravel()
+        nearest, margin = by_hand(one, cells, centers)
+        sure = margin > 1e-9
+        assert sure.mean() > 0.99
+        palette = len(CLUSTERS["light"])
+        assert np.array_equal((codes // 3)[sure], (nearest % palette + 1)[sure])
+
+
+def test_the_ground_tells_where_there_are_few_and_many_records():
+    one = scene(axes=(1, 0))
+    domain, points = one.truth.records.domain, one.truth.records.points
+    counts, _, _ = np.histogram2d(
+        points[:, 1], points[:, 0], bins=MOST_CELLS, range=(domain.bounds[1], domain.bounds[0])
+    )
+    shade = panel(panels(one, "regions"), 1)["ground"]["z"].T % 3
+    assert np.array_equal(shade > 0, counts > 0)
+    many = counts > max(1, np.median(counts[counts > 0]))
+    assert many.any()
+    assert np.array_equal(shade == 2, many)
+
+
+@pytest.mark.parametrize(("ndim", "axes"), [pair for pair in PAIRS if pair[0] > 2])
+def test_with_more_columns_a_cell_shows_the_cluster_of_one_of_its_records(ndim, axes):
+    one = scene("dplloyd", ndim, axes, epsilon=3.0)
+    shown, domain = panels(one, "regions"), one.truth.records.domain
+    points = one.truth.records.points
+    edges = [np.linspace(*domain.bounds[axis], MOST_CELLS + 1) for axis in axes]
+    at = [
+        np.clip(np.searchsorted(edge, points[:, axis], "right") - 1, 0, MOST_CELLS - 1)
+        for edge, axis in zip(edges, axes, strict=True)
+    ]
+    for number, centers in ((1, one.truth.centers), (2, one.private.centers)):
+        codes = panel(shown, number)["ground"]["z"].T // 3
+        labels, _ = by_hand(one, points, centers)
+        filled = np.zeros(codes.shape, dtype=bool)
+        filled[at[0], at[1]] = True
+        assert np.array_equal(codes > 0, filled)
+        for i, j in zip(*np.nonzero(filled), strict=True):
+            inside = (at[0] == i) & (at[1] == j)
+            assert codes[i, j] - 1 in labels[inside]
+
+
+@pytest.mark.parametrize(("ndim", "axes"), PAIRS)
+def test_numbers_and_colours_are_those_of_the_true_clusters(ndim, axes):
+    for seed in range(3):
+        one = scene("eugkm", ndim, axes, epsilon=1000.0, seed=seed)
+        shown = panels(one, "regions")
+        left, right = panel(shown, 1)["centres"], panel(shown, 2)["centres"]
+        assert left["text"] == right["text"] == [f"<b>{number}</b>" for number in (1, 2, 3, 4)]
+        # Without noise worth the name, private centre k is the one beside true centre k.
+        domain = one.shown_domain
+        width = domain.highs - domain.lows
+        assert (np.abs(places(left) - places(right)) / width < 0.05).all()
+        assert np.array_equal(places(left), one.truth.centers[:, axes])
+        assert np.array_equal(places(right), one.private.centers[:, axes])
+        if ndim == 2:
+            for number, marks in ((1, left), (2, right)):
+                ground = panel(shown, number)["ground"]
+                column = ((places(marks)[:, 0] - domain.lows[0]) / ground["dx"]).astype(int)
+                row = ((places(marks)[:, 1] - domain.lows[1]) / ground["dy"]).astype(int)
+                assert (ground["z"][row, column] // 3).tolist() == [1, 2, 3, 4]
+
+
+def test_true_centres_are_marked_in_the_private_panel_alone():
+    for axes in ((0, 1), (1, 0)):
+        for step in (0, 2, None):
+            shown = panels(scene(axes=axes, step=step), "regions")
+            assert "true" not in panel(shown, 1)
+            marks = panel(shown, 2)["true"]
+            assert np.array_equal(places(marks), truth_of().centers[:, axes])
+            assert marks["text"] == ["1", "2", "3", "4"]
+
+
+# ---- paths
+
+
+def walks(trace):
+    """Lines of a trace that NaN cuts into pieces, each (steps, 2)."""
+    line = places(trace)
+    cuts = np.flatnonzero(np.isnan(line).all(axis=1))
+    assert np.array_equal(np.isnan(line).any(axis=1), np.isnan(line).all(axis=1))
+    assert cuts[-1] == len(line) - 1
+    return [piece[~np.isnan(piece).any(axis=1)] for piece in np.split(line, cuts)[:-1]]
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_paths_lead_from_each_start_to_where_its_centre_is(method):
+    axes = (1, 0)
+    path = scene(method).path
+    assert bool(path) == (method in WITH_PATH)
+    if not path:
+        traces = panel(panels(scene(method, step=3), "regions"), 2)
+        assert set(traces) == {"ground", "centres", "true"}
+        return
+    for step in {0, 1, len(path) // 2, len(path) - 1}:
+        shown = panels(scene(method, axes=axes, step=step), "regions")
+        traces = panel(shown, 2)
+        expected = np.array(path)[: step + 1][..., axes]
+        for cluster, walk in enumerate(walks(traces["paths"])):
+            assert np.array_equal(walk, expected[:, cluster])
+        assert len(walks(traces["paths"])) == 4
+        assert np.array_equal(places(traces["starts"]), expected[0])
+        assert traces["starts"]["text"] == ["1", "2", "3", "4"]
+        assert np.array_equal(places(traces["centres"]), expected[-1])
+        # The best k-means has no path; it stands still.
+        assert set(panel(shown, 1)) == {"ground", "centres"}
+        assert np.array_equal(places(panel(shown, 1)["centres"]), truth_of().centers[:, axes])
+
+
+@pytest.mark.parametrize("method", WITH_PATH)
+def test_the_path_is_the_runs_and_its_end_the_result(method):
+    one = scene(method)
+    run = one.private
+    assert np.array_equal(one.path[-1], run.centers)
+    if run.before is None:
+        assert all(map(np.array_equal, one.path, run.path))
+        assert len(one.path) == len(run.path)
+    else:
+        assert len(one.path) == len(run.path) + 1
+        # The path before post-processing is the run's own, its clusters in another order.
+        for mine, theirs in zip(one.path, run.path, strict=False):
+            assert np.array_equal(mine[np.lexsort(mine.T)], theirs[np.lexsort(theirs.T)])
+    # Without a step, and with one beyond the end, the result is shown.
+    shown = [panels(scene(method, step=step), "regions") for step in (None, len(one.path) - 1, 99)]
+    for other in shown:
+        assert np.array_equal(places(panel(other, 2)["centres"]), run.centers)
+        assert headings(other)[1].startswith(f"{method} · result")
+
+
+def test_headings_and_words_name_the_step():
+    said = ["start", *(f"after iteration {step} of 5" for step in range(1, 5)), "result"]
+    for step, words in enumerate(said):
+        shown = panels(scene(step=step), "regions")
+        assert headings(shown)[0] == "true · 4 centres"
+        assert headings(shown)[1].removesuffix(" (+ true centres)") == f"dplloyd · {words}"
+        assert words in shown.alt
+    post = [panels(scene("mcmc", step=step), "regions") for step in (4, 5, 6)]
+    assert ["iteration 4 of 5" in headings(one)[1] for one in post] == [True, False, False]
+    assert ["iteration 5 of 5" in headings(one)[1] for one in post] == [False, True, False]
+    assert "result" in headings(post[2])[1]
+    assert headings(panels(scene("eugkm"), "regions"))[1] == "eugkm · result (+ true centres)"
+
+
+def test_a_single_centre_is_not_called_centres():
+    shown = panels(scene(clusters=1), "regions")
+    assert headings(shown)[0] == "true · 1 centre"
+    assert "1 centres" not in shown.alt
+
+
+def test_centres_that_kept_their_place_are_squares():
+    one = scene(epsilon=0.2)
+    kept = [iteration.kept for iteration in one.private.iterations]
+    assert any(mask.any() and not mask.all() for mask in kept)
+    for step in range(6):
+        marks = panel(panels(scene(epsilon=0.2, step=step), "regions"), 2)["centres"]
+        mask = kept[step - 1] if step else np.zeros(4, dtype=bool)
+        assert marks["marker"]["symbol"] == ["square" if stayed else "circle" for stayed in mask]
+        assert [bool(text) for text in marks["customdata"]] == mask.tolist()
+        if step:
+            before, after = one.path[step - 1], one.path[step]
+            assert np.array_equal((before == after).all(axis=1), mask)
+
+
+def test_after_post_processing_no_centre_has_kept_its_place():
+    one = scene("mcmc", epsilon=0.2)
+    assert one.private.kept_centers
+    for step, iteration in enumerate(one.before.iterations, start=1):
+        marks = panel(panels(scene("mcmc", epsilon=0.2, step=step), "regions"), 2)["centres"]
+        squares = [symbol == "square" for symbol in marks["marker"]["symbol"]]
+        assert squares == iteration.kept.tolist()
+    marks = panel(panels(one, "regions"), 2)["centres"]
+    assert set(marks["marker"]["symbol"]) == {"circle"}
+
+
+def test_the_method_without_noise_steps_along():
+    for step in (0, 2, 5):
+        one = scene(silent=True, step=step)
+        shown = panels(one, "regions")
+        assert headings(shown)[0].startswith("dplloyd without noise")
+        left = panel(shown, 1)
+        assert np.array_equal(places(left["centres"]), one.left.path[step])
+        assert len(walks(left["paths"])[0]) == step + 1
+        assert "true" not in left
+
+
+def test_the_result_stands_beside_the_result_of_the_method_without_noise():
+    # The printed rule stops on the raw errors: with much noise sooner than without any.
+    choices = {
+        "variant": "published", "start": "sphere_packing", "schedule": "uniform",
+        "iterations": 20, "epsilon": 0.05,
+    }  # fmt: skip
+    for seed in range(40):
+        one = scene("dpkmeanspp", silent=True, clusters=14, seed=seed, **choices)
+        steps, kept = len(one.private.iterations), [step.kept for step in one.left.iterations]
+        # Without records a centre keeps its place without noise too.
+        if steps < len(kept) and (kept[steps - 1] != kept[-1]).any():
+            break
+    else:
+        pytest.fail("the private run never stops earlier, with other centres that kept their place")
+    shown = panels(one, "regions")
+    left = panel(shown, 1)
+    assert "result" in headings(shown)[1]
+    assert np.array_equal(places(left["centres"]), one.left.centers)
+    assert len(walks(left["paths"])[0]) == len(one.left.path)
+    marked = [symbol == "square" for symbol in left["centres"]["marker"]["symbol"]]
+    assert marked == kept[-1].tolist()
+
+
+# ---- noise
+
+
+def span(run):
+    """Extent of the domain in the coordinates that the noise is for."""
+    return 1 if run.config.geometry == "cube" else 2
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "contour", "hybrid"])
+def test_noise_bars_by_hand(method):
+    one = scene(method, epsilon=0.3, seed=1)
+    run, shown = one.private, panels(one, "noise")
+    bars = [trace for trace in shown.data if trace["type"] == "bar"]
+    left = [bar for bar in bars if bar["xaxis"] == "x"]
+    right = [bar for bar in bars if bar["xaxis"] == "x2"]
+    assert len(left) == len(right) == len(run.iterations)
+    shares = []
+    for number, iteration in enumerate(run.iterations):
+        assert left[number]["name"].startswith(f"iteration {number + 1} ")
+        assert np.array_equal(left[number]["x"], [1, 2, 3, 4])
+        assert np.array_equal(left[number]["y"], iteration.scales)
+        for k in range(4):
+            share = right[number]["y"][k]
+            if iteration.kept[k]:
+                assert np.isnan(share)
+            else:
+                moved = iteration.scales[k] / iteration.counts[k] / span(run)
+                assert share == pytest.approx(100 * moved)
+                shares.append(share)
+    assert f"at most {max(shares):.3g}%" in shown.alt
+    assert np.array_equal(centre_noise(run), [bar["y"] for bar in right], equal_nan=True)
+
+
+def test_noise_moves_a_centre_by_what_the_bar_says():
+    """A sum off by the noise's scale moves the centre by that share of the domain."""
+    one = scene(epsilon=5.0)
+    iteration = one.private.iterations[0]
+    assert not iteration.kept.any()
+    for k in range(4):
+        scaled = iteration.sums[k] / iteration.counts[k]
+        centre = unit(one, iteration.centers)[k]
+        # Two coordinates tell how scaled ones relate to the unit cube: a line through both.
+        slope = (centre[1] - centre[0]) / (scaled[1] - scaled[0])
+        moved = slope * iteration.scales[k] / iteration.counts[k]
+        assert centre_noise(one.private)[0][k] == pytest.approx(100 * moved)
+
+
+def test_noise_of_centres_that_all_kept_their_place_has_no_bars():
+    one = scene(epsilon=0.01, clusters=14)
+    kept = np.array([iteration.kept for iteration in one.private.iterations])
+    assert kept.any()
+    assert np.array_equal(np.isnan(centre_noise(one.private)), kept)
+    assert isinstance(panels(one, "noise").figure(), go.Figure)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "eugkm", "gupt", "privgene"])
+def test_without_iterations_the_noise_is_that_of_each_spend(method):
+    one = scene(method)
+    shown = panels(one, "noise")
+    spends = one.private.ledger.spends
+    (bars,) = shown.data
+    assert list(bars["x"]) == [spend.step for spend in spends]
+    assert list(bars["y"]) == [spend.scale for spend in spends]
+    table = frame(one, "noise")
+    assert len(table) == len(spends)
+    if spends:
+        assert table["noise scale"].tolist() == [spend.scale for spend in spends]
+        assert table["epsilon"].sum() == pytest.approx(one.private.config.epsilon)
+        assert f"{spends[0].scale:.3g}" in shown.alt
+    else:
+        assert "no noise" in shown.alt
+
+
+def test_noise_is_numbered_like_the_clusters_it_moves():
+    one = scene("mcmc", epsilon=0.5, seed=2)
+    table, bars = frame(one, "noise"), panels(one, "noise").data
+    order = canonical(one.before.centers).tolist()
+    assert order != sorted(order), "the test asks for a run whose numbers differ from its order"
+    for number, iteration in enumerate(one.before.iterations, start=1):
+        rows = table[table["iteration"] == number]
+        drawn = rows[[f"centre {name}" for name in NAMES[:2]]].to_numpy()
+        assert np.array_equal(drawn, one.path[number])
+        assert np.array_equal(rows["noisy records"], iteration.counts)
+        assert np.array_equal(bars[2 * number - 2]["customdata"], iteration.counts)
+
+
+# ---- before and after
+
+
+def squares(points, centers):
+    """Squared distances to the nearest centre, added up."""
+    return ((points[:, None] - centers[None]) ** 2).sum(axis=2).min(axis=1).sum()
+
+
+def test_before_and_after_stand_side_by_side_with_the_chain():
+    one = scene("mcmc", epsilon=0.5)
+    shown, chain = panels(one, "chain"), one.private.chain
+    before, after = panel(shown, 1), panel(shown, 2)
+    assert np.array_equal(places(before["centres"]), one.before.centers)
+    assert np.array_equal(places(after["centres"]), one.private.centers)
+    assert np.array_equal(places(before["true"]), one.truth.centers)
+    assert np.array_equal(places(after["true"]), one.truth.centers)
+    assert "paths" not in after
+    assert [walk[-1].tolist() for walk in walks(before["paths"])] == one.before.centers.tolist()
+    runs = (one.truth.run, one.before, one.private)
+    domain = one.truth.records.domain
+    unit = [
+        (places - domain.lows) / (domain.highs - domain.lows)
+        for places in (one.truth.records.points, *(run.centers for run in runs))
+    ]
+    true, *errors = (squares(unit[0], centers) for centers in unit[1:])
+    ratios = [f"{error / true:.2f}" for error in errors]
+    for heading, ratio in zip(headings(shown), ratios, strict=False):
+        assert f"NICV {ratio} × true" in heading
+    assert f"NICV {ratios[0]} and {ratios[1]} times the true one" in shown.alt
+    trace = next(trace for trace in shown.data if trace["xaxis"] == "x3")
+    assert np.array_equal(trace["y"], chain.log_likelihood)
+    assert trace["x"][0] == 0
+    assert trace["x"][-1] == STEPS
+    assert (np.diff(trace["x"]) > 0).all()
+    assert f"from {chain.log_likelihood[0]:.4g} to {chain.best:.4g}" in shown.alt
+    assert f"{chain.accepted:.0%}" in headings(shown)[2]
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize(("ndim", "axes"), PAIRS)
+def test_the_table_of_the_clusters_holds_all_columns(ndim, axes):
+    one = scene("dplloyd", ndim, axes)
+    table = frame(one, "regions")
+    assert table["cluster"].tolist() == [1, 2, 3, 4]
+    points = one.truth.records.points
+    for axis, name in enumerate(NAMES[:ndim]):
+        assert np.array_equal(table[f"true {name}"], one.truth.centers[:, axis])
+        assert np.array_equal(table[f"private {name}"], one.private.centers[:, axis])
+    for column, centers in (
+        ("true records", one.truth.centers),
+        ("records at the private centre", one.private.centers),
+    ):
+        labels, _ = by_hand(one, points, centers)
+        assert table[column].tolist() == np.bincount(labels, minlength=4).tolist()
+        assert table[column].sum() == len(points)
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "contour", "hybrid"])
+def test_the_table_of_the_noise_has_a_row_per_iteration_and_cluster(method):
+    one = scene(method, epsilon=0.3)
+    table, run = frame(one, "noise"), one.private
+    assert len(table) == 4 * len(run.iterations)
+    for number, iteration in enumerate(run.iterations, start=1):
+        rows = table[table["iteration"] == number]
+        assert rows["cluster"].tolist() == [1, 2, 3, 4]
+        assert np.array_equal(rows[["centre east", "centre north"]], iteration.centers)
+        assert np.array_equal(rows["noisy records"], iteration.counts)
+        assert np.array_equal(rows["noise scale"], iteration.scales)
+        assert np.array_equal(rows["kept its place"], iteration.kept)
+        share = rows["noise of the centre, % of the domain"]
+        assert np.array_equal(share, centre_noise(run)[number - 1], equal_nan=True)
+
+
+def test_the_table_of_the_chain_is_its_trace():
+    one = scene("mcmc")
+    table = frame(one, "chain")
+    assert np.array_equal(table["log likelihood"], one.private.chain.log_likelihood)
+    assert table["step"].iloc[0] == 0
+    assert table["step"].iloc[-1] == STEPS
+
+
+# ---- words and zoom
+
+
+def test_words_say_what_is_drawn():
+    shown = panels(scene(title="blobs · DPLloyd · ε 1", step=2), "regions")
+    assert shown.alt == (
+        "blobs · DPLloyd · ε 1. Regions of 4 centres with the records: true on the left, dplloyd "
+        "on the right, after iteration 2 of 5 (+ true centres)."
+    )
+    assert shown.layout["title"]["text"] == "blobs · DPLloyd · ε 1"
+
+
+def revision(**changes):
+    return panels(scene(**{"title": "blobs · DPLloyd · ε 1", **changes}), "regions").layout[
+        "uirevision"
+    ]
+
+
+def test_zoom_stays_over_everything_but_another_ground():
+    first = revision()
+    assert revision(title="blobs · DPLloyd · ε 2", epsilon=2.0) == first
+    assert revision(title="blobs · GUPT · ε 1", method="gupt") == first
+    assert revision(step=0, mode="dark", seed=3) == first
+    assert revision(title="spirals · DPLloyd · ε 1") != first
+    assert revision(axes=(1, 0)) != first
+
+
+def test_zoom_does_not_stay_on_other_columns_with_the_same_bounds():
+    points = np.random.default_rng(0).random((60, 3))
+    domain = Domain(((0, 1), (0, 1), (0, 1)))
+    truth = KMeansTruth(Records.build(Dataset(name="cube", points=points, domain=domain)), 3)
+    revisions = {
+        panels(
+            Scene(
+                truth=truth,
+                left=truth.run,
+                private=truth.run,
+                ground=Ground.build(points, domain, axes),
+                columns=NAMES[:3],
+                title="cube · DPLloyd",
+            ),
+            "regions",
+        ).layout["uirevision"]
+        for axes in ((0, 1), (0, 2), (1, 2))
+    }
+    assert len(revisions) == 3

@@ -1,0 +1,155 @@
+"""The panels: valid Plotly, true and private on one scale, colours that don't jump."""
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample
+from dpviz.errors import InputError
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
+from dpviz.figures.wavecluster import MOST_CELLS, VIEWS, Raster, Scene, frame, panels
+from dpviz.noise import SeededNoise
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth, run
+
+
+def scene(name="spirals", grid=40, density=0.1, epsilon=0.3, level=1, mode="light", seed=0):
+    source = Source.build(load_sample(name), grid)
+    config = Config(method="privthr", density=density, epsilon=epsilon, level=level)
+    truth = Truth(source, config)
+    private = run(source, config, SeededNoise(seed)).stages
+    return Scene(
+        truth=truth,
+        private=private,
+        raster=Raster.build(source),
+        columns=("x", "y"),
+        mode=mode,
+        title="a · b",
+    )
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(("grid", "level"), [(40, 1), (45, 2), (256, 1), (300, 1)])
+def test_every_view_is_valid_plotly_with_words(view, grid, level, mode):
+    shown = panels(scene(grid=grid, level=level, mode=mode), view)
+    figure = shown.figure()
+    assert isinstance(figure, go.Figure)
+    assert shown.alt.startswith("a · b")
+    for true, private in shown.pairs:
+        one, other = figure.data[true], figure.data[private]
+        assert np.shape(one.z) == np.shape(other.z)
+        assert one.coloraxis == other.coloraxis
+        assert (one.x0, one.dx, one.y0, one.dy) == (other.x0, other.dx, other.y0, other.dy)
+    for trace in figure.data:
+        if trace.type == "heatmap":
+            assert max(np.shape(trace.z)) <= MOST_CELLS
+
+
+@pytest.mark.parametrize("grid", [40, 45, 64])
+def test_the_raster_is_the_points(grid):
+    source = Source.build(load_sample("spirals"), grid)
+    raster = Raster.build(source)
+    assert raster.counts.sum() == source.n
+    blocks = raster.counts.reshape(grid, raster.factor, grid, raster.factor).sum(axis=(1, 3))
+    # Both lattices compute their own edges: a point on one may fall to either side.
+    assert np.abs(blocks - source.counts).sum() <= 4
+
+
+def test_heatmaps_stand_where_the_cells_are():
+    one = scene()
+    shown = panels(one, "average")
+    trace = shown.data[0]
+    lows, highs = one.domain.lows, one.domain.highs
+    n = one.true.average.shape[0]
+    assert trace["x0"] == pytest.approx(lows[0] + (highs[0] - lows[0]) / n / 2)
+    assert trace["dx"] * n == pytest.approx(highs[0] - lows[0])
+    assert np.allclose(trace["z"], one.true.average.T, atol=1e-4)
+
+
+def test_a_matched_private_cluster_has_the_true_ones_number_and_colour():
+    for seed in range(5):
+        one = scene(epsilon=5.0, seed=seed)
+        true, private = one.numbers
+        assert true.tolist() == list(range(one.true.n_clusters + 1))
+        assert len(set(private[1:])) == one.private.n_clusters
+        for cluster in range(1, one.private.n_clusters + 1):
+            inside = one.true.labels[one.private.labels == cluster]
+            if private[cluster] <= one.true.n_clusters:
+                assert (inside == private[cluster]).any()
+
+
+def test_codes_of_the_cluster_picture_stay_inside_the_palette():
+    one = scene(name="noise", grid=64, density=0.8)
+    assert one.private.n_clusters > len(CLUSTERS["light"])
+    for trace in panels(one, "clusters").data:
+        if trace["type"] == "heatmap" and "zmax" in trace:
+            assert np.max(trace["z"]) <= trace["zmax"]
+
+
+def test_significant_panel_counts_invented_and_missed_cells():
+    one = scene(epsilon=0.1)
+    shown = panels(one, "significant")
+    codes = shown.data[shown.pairs[0][1] - 1]["z"]
+    true, private = one.true.significant.T, one.private.significant.T
+    assert np.array_equal(codes == 3, true & private)
+    assert np.array_equal(codes == 2, private & ~true)
+    assert np.array_equal(codes == 1, true & ~private)
+    assert f"{int((private & ~true).sum())} are invented" in shown.alt
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_table_behind_a_view_holds_its_cells(view):
+    one = scene()
+    table = frame(one, view)
+    assert len(table) == (one.true.counts.size if view == "counts" else one.true.average.size)
+    assert table["x"].between(*one.domain.bounds[0]).all()
+    if view == "average":
+        assert np.allclose(table["true average"], one.true.average.ravel())
+
+
+def test_zero_is_the_background_on_a_zero_centred_scale():
+    for mode in ("light", "dark"):
+        scale = zero_centred(-4, 10, mode)
+        places = [place for place, _ in scale]
+        assert places == sorted(places)
+        assert (places[0], places[-1]) == (0, 1)
+        assert dict(scale)[round(4 / 14, 6)] == BACKGROUND[mode]
+
+
+def test_three_columns_can_not_be_drawn():
+    points = np.random.default_rng(0).random((50, 3))
+    source = Source.build(Dataset(name="three", points=points), 8)
+    truth = Truth(source, Config())
+    with pytest.raises(InputError, match="two columns"):
+        Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns="abc")
+
+
+def test_hover_and_table_tell_the_numbers_that_are_drawn():
+    one = scene(epsilon=0.5, seed=3)
+    shown = panels(one, "clusters")
+    true, private = (shown.data[index]["z"] for index in shown.pairs[0])
+    numbers = one.numbers
+    assert np.array_equal(true, numbers[0][one.true.labels].T)
+    assert np.array_equal(private, numbers[1][one.private.labels].T)
+    table = frame(one, "clusters")
+    assert np.array_equal(table["private cluster"], numbers[1][one.private.labels].ravel())
+
+
+def test_no_filled_cell_of_a_large_grid_vanishes():
+    counts = np.zeros((600, 600), dtype=np.int64)
+    spots = np.random.default_rng(0).choice(300, (40, 2), replace=True) * 2
+    counts[spots[:, 0], spots[:, 1]] = 5
+    source = Source.build(Dataset(name="sparse", counts=counts), 600)
+    truth = Truth(source, Config(density=0.5))
+    one = Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns=("x", "y"))
+    codes = panels(one, "clusters").data[0]["z"]
+    assert max(codes.shape) <= MOST_CELLS
+    x, y = np.nonzero(counts)
+    assert (codes[y // 3, x // 3] % 3 > 0).all()
+    mask = panels(one, "significant").data[0]["z"]
+    x, y = np.nonzero(truth.stages.significant)
+    step = -(-300 // MOST_CELLS)
+    assert (mask[y // step, x // step] > 0).all()

@@ -1,0 +1,1251 @@
+"""Every k-means method: spends what it claims, leaks nothing past it, answers whatever comes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.kmeans import chain as chain_module
+from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
+from dpviz.kmeans.lloyd import space_of
+from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods.contour import by_contour
+from dpviz.kmeans.methods.dpkmeanspp import as_printed
+from dpviz.kmeans.methods.gupt import _block_centers
+from dpviz.kmeans.methods.privgene import CANDIDATES, _like, _offspring
+from dpviz.kmeans.passes import wcss
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun, canonical
+from dpviz.kmeans.schedule import SCHEDULES
+from dpviz.kmeans.space import GEOMETRIES, Space
+from dpviz.kmeans.start import uniform
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.noise import NoiseSource, SeededNoise, Silenced
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE
+
+SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
+VARIANTS = ("sound", "published")
+
+#: What is called private, by its card.
+PRIVATE = tuple(
+    (name, variant.name)
+    for name, entry in KMEANS.items()
+    for variant in entry.card.variants
+    if variant.private
+)
+
+#: Methods with a start of their own to choose.
+STARTING = tuple(name for name, options in DEFAULTS.items() if "start" in options)
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "start": STARTS,
+    "schedule": SCHEDULES,
+    "geometry": GEOMETRIES,
+    "temperature": TEMPERATURES,
+}
+
+seeds = st.integers(0, 2**32)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """Keep scikit-learn from waiting for other processes' cores."""
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of a chain are tested elsewhere: here a tenth of them does."""
+    monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 3000)
+    monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 2)
+
+
+class Recorder(Accountant):
+    """Accountant that keeps what its mechanisms were asked, and may answer as another did."""
+
+    def __init__(
+        self,
+        noise: NoiseSource,
+        epsilon: float,
+        neighbours: Neighbours | None = None,
+        answers: list[Any] | None = None,
+    ) -> None:
+        super().__init__(noise, epsilon, neighbours)
+        self.asked: list[dict[str, Any]] = []
+        self.answered: list[Any] = []
+        self.left = None if answers is None else list(answers)
+
+    def laplace(self, step: str, values: Any, **options: Any) -> NDArray[np.float64]:
+        answer = super().laplace(step, values, **options)
+        return self._keep("laplace", step, values, answer, 1, options)
+
+    def laplace_disjoint(self, step: str, values: Any, **options: Any) -> NDArray[np.float64]:
+        answer = super().laplace_disjoint(step, values, **options)
+        return self._keep("disjoint", step, values, answer, len(values), options)
+
+    def choose(self, step: str, scores: Any, **options: Any) -> int:
+        given = np.array(scores)  # they may be changed once the choice is made
+        return self._keep(
+            "choose", step, given, super().choose(step, scores, **options), 1, options
+        )
+
+    def _keep(
+        self, kind: str, step: str, values: Any, answer: Any, spends: int, options: dict[str, Any]
+    ) -> Any:
+        scales = np.array([spend.scale for spend in self.ledger.spends[-spends:]])
+        values = np.array(values, dtype=float)
+        asked = {"kind": kind, "step": step, "values": values, "scales": scales, **options}
+        self.asked.append(asked)
+        if self.left is not None:
+            replayed = self.left.pop(0)
+            assert np.shape(replayed) == np.shape(answer)
+            answer = replayed
+        self.answered.append(answer)
+        return answer
+
+
+class Streams(SeededNoise):
+    """Noise source that keeps the name of every stream that it opens."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self.opened: list[str] = []
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        self.opened.append(step)
+        return super().laplace(step, scale, shape)
+
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        self.opened.append(step)
+        return super().gumbel(step, scale, shape)
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        self.opened.append(step)
+        return super().uniform(step, shape)
+
+    def generator(self, step: str) -> np.random.Generator:
+        self.opened.append(step)
+        return super().generator(step)
+
+
+# -- cases -------------------------------------------------------------------------------
+
+
+def domain_of(ndim: int) -> Domain:
+    """Another interval on every axis."""
+    return Domain(tuple((-3.0 * axis, 2.0 + axis) for axis in range(ndim)))
+
+
+def place(unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points of the unit cube in the domain."""
+    domain = domain_of(unit.shape[1])
+    inside = domain.lows + unit * (domain.highs - domain.lows)
+    return np.clip(np.where(unit >= 1, domain.highs, inside), domain.lows, domain.highs)
+
+
+def unit_points(rng: np.random.Generator, n: int, ndim: int) -> NDArray[np.float64]:
+    """Three blobs, some of it on the border, and some records twice."""
+    points = np.clip(rng.choice(rng.random((3, ndim)), n) + rng.normal(0, 0.1, (n, ndim)), 0, 1)
+    points[1::7] = points[0]
+    return points
+
+
+def records_of(points: NDArray[np.float64]) -> Records:
+    """Records in their domain, built anew: nothing is kept from another run."""
+    domain = domain_of(points.shape[1])
+    return Records.build(Dataset(name="", points=np.ascontiguousarray(points)), domain)
+
+
+def drawn(seed: int, n: int, ndim: int) -> NDArray[np.float64]:
+    """Points in the domain."""
+    return place(unit_points(np.random.default_rng(seed), n, ndim))
+
+
+neighbourhoods = st.builds(
+    Neighbours, relation=st.sampled_from(RELATIONS), cap=st.sampled_from([1, 1, 3])
+)
+
+
+@st.composite
+def configs(
+    draw: st.DrawFn, pairs: tuple[tuple[str, str], ...], most_clusters: int = 6, **fixed: Any
+) -> KMeansConfig:
+    """Any of some methods and variants with any of their parameters."""
+    method, variant = draw(st.sampled_from(pairs))
+    options = defaults_of(method, variant)
+    chosen: dict[str, Any] = {
+        name: draw(st.none() | st.sampled_from(values))
+        for name, values in CHOICES.items()
+        if name in options
+    }
+    if "iterations" in options:
+        chosen["iterations"] = draw(st.none() | st.integers(1, 4))
+    free = {
+        "clusters": st.integers(1, most_clusters),
+        "epsilon": st.sampled_from([0.3, 1.0, 7.7]),
+        "neighbours": neighbourhoods,
+    }
+    chosen |= {name: draw(one) for name, one in free.items() if name not in fixed}
+    return KMeansConfig(method=method, variant=variant, **(chosen | fixed))
+
+
+every = tuple((name, variant) for name in KMEANS for variant in VARIANTS)
+
+
+def assert_same(one: KMeansRun, other: KMeansRun) -> None:
+    """Both runs say the same, to the last bit."""
+    np.testing.assert_array_equal(one.centers, other.centers)
+    assert one.ledger == other.ledger
+    assert len(one.path) == len(other.path)
+    for centers, others in zip(one.path, other.path, strict=True):
+        np.testing.assert_array_equal(centers, others)
+    for mine, yours in zip(one.iterations, other.iterations, strict=True):
+        assert (mine.epsilon, mine.span) == (yours.epsilon, yours.span)
+        for name in ("counts", "sums", "scales", "kept"):
+            np.testing.assert_array_equal(getattr(mine, name), getattr(yours, name))
+    for whole in ("before", "start"):
+        mine, yours = getattr(one, whole), getattr(other, whole)
+        assert (mine is None) == (yours is None)
+        if mine is not None:
+            np.testing.assert_array_equal(mine, yours)
+    assert (one.grid is None, one.chain is None) == (other.grid is None, other.chain is None)
+    if one.grid is not None and other.grid is not None:
+        assert (one.grid.shape, one.grid.scale) == (other.grid.shape, other.grid.scale)
+        np.testing.assert_array_equal(one.grid.weights, other.grid.weights)
+    if one.chain is not None and other.chain is not None:
+        np.testing.assert_array_equal(one.chain.points, other.chain.points)
+
+
+def refusal(run: Any) -> str | None:
+    """Sentence of the only error that input may meet; None where there was a result."""
+    try:
+        run()
+    except InputError as error:
+        sentence = str(error)
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+        return sentence
+    return None
+
+
+# -- every method ------------------------------------------------------------------------
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    config=configs(every),
+    ndim=st.sampled_from([1, 2, 2, 3]),
+    n=st.sampled_from([6, 30, 150]),
+    seed=seeds,
+    draw=st.integers(0, 999),
+)
+def test_ledger_sums_to_epsilon_and_centers_are_usable_and_reproducible(
+    config: KMeansConfig, ndim: int, n: int, seed: int, draw: int
+) -> None:
+    records = records_of(drawn(seed, n, ndim))
+    recorder = Recorder(SeededNoise(draw), config.epsilon, config.neighbours)
+    found = KMEANS[config.method].run(records, config, recorder)
+    assert_usable(found, records, config)
+    assert_paid(found, config)
+    assert_consistent(found, records, config, recorder)
+    # From the same records once more, and from records that nothing is known of yet.
+    assert_same(found, run_kmeans(records, config, SeededNoise(draw)))
+    assert_same(found, run_kmeans(records_of(drawn(seed, n, ndim)), config, SeededNoise(draw)))
+
+
+def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> None:
+    """K finite centres in the domain, in canonical order, at the end of their path."""
+    ndim = records.domain.ndim
+    for centers in (found.centers, *found.path):
+        assert centers.shape == (config.clusters, ndim)
+        assert np.isfinite(centers).all()
+        assert records.domain.contains(centers).all()
+    rows = [tuple(row) for row in found.centers.tolist()]
+    assert rows == sorted(rows)
+    assert (found.before is not None) == (found.chain is not None) == (config.method == "mcmc")
+    if found.path:
+        end = found.centers if found.before is None else found.before
+        np.testing.assert_array_equal(found.path[-1], end)
+        assert [tuple(row) for row in end.tolist()] == sorted(map(tuple, end.tolist()))
+    assert bool(found.path) == (config.method in (*STARTING, "hybrid"))
+
+
+def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
+    """The budget is spent to the last bit, and every scale is what its spend buys."""
+    budget = config.epsilon if config.method in SPENDING else 0
+    assert found.ledger.epsilon == pytest.approx(budget, abs=1e-9)
+    assert found.ledger.neighbours == config.neighbours or not budget
+    twice = (config.method, config.variant) == ("privgene", "published")
+    for spend in found.ledger:
+        assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / spend.epsilon)
+        assert spend.epsilon > 0
+
+
+def assert_consistent(
+    found: KMeansRun, records: Records, config: KMeansConfig, recorder: Recorder
+) -> None:
+    """Centres move where the noisy numbers of their own cluster say, and nowhere else."""
+    space = space_of(records, config)
+    paid = {spend.step: spend for spend in found.ledger}
+    asked = {one["step"]: index for index, one in enumerate(recorder.asked)}
+    for number, one in enumerate(found.iterations):
+        before, after = found.path[number], found.path[number + 1]
+        step = f"iteration {number + 1}"
+        usable = one.counts > 0
+        moved = one.sums / np.where(usable, one.counts, 1)[:, None]
+        usable &= space.contains(moved)
+        np.testing.assert_array_equal(one.kept, ~usable)
+        np.testing.assert_array_equal(after[one.kept], before[one.kept])
+        np.testing.assert_array_equal(after[usable], space.restore(moved[usable]))
+        # What was released for one cluster, and at what scale, stays together.
+        request, answer = recorder.asked[asked[step]], recorder.answered[asked[step]].tolist()
+        noisy = np.column_stack([one.counts, one.sums]).tolist()
+        place_of = [answer.index(row) for row in noisy]
+        assert sorted(place_of) == list(range(len(noisy)))
+        scales = np.broadcast_to(request["scales"], one.scales.shape)
+        np.testing.assert_array_equal(one.scales, scales[place_of])
+        assert one.scales.min() == pytest.approx(paid[step].sensitivity / one.epsilon)
+        assert one.span == (1 if config.geometry == "cube" else 2)
+    assert found.kept_centers == sum(one.kept.sum() for one in found.iterations)
+
+
+@pytest.mark.parametrize("name", SPENDING)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_another_seed_gives_another_result(name: str, variant: Any) -> None:
+    # Where one of a few candidates is chosen, the same one may come up again.
+    records = records_of(drawn(0, 150, 2))
+    config = KMeansConfig(method=name, variant=variant, clusters=3, epsilon=0.5)
+    found = [run_kmeans(records, config, SeededNoise(seed)).centers for seed in range(4)]
+    assert len({centers.tobytes() for centers in found}) == 4
+
+
+@pytest.fixture(scope="module")
+def used_records() -> Records:
+    """Records that all methods have been run on, in all variants and geometries."""
+    records = records_of(drawn(3, 60, 2))
+    for name, variant in every:
+        for geometry in GEOMETRIES if "geometry" in DEFAULTS[name] else (None,):
+            for clusters in (2, 3):
+                config = KMeansConfig(
+                    method=name, variant=variant, clusters=clusters, geometry=geometry
+                )
+                run_kmeans(records, config, SeededNoise(1))
+    return records
+
+
+@pytest.mark.parametrize(("name", "variant"), every)
+def test_runs_leave_records_and_other_runs_alone(
+    name: str, variant: Any, used_records: Records
+) -> None:
+    points = drawn(3, 60, 2)
+    np.testing.assert_array_equal(used_records.points, points)
+    for geometry in GEOMETRIES if "geometry" in DEFAULTS[name] else (None,):
+        config = KMeansConfig(method=name, variant=variant, clusters=3, geometry=geometry)
+        fresh = run_kmeans(records_of(points), config, SeededNoise(0))
+        assert_same(run_kmeans(used_records, config, SeededNoise(0)), fresh)
+
+
+@settings(max_examples=80, deadline=None)
+@given(config=configs(every), seed=st.integers(0, 99))
+def test_every_stream_of_randomness_is_used_once(config: KMeansConfig, seed: int) -> None:
+    # Two uses of one stream are no independent draws: a record's own set would tell the noise
+    # on the count of that set.
+    noise = Streams(seed)
+    run_kmeans(records_of(drawn(0, 30, 2)), config, noise)
+    assert len(set(noise.opened)) == len(noise.opened), noise.opened
+
+
+@pytest.mark.parametrize("method", ["kmeans", "mcmc", "eugkm"])
+def test_more_threads_change_nothing_about_a_result(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # One seed is one result, on a machine with many cores as well.
+    points = place(np.random.default_rng(0).random((3000, 2)))
+    config = KMeansConfig(method=method, clusters=8, epsilon=5.0)
+
+    def several(runs: int) -> set[bytes]:
+        found = [run_kmeans(records_of(points), config, SeededNoise(0)) for _ in range(runs)]
+        return {one.centers.tobytes() for one in found}
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    with threadpool_limits(8, user_api="openmp"):
+        together = several(8)
+    assert len(together) == 1
+    with threadpool_limits(1):
+        assert several(1) == together
+
+
+@pytest.mark.parametrize("options", [{"method": "kmeans"}, {"method": "eugkm", "epsilon": 9.0}])
+def test_threads_for_large_data_change_no_more_than_rounding(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = place(np.random.default_rng(0).random((3000, 2)))
+    config = KMeansConfig(clusters=8, **options)
+    one = run_kmeans(records_of(points), config, SeededNoise(0))
+    monkeypatch.setattr("dpviz.kmeans.start.MANY", 100)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    with threadpool_limits(4, user_api="openmp"):
+        other = run_kmeans(records_of(points), config, SeededNoise(0))
+    np.testing.assert_allclose(one.centers, other.centers, rtol=1e-12, atol=1e-12)
+
+
+# -- shares and scales -------------------------------------------------------------------
+
+#: Method with options: step, budget at epsilon 2, sensitivity of one record in 2 columns.
+SHARES: list[tuple[dict[str, Any], list[tuple[str, float, float]]]] = [
+    (
+        {"method": "dplloyd", "iterations": 4},
+        [(f"iteration {t}", 0.5, 3) for t in (1, 2, 3, 4)],
+    ),
+    (
+        {"method": "dplloyd", "iterations": 3, "schedule": "halving", "geometry": "cube"},
+        [("iteration 1", 1.0, 3), ("iteration 2", 0.5, 3), ("iteration 3", 0.5, 3)],
+    ),
+    (
+        {"method": "mcmc", "variant": "published", "iterations": 2},
+        [("iteration 1", 1.0, 2), ("iteration 2", 1.0, 2)],
+    ),
+    (
+        {"method": "dpkmeanspp"},
+        [("start: records", 0.012, 1), ("start", 0.588, 1), ("iteration 1", 1.4, 3)],
+    ),
+    ({"method": "dpkmeanspp", "variant": "published", "iterations": 1}, [("iteration 1", 2.0, 3)]),
+    (
+        {"method": "dpkmeansup", "geometry": "l1"},
+        [("start: records", 0.012, 1), ("start", 0.588, 1), ("iteration 1", 1.4, 2)],
+    ),
+    (
+        {"method": "dpkmeans_mapreduce", "iterations": 1},
+        [("partition", 1.0, 3), ("iteration 1", 1.0, 3)],
+    ),
+    (
+        {"method": "contour", "iterations": 1},
+        [
+            ("contours: records", 0.012, 1),
+            ("contours", 0.588, 1),
+            ("partition", 0.7, 3),
+            ("iteration 1", 0.7, 3),
+        ],
+    ),
+    ({"method": "eugkm"}, [("cells: records", 0.04, 1), ("cells", 1.96, 1)]),
+    ({"method": "eugkm", "variant": "published"}, [("cells", 2.0, 1)]),
+    (
+        {"method": "hybrid"},
+        [("cells: records", 0.02, 1), ("cells", 0.98, 1), ("iteration 1", 1.0, 3)],
+    ),
+    # 1024^0.4 = 16 blocks; 2 K d / 16 with K = 4.
+    ({"method": "gupt", "variant": "published"}, [("centers", 2.0, 1.0)]),
+    (
+        {"method": "privgene", "iterations": 2},
+        [
+            ("generation 1, choice 1", 2 / 3, 8),
+            ("generation 1, choice 2", 2 / 3, 8),
+            ("generation 2, choice 1", 2 / 3, 8),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), SHARES)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_shares_and_sensitivities_on_the_ledger(
+    options: dict[str, Any], expected: list[tuple[str, float, float]], relation: Any
+) -> None:
+    unit = Neighbours(relation=relation, cap=3)
+    times = 3 if relation == "add_remove" else 6
+    config = KMeansConfig(clusters=4, epsilon=2.0, neighbours=unit, **options)
+    ledger = run_kmeans(records_of(drawn(0, 1024, 2)), config, SeededNoise(0)).ledger
+    found: dict[str, tuple[float, float]] = {}
+    for spend in ledger:  # of the parallel spends of a step the largest counts
+        largest = max(spend.epsilon, found.get(spend.step, (0.0,))[0])
+        found[spend.step] = (largest, spend.sensitivity)
+    assert list(found) == [step for step, _, _ in expected]
+    for step, epsilon, sensitivity in expected:
+        assert found[step] == (pytest.approx(epsilon), pytest.approx(sensitivity * times))
+
+
+def test_gupt_divides_by_as_many_blocks_as_the_noisy_number_says() -> None:
+    # All records in one place: every block's centres are there, and so is their average.
+    records = records_of(place(np.full((1024, 2), 0.75)))
+    for seed in range(5):
+        config = KMeansConfig(method="gupt", clusters=4, epsilon=2.0)
+        noise = SeededNoise(seed)
+        found = run_kmeans(records, config, noise)
+        size, centers = found.ledger
+        assert (size.epsilon, centers.epsilon) == (pytest.approx(0.04), pytest.approx(1.96))
+        blocks = round((1024 + float(noise.laplace("records", size.scale, ()))) ** 0.4)
+        off = noise.laplace("centers", centers.scale, (4, 2)) / blocks
+        space = Space(records.domain)
+        expected = space.restore(np.clip(space.scale(records.points[:1]) + off, -1, 1))
+        np.testing.assert_allclose(
+            np.sort(found.centers, axis=0), np.sort(expected, axis=0), rtol=1e-5
+        )
+
+
+@pytest.mark.parametrize("name", STARTING)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_as_many_iterations_as_may_be_asked_for(name: str, variant: Any, schedule: Any) -> None:
+    config = KMeansConfig(
+        method=name, variant=variant, schedule=schedule, iterations=100, clusters=2, epsilon=0.3
+    )
+    found = run_kmeans(records_of(drawn(0, 30, 2)), config, SeededNoise(0))
+    assert_paid(found, config)
+    assert 1 <= len(found.iterations) <= 100
+
+
+# -- edges -------------------------------------------------------------------------------
+
+
+def edge_cases() -> dict[str, tuple[NDArray[np.float64], int]]:
+    """Points in a domain, and K."""
+    rng = np.random.default_rng(0)
+    return {
+        "all points equal": (np.full((20, 2), 0.3), 4),
+        "all points in a corner": (np.ones((20, 2)), 3),
+        "fewer places than clusters": (np.repeat(rng.random((3, 2)), 7, axis=0), 6),
+        "one column": (rng.random((40, 1)), 4),
+        "fifty columns": (rng.random((40, 50)), 4),
+        "one cluster": (rng.random((40, 2)), 1),
+        "one cluster of equal points": (np.full((20, 2), 0.3), 1),
+        "fewer records than clusters": (rng.random((3, 2)), 6),
+        "as many records as clusters": (rng.random((5, 2)), 5),
+        "one record": (rng.random((1, 2)), 1),
+        "one record for several clusters": (rng.random((1, 3)), 4),
+        "one record in one column": (rng.random((1, 1)), 3),
+    }
+
+
+EDGES = edge_cases()
+
+
+def needs_grid(config: KMeansConfig) -> bool:
+    """Whether the data has to fit on a grid of cells."""
+    if config.method in ("eugkm", "hybrid"):
+        return True
+    seeded = config.start in ("records", "kmeans++", "utility_plus")
+    from_cells = seeded or config.method == "contour"
+    return config.variant == "sound" and from_cells
+
+
+@pytest.mark.parametrize("case", EDGES)
+@pytest.mark.parametrize(("name", "variant"), every)
+def test_edge_cases_give_a_result_or_one_sentence(case: str, name: str, variant: Any) -> None:
+    unit, clusters = EDGES[case]
+    options = DEFAULTS[name]
+    for number, begin in enumerate(STARTS if "start" in options else (None,)):
+        geometry = GEOMETRIES[number % 3] if "geometry" in options else None
+        config = KMeansConfig(
+            method=name,
+            variant=variant,
+            clusters=clusters,
+            epsilon=0.7,
+            start=begin,
+            geometry=geometry,
+        )
+        records = records_of(place(unit))
+
+        def attempt(config: KMeansConfig = config, records: Records = records) -> None:
+            found = run_kmeans(records, config, SeededNoise(1))
+            assert_usable(found, records, config)
+            assert_paid(found, config)
+
+        sentence = refusal(attempt)
+        if name == "kmeans" and len(unit) < clusters:
+            assert sentence is not None
+            assert sentence.startswith(f"clusters = {clusters}, but")
+        elif case == "fifty columns" and needs_grid(config):
+            assert sentence is not None
+            assert "50 columns" in sentence
+            assert "dplloyd" in sentence
+        else:
+            assert sentence is None
+
+
+@pytest.mark.parametrize(("name", "variant"), every)
+@pytest.mark.parametrize("epsilon", [1e-3, 1e6])
+def test_tiny_and_huge_budgets_give_a_result(name: str, variant: Any, epsilon: float) -> None:
+    records = records_of(drawn(0, 60, 2))
+    config = KMeansConfig(method=name, variant=variant, clusters=3, epsilon=epsilon)
+    for seed in range(3):
+        found = run_kmeans(records, config, SeededNoise(seed))
+        assert_usable(found, records, config)
+        budget = epsilon if name in SPENDING else 0
+        assert found.ledger.epsilon == pytest.approx(budget, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SPENDING)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> None:
+    # The choices of both runs are the same, so the noise is all that differs: of scale 1e-4 at
+    # most, on sums over dozens of records.
+    records = records_of(drawn(1, 150, 2))
+    config = KMeansConfig(method=name, variant=variant, clusters=2, epsilon=1e6)
+    silent = KMEANS[name].run(records, config, Accountant(Silenced(SeededNoise(5)), 1e6))
+    found = run_kmeans(records, config, SeededNoise(5))
+    # The chain of MCMC may take other steps, but from the same place.
+    ends = [one.centers if one.before is None else one.before for one in (found, silent)]
+    width = records.domain.highs - records.domain.lows
+    assert np.abs((ends[0] - ends[1]) / width).max() < 1e-3
+    assert (ends[0] != ends[1]).any() or name == "privgene"
+
+
+# -- configuration -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "begins"),
+    [
+        ({"method": "kmean"}, 'method = "kmean" is unknown: choose one of kmeans, dplloyd'),
+        ({"method": "privqt"}, 'method = "privqt" is unknown'),
+        ({"variant": "new"}, 'variant = "new" is unknown: choose sound or published'),
+        ({"epsilon": 0}, "epsilon = 0 is no usable privacy budget"),
+        ({"epsilon": math.nan}, "epsilon = nan is no usable privacy budget"),
+        ({"clusters": 0}, "clusters = 0: give a whole number from 1 to 1,000"),
+        ({"clusters": 1001}, "clusters = 1001: give a whole number"),
+        ({"clusters": 2.5}, "clusters = 2.5: give a whole number"),
+        ({"clusters": math.inf}, "clusters = inf: give a whole number"),
+        ({"clusters": math.nan}, "clusters = nan: give a whole number"),
+        ({"clusters": True}, "clusters = True is not a number"),
+        ({"clusters": "3"}, "clusters = '3' is not a number"),
+        ({"iterations": 0}, "iterations = 0: give a whole number from 1 to 100"),
+        ({"iterations": 101}, "iterations = 101: give a whole number"),
+        ({"iterations": math.inf}, "iterations = inf: give a whole number"),
+        ({"start": "kmeans"}, 'start = "kmeans" is unknown: choose one of sphere_packing'),
+        ({"schedule": "double"}, 'schedule = "double" is unknown: choose one of uniform, halving'),
+        ({"geometry": "ball"}, 'geometry = "ball" is unknown: choose one of box'),
+        ({"temperature": "printed"}, "temperature = printed: dplloyd has no temperature"),
+        ({"method": "eugkm", "iterations": 3}, "iterations = 3: eugkm has no iterations"),
+        ({"method": "kmeans", "geometry": "box"}, "geometry = box: kmeans has no geometry"),
+        ({"method": "mcmc", "temperature": "hot"}, 'temperature = "hot" is unknown'),
+    ],
+)
+def test_wrong_parameters_are_refused_in_one_sentence(options: dict[str, Any], begins: str) -> None:
+    sentence = refusal(lambda: KMeansConfig(**options))
+    assert sentence is not None
+    assert sentence.startswith(begins)
+
+
+@pytest.mark.parametrize("number", [3.0, np.float64(3), np.int32(3), np.uint8(3)])
+@pytest.mark.parametrize("name", ["clusters", "iterations"])
+def test_a_whole_number_of_another_type_works_or_is_refused(name: str, number: Any) -> None:
+    records = records_of(drawn(0, 30, 2))
+
+    def attempt() -> None:
+        config = KMeansConfig(**({"clusters": 2} | {name: number}))
+        found = run_kmeans(records, config, SeededNoise(0))
+        assert (found.centers.shape[0], len(found.iterations))[name == "iterations"] == 3
+
+    refusal(attempt)
+
+
+@pytest.mark.parametrize(("name", "variant"), every)
+def test_defaults_fill_what_a_method_has_and_nothing_else(name: str, variant: Any) -> None:
+    config = KMeansConfig(method=name, variant=variant)
+    options = defaults_of(name, variant)
+    for one in ("iterations", "start", "schedule", "geometry", "temperature"):
+        assert getattr(config, one) == options.get(one)
+    shown = {parameter.name for parameter in KMEANS[name].card.parameters}
+    assert shown - {"epsilon", "clusters"} == set(DEFAULTS[name])
+    assert KMEANS[name].card.spends == (name != "kmeans")
+
+
+# -- privacy: answers alone --------------------------------------------------------------
+
+
+def replayed(
+    config: KMeansConfig, one: NDArray[np.float64], other: NDArray[np.float64]
+) -> tuple[KMeansRun, KMeansRun, Recorder]:
+    """Run on one data set, then on another with the answers of the first."""
+    asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
+    found = KMEANS[config.method].run(records_of(one), config, asked)
+    replay = Recorder(SeededNoise(7), config.epsilon, config.neighbours, asked.answered)
+    again = KMEANS[config.method].run(records_of(other), config, replay)
+    return found, again, replay
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    config=configs(PRIVATE),
+    ndim=st.sampled_from([1, 2, 3]),
+    seed=seeds,
+    sizes=st.lists(st.sampled_from([1, 4, 40, 400]), min_size=2, max_size=2),
+)
+def test_private_results_are_functions_of_the_mechanisms_answers(
+    config: KMeansConfig, ndim: int, seed: int, sizes: list[int]
+) -> None:
+    # The same answers on data that share nothing but what is public give the same run: number
+    # of cells and blocks, stopping, starts and all else come from answers.
+    one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
+    found, again, replay = replayed(config, one, other)
+    assert_same(found, again)
+    assert not replay.left
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("dpkmeanspp", None),
+        ("dpkmeansup", None),
+        ("dplloyd", "records"),
+        ("dplloyd", "kmeans++"),
+        ("contour", None),
+        ("eugkm", None),
+        ("hybrid", None),
+        ("gupt", None),
+    ],
+)
+def test_replay_finds_what_published_variants_read_past_the_mechanisms(
+    name: str, start: Any
+) -> None:
+    config = KMeansConfig(method=name, variant="published", start=start, clusters=3, epsilon=5.0)
+    assert not KMEANS[name].card.variant("published").private
+    with pytest.raises(AssertionError):
+        assert_same(*replayed(config, drawn(0, 40, 2), drawn(1, 400, 2))[:2])
+
+
+# -- privacy: what a record changes ------------------------------------------------------
+
+
+def loss_of(one: dict[str, Any], other: dict[str, Any]) -> float:
+    """Largest log ratio of the answer's densities on two data sets, from the requests alone."""
+    assert (one["kind"], one["step"]) == (other["kind"], other["step"])
+    np.testing.assert_array_equal(one["scales"], other["scales"])
+    if one["kind"] != "choose":
+        gaps = np.abs(other["values"] - one["values"])
+        return float((gaps.T / one["scales"]).sum())
+    possible = np.isfinite(one["values"])
+    np.testing.assert_array_equal(possible, np.isfinite(other["values"]))
+    logs = []
+    for asked in (one, other):  # the exponential mechanism's law
+        weights = asked["values"][possible] / asked["scales"][0]
+        weights = weights - weights.max()
+        logs.append(weights - np.log(np.exp(weights).sum()))
+    return float(np.abs(logs[0] - logs[1]).max())
+
+
+def requests(
+    config: KMeansConfig, points: NDArray[np.float64], more: NDArray[np.float64]
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What the mechanisms are asked on neighbours, all answers being those of the first."""
+    asked = Recorder(SeededNoise(3), config.epsilon, config.neighbours)
+    KMEANS[config.method].run(records_of(points), config, asked)
+    replay = Recorder(SeededNoise(3), config.epsilon, config.neighbours, asked.answered)
+    KMEANS[config.method].run(records_of(more), config, replay)
+    return list(zip(asked.asked, replay.asked, strict=True))
+
+
+def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDArray[np.float64]:
+    """Records that join: in corners, or anywhere."""
+    if kind == "corners":
+        return place(rng.integers(0, 2, (number, ndim)).astype(float))
+    return place(rng.random((number, ndim)))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    config=configs(PRIVATE),
+    ndim=st.sampled_from([1, 2, 3]),
+    n=st.sampled_from([3, 30, 300]),
+    seed=seeds,
+    kind=st.sampled_from(["corners", "anywhere"]),
+)
+def test_whoever_joins_is_kept_from_sight_by_the_noise_on_every_request(
+    config: KMeansConfig, ndim: int, n: int, seed: int, kind: str
+) -> None:
+    # Given the answers so far and each record's own draws, a request loses no more than its
+    # share: scales against the true change of what they hide.
+    rng, unit = np.random.default_rng(seed), config.neighbours
+    points = drawn(seed, n, ndim)
+    joined = joiners(rng, unit.cap, ndim, kind)
+    more = np.vstack([points, joined])
+    if unit.relation == "replace_one":
+        points = np.vstack([points, joiners(rng, unit.cap, ndim, "anywhere")])
+    total = 0.0
+    for one, other in requests(config, points, more):
+        possible = np.isfinite(one["values"])  # a candidate that was chosen before is not
+        gaps = np.abs(other["values"][possible] - one["values"][possible])
+        bound = one["sensitivity"] * unit.multiplier * (1 + 1e-9) + 1e-9
+        if one["kind"] == "choose":
+            assert gaps.max() <= bound
+            if one["monotone"] and unit.relation == "add_remove":
+                assert (other["values"] <= one["values"]).all()
+            share = one["epsilon"]
+        else:
+            assert gaps.sum() <= bound
+            share = np.max(one.get("epsilons", one.get("epsilon")))
+        if one["kind"] == "disjoint":
+            rows = np.abs(other["values"] - one["values"]).sum(axis=1)
+            assert np.count_nonzero(rows > 1e-9) <= unit.multiplier
+        loss = loss_of(one, other)
+        assert loss <= share * (1 + 1e-9) + 1e-9
+        total += loss
+    assert total <= config.epsilon * (1 + 1e-9)
+
+
+def test_noise_is_no_larger_than_it_has_to_be() -> None:
+    # A record in the far corner, alone in its cluster: each iteration's share is used up.
+    points, more = np.array([[0.5, 0.5]]), np.array([[0.5, 0.5], [1.0, 1.0]])
+    for geometry in GEOMETRIES:
+        config = KMeansConfig(method="dplloyd", clusters=1, iterations=2, geometry=geometry)
+        losses = [loss_of(*pair) for pair in requests(config, place(points), place(more))]
+        assert losses == [pytest.approx(0.5), pytest.approx(0.5)]
+
+
+@pytest.mark.parametrize(
+    ("n", "ndim"), [(31, 2), (31, 16), (7, 17), (31, 17), (47, 17), (127, 20), (3, 33)]
+)
+def test_whoever_joins_moves_nobody_between_centers_in_one_place(n: int, ndim: int) -> None:
+    # Sets without a usable mean all start in the middle, where every record lies equally near
+    # to several centres.
+    config = KMeansConfig(
+        method="dpkmeans_mapreduce", clusters=6, epsilon=0.1, geometry="cube", iterations=1
+    )
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        points = place(np.repeat(rng.random((1, ndim)), n, axis=0))
+        more = np.vstack([points, place(rng.random((1, ndim)))])
+        pairs = requests(config, points, more)
+        assert sum(loss_of(*pair) for pair in pairs) <= config.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("K", [1, 2, 3, 5, 7, 8, 15, 100, 1000])
+def test_own_draws_of_records_stay_when_another_is_appended(K: int) -> None:
+    for seed in range(20):
+        generators = [SeededNoise(seed).generator("sets") for _ in range(3)]
+        long = generators[0].integers(K, size=500)
+        assert 0 <= long.min() <= long.max() < K
+        for n, generator in zip((37, 499), generators[1:], strict=True):
+            np.testing.assert_array_equal(generator.integers(K, size=n), long[:n])
+
+
+def test_whoever_is_appended_moves_nobody_to_another_block(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    orders: list[NDArray[np.int64]] = []
+
+    def spy(points: Any, order: Any, *more: Any) -> Any:
+        orders.append(order)
+        return _block_centers(points, order, *more)
+
+    monkeypatch.setattr("dpviz.kmeans.methods.gupt._block_centers", spy)
+    points = drawn(0, 50, 2)
+    config = KMeansConfig(method="gupt", clusters=2, epsilon=5.0)
+    requests(config, points, np.vstack([points, points[:3]]))
+    one, other = orders
+    assert (len(one), len(other)) == (50, 53)
+    np.testing.assert_array_equal(other[:50], one)
+    assert len(set(other)) > 1
+
+
+@pytest.mark.parametrize("K", [1, 3, 15])
+def test_one_record_changes_the_centers_of_its_own_block_alone(K: int) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (80, 2))
+    order = rng.integers(12, size=81)
+    before = _block_centers(points, order[:-1], 12, K)
+    for corner in ([1.0, 1.0], [-1.0, 1.0], [0.1, 0.2]):
+        after = _block_centers(np.vstack([points, [corner]]), order, 12, K)
+        changed = (before != after).any(axis=(1, 2))
+        assert np.flatnonzero(changed).tolist() == [order[-1]]
+        assert np.abs(after - before).max() <= 2
+
+
+def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
+    # 40 sets of 3 records that alternate between two corners, -1 and 1 when scaled: sums are 1
+    # or -1. One more at the end moves all 39 borders by one, and with them the sign of each
+    # sum: 39 times 2 in both columns, and the noise is for 3.
+    points = np.tile([[0.0, 0.0], [1.0, 1.0]], (60, 1))
+    more = np.vstack([points, [[0.5, 0.5]]])
+    losses = {}
+    for variant in VARIANTS:
+        config = KMeansConfig(
+            method="dpkmeans_mapreduce", variant=variant, clusters=40, iterations=1, geometry="box"
+        )
+        first, _ = requests(config, place(points), place(more))
+        assert first[0]["step"] == "partition"
+        losses[variant] = loss_of(*first)
+    assert losses["sound"] <= 0.5 * (1 + 1e-9)
+    assert losses["published"] > 0.5 * 39 * 4 / 3
+
+
+def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
+    # 9 blocks of 27; two records lie in the far corner on either side of each second border.
+    # One more at the end moves the borders, and both lie in one block: 4 blocks of 9 lose
+    # their second centre, which falls by 2 in both columns. The noise is for 1 block of 9
+    # whose two centres both do.
+    points = np.zeros((243, 2))
+    for border in (27, 81, 135, 189):
+        points[border - 1 : border + 1] = 1
+    config = KMeansConfig(method="gupt", variant="published", clusters=2, epsilon=0.5)
+    more = np.vstack([points, np.zeros((1, 2))])
+    (pair,) = requests(config, place(points), place(more))
+    assert pair[0]["sensitivity"] == pytest.approx(8 / 9)
+    assert np.abs(pair[0]["values"] - pair[1]["values"]).sum() == pytest.approx(16 / 9)
+    assert loss_of(*pair) == pytest.approx(2 * 0.5)
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc"])
+def test_a_corner_record_costs_more_than_the_ball_as_printed_pays_for(method: str) -> None:
+    points = drawn(0, 30, 3)
+    more = np.vstack([points, place(np.ones((1, 3)))])
+    for variant, times in (("sound", 1), ("published", 2)):  # (d + 1) / 2 = 2
+        config = KMeansConfig(method=method, variant=variant, clusters=3, geometry="l1")
+        total = sum(loss_of(*pair) for pair in requests(config, points, more))
+        assert total == pytest.approx(times * config.epsilon)
+
+
+def test_the_true_number_of_records_sets_the_published_grid() -> None:
+    # Card of EUGkM: one record more can change the grid, which is plain to see.
+    config = KMeansConfig(method="eugkm", variant="published", clusters=2)
+    shapes = []
+    for n in range(300, 340):
+        found = run_kmeans(records_of(drawn(0, 340, 2)[:n]), config, SeededNoise(0))
+        assert found.grid is not None
+        shapes.append(found.grid.shape)
+    assert len(set(shapes)) > 1
+
+
+def test_published_contour_budgets_tell_about_the_records() -> None:
+    # Same answers, one record more: other scales.
+    config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=5.0)
+    points = drawn(0, 12, 2)
+    pairs = requests(config, points, np.vstack([points, place(np.ones((1, 2)))]))
+    disjoint = [pair for pair in pairs if pair[0]["kind"] == "disjoint"]
+    assert disjoint
+    for one, other in disjoint:
+        assert (one["scales"] != other["scales"]).any()
+
+
+# -- parts of single methods -------------------------------------------------------------
+
+
+def test_contour_deals_an_iterations_budget_by_hand() -> None:
+    # Line 0, 4, 10, 11 with centres 0, 10, 12: S of 0 and 4 is 1 and 1/3, of 10 it is 1 (b = 2,
+    # a = 0), of 11 it is 0 (a tie). S_k = 2/3, 1/2, 0 (empty). (1 + S_k - 0) / (1 + 2/3).
+    points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 10, 11], [0, 10, 12]))
+    deal = by_contour(points, None)
+    np.testing.assert_allclose(deal(centers, 0.5), [0.5, 0.5 * 1.5 * 3 / 5, 0.5 * 3 / 5])
+    # Without the third centre S of 10 is 1 and of 11 it is 10/11: S_k = 2/3 and 21/22, which is
+    # 19/66 more.
+    np.testing.assert_allclose(deal(centers[:2], 2.0), [2 * 66 / 85, 2])
+    # Weights: 10 counts thrice, so S_2 = 3/4 is the largest; 1 + 3/4 against 1 + 2/3 and 1.
+    heavy = by_contour(points, np.array([1.0, 1.0, 3.0, 1.0]))
+    np.testing.assert_allclose(heavy(centers, 1.0), np.array([5 / 3, 7 / 4, 1]) * 4 / 7)
+    # One cluster has no other to be held against, and gets all.
+    assert deal(centers[:1], 0.5).tolist() == [0.5]
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=seeds, K=st.integers(1, 6), epsilon=st.sampled_from([0.1, 1.0, 3.3]))
+def test_no_cluster_gets_more_than_its_iteration_has(seed: int, K: int, epsilon: float) -> None:
+    rng = np.random.default_rng(seed)
+    points, weights = rng.uniform(-1, 1, (20, 2)), rng.choice([0.0, 1.0, 4.0], 20)
+    shares = by_contour(points, weights)(rng.uniform(-1, 1, (K, 2)), epsilon)
+    assert shares.max() == pytest.approx(epsilon, rel=1e-12)
+    assert shares.min() >= epsilon / 2 * (1 - 1e-12)  # S lies in [0, 1]
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_contour_coefficients_are_taken_where_the_iterations_take_place(
+    geometry: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[NDArray[np.float64], Any]] = []
+    rule = by_contour
+
+    def spy(points: NDArray[np.float64], weights: Any) -> Any:
+        seen.append((points, weights))
+        return rule(points, weights)
+
+    monkeypatch.setattr("dpviz.kmeans.methods.contour.by_contour", spy)
+    unit = np.repeat([[0.1, 0.2], [0.9, 0.6]], 300, axis=0)
+    config = KMeansConfig(method="contour", clusters=2, geometry=geometry, epsilon=50.0)
+    run_kmeans(records_of(place(unit)), config, SeededNoise(0))
+    ((points, weights),) = seen
+    low = 0 if geometry == "cube" else -1
+    heaviest = (points[np.argsort(weights)[-2:]] - low) / (1 - low)
+    side = round(len(points) ** 0.5)
+    assert side > 20
+    assert np.abs(heaviest[np.argsort(heaviest[:, 0])] - unit[[0, -1]]).max() <= 0.5001 / side
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "hybrid"},
+        {"method": "dplloyd", "start": "records"},
+        {"method": "dplloyd", "start": "kmeans++"},
+        {"method": "dpkmeansup"},
+    ],
+)
+def test_a_start_from_cells_is_one_place_in_every_geometry(options: dict[str, Any]) -> None:
+    records = records_of(drawn(0, 200, 2))
+    starts = []
+    for geometry in GEOMETRIES:
+        found = run_kmeans(
+            records, KMeansConfig(clusters=3, geometry=geometry, **options), SeededNoise(0)
+        )
+        assert found.start is not None
+        starts.append(found.start[canonical(found.start)])
+    for start in starts[1:]:
+        np.testing.assert_allclose(start, starts[0], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    # Only the second start is the optimum already; the first is two records.
+    [("dpkmeanspp", [0.5, 0.25, 0.25]), ("dpkmeansup", [0.5, 0.5])],
+)
+def test_only_as_printed_the_raw_errors_stop_the_iterations(
+    name: str, printed: list[float]
+) -> None:
+    cross = 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]])
+    unit = np.concatenate([np.add(cross, middle) for middle in ([0.2, 0.3], [0.7, 0.9])])
+    records = records_of(place(np.repeat(unit, 50, axis=0)))
+    shares = {}
+    for variant in VARIANTS:
+        config = KMeansConfig(method=name, variant=variant, clusters=2, iterations=4)
+        found = KMEANS[name].run(records, config, Accountant(Silenced(SeededNoise(0)), 1.0))
+        shares[variant] = [one.epsilon for one in found.iterations]
+    assert shares["published"] == printed
+    assert shares["sound"] == pytest.approx([0.35, 0.175, 0.0875, 0.0875])
+
+
+def test_errors_have_settled_where_they_change_by_a_thousandth() -> None:
+    # Records -1 and 1 on [-1, 1], one centre c: 2 + 2 c^2, so c^2 of it changes from 0 to c.
+    domain = Domain(((-1, 1),))
+    records = Records.build(Dataset(name="", points=np.array([[-1.0], [1.0]])), domain)
+    config = KMeansConfig(method="dpkmeanspp", variant="published", clusters=1, geometry="box")
+    settled = as_printed(records, config)
+    assert settled is not None
+    middle = np.zeros((1, 1))
+    for c, answer in ((0.0, True), (0.031, True), (0.032, False), (-0.031, True), (-0.5, False)):
+        assert settled(middle, middle + c) == answer
+    # The change is relative to the errors before, so it matters less on the way back.
+    assert not settled(middle, middle + 0.03163)
+    assert settled(middle + 0.03163, middle)
+    assert as_printed(records, KMeansConfig(method="dpkmeanspp", clusters=1)) is None
+
+
+def test_gupt_averages_the_ordered_centers_of_its_blocks() -> None:
+    # 32 records, 4 blocks of 8: four copies each of two points, in any order.
+    rng = np.random.default_rng(0)
+    lefts, rights = rng.uniform(-0.9, -0.5, (4, 2)), rng.uniform(0.5, 0.9, (4, 2))
+    blocks = [
+        rng.permutation(np.repeat([left, right], 4, axis=0))
+        for left, right in zip(lefts, rights, strict=True)
+    ]
+    domain = Domain(((-1, 1), (-1, 1)))
+    records = Records.build(Dataset(name="", points=np.concatenate(blocks)), domain)
+    config = KMeansConfig(method="gupt", variant="published", clusters=2)
+    found = KMEANS["gupt"].run(records, config, Accountant(Silenced(SeededNoise(0)), 1.0))
+    expected = [lefts.mean(axis=0), rights.mean(axis=0)]
+    np.testing.assert_allclose(found.centers, expected, atol=LATTICE)
+
+
+@pytest.mark.parametrize("name", ["eugkm", "hybrid"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_grid_methods_find_clear_clusters(name: str, variant: Any) -> None:
+    unit = np.repeat([[0.1, 0.2], [0.8, 0.3], [0.5, 0.9]], 400, axis=0)
+    unit += np.random.default_rng(0).normal(0, 0.01, unit.shape)
+    records = records_of(place(unit))
+    config = KMeansConfig(method=name, variant=variant, clusters=3, epsilon=2.0)
+    truth = KMeansTruth(records, 3)
+    width = records.domain.highs - records.domain.lows
+    for seed in range(10):
+        found = run_kmeans(records, config, SeededNoise(seed))
+        assert found.grid is not None
+        cell = width / found.grid.shape
+        assert (np.abs(found.centers - truth.centers) <= cell / 2).all()
+
+
+def test_privgene_takes_the_best_of_its_first_candidates_where_nothing_is_hidden() -> None:
+    points = drawn(0, 50, 2)
+    records = records_of(points)
+    config = KMeansConfig(method="privgene", clusters=3, iterations=1)
+    found = KMEANS["privgene"].run(records, config, Accountant(Silenced(SeededNoise(2)), 1.0))
+    generator = SeededNoise(2).generator("breeding")
+    candidates = [uniform(3, 2, generator) for _ in range(CANDIDATES)]
+    space = Space(records.domain)
+    best = min(candidates, key=lambda centers: wcss(space.scale(points), centers))
+    np.testing.assert_allclose(found.centers, space.restore(best[canonical(best)]))
+
+
+def test_privgene_without_noise_only_gets_better() -> None:
+    records = records_of(drawn(0, 80, 2))
+    errors = []
+    for generations in (1, 2, 4, 8, 16):
+        config = KMeansConfig(method="privgene", clusters=3, iterations=generations)
+        found = KMEANS["privgene"].run(records, config, Accountant(Silenced(SeededNoise(2)), 1.0))
+        scaled = Space(records.domain).scale(found.centers)
+        errors.append(wcss(records.scaled(Space(records.domain)), scaled))
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 0.7 * errors[0]
+
+
+def test_parents_are_two_different_candidates() -> None:
+    config = KMeansConfig(method="privgene", clusters=2, iterations=3, epsilon=100.0)
+    recorder = Recorder(SeededNoise(0), 100.0)
+    KMEANS["privgene"].run(records_of(drawn(0, 80, 2)), config, recorder)
+    for first, second in ((0, 1), (2, 3)):
+        chosen = recorder.answered[first]
+        assert np.isfinite(recorder.asked[first]["values"]).all()
+        left = recorder.asked[second]["values"]
+        assert np.flatnonzero(~np.isfinite(left)).tolist() == [chosen]
+        assert recorder.answered[second] != chosen
+    assert len(recorder.asked) == 5
+
+
+def test_offspring_take_each_center_from_a_parent_and_move_one() -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.uniform(-1, 1, (2, 5, 2))
+    born = _offspring(parents, 1, np.random.default_rng(1))
+    assert born.shape == (CANDIDATES, 5, 2)
+    assert np.abs(born).max() <= 1
+    np.testing.assert_array_equal(born[:2], parents)
+    known = {tuple(row) for row in parents.reshape(-1, 2).tolist()}
+    both = 0
+    for child in born[2:].tolist():
+        kept = [tuple(row) for row in child if tuple(row) in known]
+        assert len(kept) == 4
+        assert len(set(kept)) == 4
+        first = {tuple(row) for row in parents[0].tolist()}
+        both += 0 < len(first & set(kept)) < 4
+    assert both > 20  # crossover: most children have centres of both
+
+
+def test_children_of_like_parents_have_a_center_in_every_place() -> None:
+    # The same five places in another order: whatever a child takes from whom, none is doubled.
+    places = np.array([[-0.8, 0.0], [-0.4, 0.5], [0.0, -0.5], [0.4, 0.5], [0.8, 0.0]])
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        other = places[rng.permutation(5)] + rng.normal(0, 0.01, (5, 2))
+        for child in _offspring(np.array([places, other]), 1, rng)[2:]:
+            nearest = ((child[:, None] - places) ** 2).sum(axis=2)
+            held = set(nearest.argmin(axis=1)[nearest.min(axis=1) < 0.05**2])
+            assert len(held) >= 4  # one centre has moved
+
+
+@pytest.mark.parametrize(("generation", "width"), [(1, 0.3), (4, 0.15), (7, 0.075)])
+def test_mutations_halve_every_three_generations(generation: int, width: float) -> None:
+    # 38 children of 2 coordinates from 30 seeds: the standard error of the spread is 1.5%.
+    moves = []
+    for seed in range(30):
+        born = _offspring(np.zeros((2, 3, 2)), generation, np.random.default_rng(seed))
+        moved = born[2:][(born[2:] != 0).any(axis=2)]
+        assert moved.shape == (CANDIDATES - 2, 2)
+        moves.append(moved)
+    assert np.std(moves) == pytest.approx(width, rel=4 * 0.015)
+    assert abs(np.mean(moves)) < 4 * width / np.size(moves) ** 0.5
+
+
+def test_likeness_pairs_the_nearest_one_to_one() -> None:
+    centers = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 0.5]])
+    others = np.array([[0.9, 1.0], [-0.9, 0.5], [0.1, 0.0]])
+    assert _like(centers, others).tolist() == [[0.1, 0], [0.9, 1], [-0.9, 0.5]]
+
+
+# -- the true run ------------------------------------------------------------------------
+
+
+def test_true_run_finds_clear_clusters_and_spends_nothing() -> None:
+    middles = np.array([[0.1, 0.2], [0.4, 0.8], [0.8, 0.3], [0.9, 0.9]])
+    unit = np.repeat(middles, 50, axis=0)
+    records = records_of(place(unit + np.random.default_rng(0).normal(0, 0.005, unit.shape)))
+    for variant in VARIANTS:
+        config = KMeansConfig(method="kmeans", variant=variant, clusters=4)
+        found = run_kmeans(records, config, SeededNoise(0))
+        means = [records.points[50 * k : 50 * (k + 1)].mean(axis=0) for k in range(4)]
+        np.testing.assert_allclose(found.centers, means, rtol=1e-9)
+        assert not found.ledger.spends
+
+
+def _noise() -> SeededNoise:
+    """Any seed: the true run asks for none."""
+    return SeededNoise(0)
+
+
+# -- MCMC --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+def test_the_chain_is_told_what_the_iterations_did(
+    variant: Any, geometry: Any, temperature: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+    walk = chain_module.run_chain
+
+    def spy(statistics: Any, rates: Any, size: int, draws: Any, delta: float) -> Any:
+        told.update(statistics=statistics, rates=rates, size=size, draws=draws, delta=delta)
+        return walk(statistics, rates, size, draws, delta)
+
+    monkeypatch.setattr(chain_module, "run_chain", spy)
+    records = records_of(drawn(0, 3000, 3))
+    config = KMeansConfig(
+        method="mcmc",
+        variant=variant,
+        geometry=geometry,
+        temperature=temperature,
+        clusters=4,
+        iterations=3,
+        epsilon=2.0,
+    )
+    found = run_kmeans(records, config, SeededNoise(0))
+    # The very places that records were assigned to, whether or not the ball holds them.
+    domain = records.domain
+    low = 0 if geometry == "cube" else -1
+    path = [
+        low + (centers - domain.lows) / (domain.highs - domain.lows) * (1 - low)
+        for centers in found.path
+    ]
+    np.testing.assert_allclose(told["statistics"].assigned, path[:-1], atol=1e-12)
+    np.testing.assert_allclose(told["statistics"].updated, path[1:], atol=1e-12)
+    counts, sums = chain_module.consistent(
+        np.array([one.counts for one in found.iterations]),
+        np.array([one.sums for one in found.iterations]),
+    )
+    np.testing.assert_array_equal(told["statistics"].counts, counts)
+    np.testing.assert_array_equal(told["statistics"].sums, sums)
+    assert (told["size"], told["delta"]) == (2000, 0.001)
+    own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
+    for name in ("index", "iteration", "component", "normals", "accept"):
+        np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
+    # A simulated record stands for several, and each costs 1 / b.
+    worth = counts[0].sum() / 2000
+    scale = (2 if geometry == "l1" else 4) / (2 / 3)
+    rates = {"printed": [1.0] * 3, "posterior": [worth / scale] * 3}
+    np.testing.assert_allclose(told["rates"], rates[temperature])
+    assert found.chain is not None
+    assert found.chain.points.shape == (2000, 3)
+    lloyd = run_kmeans(
+        records,
+        KMeansConfig(
+            method="dplloyd",
+            variant=variant,
+            geometry=geometry,
+            clusters=4,
+            iterations=3,
+            epsilon=2.0,
+        ),
+        SeededNoise(0),
+    )
+    assert found.before is not None
+    np.testing.assert_array_equal(found.before, lloyd.centers)
+    assert found.ledger == lloyd.ledger
+    assert (found.centers != found.before).any()

@@ -1,0 +1,848 @@
+"""The compare page without a browser: what is drawn, kept, said and linked."""
+
+import json
+import shlex
+import threading
+import time
+from dataclasses import replace
+from threading import Event
+from urllib.parse import parse_qsl
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.command_line import main
+from dpviz.data.read import read_counts, read_table
+from dpviz.data.units import cap_records
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.experiments import sweep
+from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.sweep import (
+    COLUMNS,
+    Plan,
+    Subject,
+    SweepCancelled,
+    run_sweep,
+    subject_of_sample,
+    summary,
+)
+from dpviz.families import CARDS
+from dpviz.figures.compare import Chart, curves
+from dpviz.privacy.ledger import Neighbours
+from dpviz.reproduce import columns_of, columns_option
+from dpviz.ui import compare_runs
+from dpviz.ui import compare_view as view
+from dpviz.ui.compare import parse_epsilons, spread
+from dpviz.ui.compare_links import command_lines, explorer_link
+from dpviz.ui.compare_runs import QUICK, Found, Wish, fitting, offered
+from tests.support.controls import control
+from tests.ui.test_kmeans import visit
+from tests.ui.test_wavecluster import cards, checked
+
+PATIENCE = 60
+JOB, FOUND = "compare:job", "compare:found"
+SMALL = {"low": 0.5, "high": 2, "points": 2, "draws": 2}
+
+
+@pytest.fixture(autouse=True)
+def no_job_left():
+    """Let no thread outlive its test."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "dpviz job":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def app():
+    """Open the page with a link, all of it run; no error of the app's own may come out."""
+
+    def open_app(**link) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page("pages/compare.py")
+        return finish(checked(test.run()))
+
+    return open_app
+
+
+@pytest.fixture
+def swept(monkeypatch) -> list[Plan]:
+    """Plans that were drawn from now on."""
+    plans: list[Plan] = []
+
+    def note(plan, **more):
+        plans.append(plan)
+        return run_sweep(plan, **more)
+
+    monkeypatch.setattr(compare_runs, "run_sweep", note)
+    return plans
+
+
+def finish(test: AppTest) -> AppTest:
+    """Wait for the job, if there is one, and draw what came of it."""
+    if JOB in test.session_state:
+        assert test.session_state[JOB].wait(PATIENCE)
+    return checked(test.run())
+
+
+def figure(test: AppTest) -> dict:
+    """Head of the figure: all but its arrays."""
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_live_figure":
+            raw = one.proto.bytes
+            return json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")])
+    raise AssertionError("there is no figure")
+
+
+def title(test: AppTest) -> str:
+    return figure(test)["figure"]["layout"]["title"]["text"]
+
+
+def headings(test: AppTest) -> list[str]:
+    return [one["text"] for one in figure(test)["figure"]["layout"]["annotations"]]
+
+
+def table(test: AppTest) -> pd.DataFrame:
+    return next(one.value for one in test.dataframe if "median" in one.value.columns)
+
+
+def bars(test: AppTest) -> list[str]:
+    return [one.proto.text for one in test.get("progress")]
+
+
+def labels(test: AppTest) -> list[str]:
+    return [one.label for one in test.button]
+
+
+def press(test: AppTest, label: str) -> AppTest:
+    (button,) = (one for one in test.button if one.label.startswith(label))
+    return checked(button.click().run())
+
+
+def choose(test: AppTest, **values) -> AppTest:
+    for name, value in values.items():
+        widget = test.multiselect if isinstance(value, list) else test.selectbox
+        checked(control(widget, f"compare:{name}").set_value(value).run())
+    return finish(test)
+
+
+def draws(plans: list[Plan]) -> dict[str, int]:
+    """Runs by method."""
+    found: dict[str, int] = {}
+    for plan in plans:
+        (method,) = plan.methods
+        runs = len(plan.subjects) * len(plan.epsilons) * len(plan.seeds)
+        found[method] = found.get(method, 0) + runs
+    return found
+
+
+# ---- what is drawn
+
+
+def test_opens_with_curves_of_three_techniques(app):
+    test = app()
+    assert not test.error
+    assert not test.warning
+    assert title(test) == "DSG_C over ε · median and band of all 10 draws · sound"
+    assert headings(test) == ["<b>Fifteen Gaussians</b>"]
+    assert bars(test) == ["240 of 240 runs"]
+    shown = figure(test)["figure"]["data"]
+    named = [trace["name"] for trace in shown if trace.get("showlegend")]
+    assert named == ["PrivQT", "PrivTHR", "PrivTHREM"]
+    assert figure(test)["base_name"].startswith("dpviz-exploration-not-private")
+    assert "Fifteen Gaussians: PrivQT from" in figure(test)["alt"]
+    assert len(table(test)) == 24
+    assert any("for exploring only" in one.value for one in test.caption)
+
+
+def test_the_numbers_are_those_of_the_sweep(app):
+    test = app(**SMALL, methods="privqt,privthr", data="spirals")
+    plan = Plan(
+        subjects=(subject_of_sample("spirals"),),
+        methods=("privqt", "privthr"),
+        epsilons=(0.5, 2.0),
+        seeds=(0, 1),
+    )
+    expected = summary(run_sweep(plan), "dsg_c")
+    found = table(test)
+    assert list(found["method"]) == ["PrivQT", "PrivQT", "PrivTHR", "PrivTHR"]
+    for name in ("epsilon", "draws", "mean", "median", "low", "high"):
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_panels_by_data_set_and_by_score(app):
+    test = app(**SMALL, data="gaussians,spirals")
+    assert headings(test) == ["<b>Fifteen Gaussians</b>", "<b>Three spirals</b>"]
+    test.session_state["compare:view"] = "scores"
+    choose(checked(test.run()), of="spirals")
+    assert title(test).startswith("Three spirals over ε")
+    shown = [name for name in offered(("wavecluster",)) if name in QUICK["wavecluster"]]
+    assert len(headings(test)) == len(shown) > 3
+    assert headings(test)[0] == "<b>DSG_C (0 is equal)</b>"
+    assert set(table(test)["data"]) == {"Three spirals"}
+    # What is counted on one result alone has the true value beside it.
+    true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
+    assert len(true) == sum(name in view._COUNTED for name in shown)
+
+
+def test_only_shared_scores_are_offered(app):
+    test = app(**SMALL)
+    assert "DSG_C" in control(test.selectbox, "compare:score").options
+    choose(test, methods=["privthr", "eugkm"])
+    assert control(test.selectbox, "compare:score").options == [
+        "F-measure",
+        "ARI (slower)",
+        "AMI (slower)",
+    ]
+    assert title(test).startswith("F-measure over ε")
+    assert set(table(test)["method"]) == {"PrivTHR", "EUGkM"}
+    choose(test, methods=["eugkm"])
+    assert "NICV / true" in control(test.selectbox, "compare:score").options
+
+
+def test_slower_scores_are_drawn_when_asked_for(app):
+    test = choose(app(**SMALL, methods="privqt"), score="two_ce")
+    plan = Plan(
+        subjects=(subject_of_sample("gaussians"),),
+        methods=("privqt",),
+        epsilons=(0.5, 2.0),
+        seeds=(0, 1),
+        scores=("two_ce",),
+    )
+    expected = summary(run_sweep(plan), "two_ce")
+    np.testing.assert_array_equal(table(test)["median"], expected["median"])
+
+
+def test_k_stands_beside_the_true_one(app):
+    test = choose(app(**SMALL, methods="privthr"), score="k")
+    (ranks,) = (one.value for one in test.dataframe if "printed" in one.value.columns)
+    assert list(ranks["k"]) == [212, 212]
+    assert list(ranks["mean"]) == list(table(test)["mean"])
+    assert ranks["printed"].isna().all()
+    assert any("DS2 alone" in one.value for one in test.caption)
+
+
+# ---- what is kept
+
+
+def test_another_method_draws_only_its_own_rows(app, swept):
+    test = app(**SMALL, methods="privqt,privthr", data="gaussians,shapes")
+    assert draws(swept) == {"privqt": 8, "privthr": 8}
+    swept.clear()
+    choose(test, methods=["privqt", "privthr", "privthrem"])
+    assert draws(swept) == {"privthrem": 8}
+    swept.clear()
+    choose(test, methods=["privthrem", "privqt"], data=["shapes"])
+    assert swept == []
+    assert bars(test) == ["8 of 8 runs"]
+
+
+def test_more_draws_or_budgets_draw_only_what_is_new(app, swept):
+    test = app(**SMALL, methods="privqt")
+    swept.clear()
+    checked(control(test.number_input, "compare:draws").set_value(5).run())
+    finish(test)
+    (plan,) = swept
+    assert plan.seeds == (2, 3, 4)
+    swept.clear()
+    checked(control(test.text_input, "compare:epsilons").set_value("2, 1").run())
+    finish(test)
+    (plan,) = swept
+    assert (plan.epsilons, plan.seeds) == ((1.0,), (0, 1, 2, 3, 4))
+    assert list(table(test)["epsilon"]) == [1.0, 2.0]
+
+
+def test_a_method_with_k_means_reuses_the_rows_of_wavecluster(app, swept):
+    test = app(**SMALL, methods="privqt", score="f_measure")
+    swept.clear()
+    choose(test, methods=["privqt", "eugkm"])
+    assert draws(swept) == {"eugkm": 4}
+
+
+def test_found_keeps_the_newest_rows(monkeypatch):
+    plan = Plan(
+        subjects=(subject_of_sample("gaussians"),),
+        methods=("privqt",),
+        epsilons=(1.0,),
+        seeds=(0, 1, 2),
+    )
+    found = Found()
+    assert found.rows(plan).empty
+    assert [piece.seeds for piece in found.missing(plan)] == [(0, 1, 2)]
+    monkeypatch.setattr(compare_runs, "_MOST_ROWS", 2)
+    found.add(run_sweep(plan))
+    assert list(found.rows(plan)["seed"]) == [1, 2]
+    found.add(found.rows(plan))
+    assert list(found.rows(plan)["seed"]) == [1, 2]
+    (piece,) = found.missing(plan)
+    assert (piece.methods, piece.epsilons, piece.seeds) == (("privqt",), (1.0,), (0,))
+
+
+# ---- long work
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Work that waits before its second method until it is let go, or stopped."""
+    begun, go, plans = Event(), Event(), []
+
+    def wait(plan, *, progress, cancelled):
+        plans.append(plan)
+        if len(plans) > 1:
+            begun.set()
+            while not go.is_set():
+                if cancelled():
+                    raise SweepCancelled("stopped")
+                time.sleep(0.001)
+        return run_sweep(plan, progress=progress, cancelled=cancelled)
+
+    monkeypatch.setattr(compare_runs, "run_sweep", wait)
+    monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
+    return begun, go, plans
+
+
+def open_slow() -> AppTest:
+    test = AppTest.from_file("../app.py", default_timeout=120)
+    for name, value in {**SMALL, "methods": "privqt,privthr"}.items():
+        test.query_params[name] = str(value)
+    test.switch_page("pages/compare.py")
+    return checked(test.run())
+
+
+def test_cancel_keeps_what_is_finished_and_the_button_goes_on(slow):
+    begun, go, plans = slow
+    test = open_slow()
+    assert begun.wait(PATIENCE)
+    checked(test.run())
+    # Curves come as they are found; the page is usable meanwhile.
+    assert set(table(test)["method"]) == {"PrivQT"}
+    press(test, "Cancel")
+    finish(test)
+    assert bars(test) == ["Stopped after 4 of 8 runs"]
+    assert "Run 4 (1 s)" in labels(test)
+    assert len(plans) == 2
+    go.set()
+    press(test, "Run 4")
+    finish(test)
+    assert [plan.methods for plan in plans] == [("privqt",), ("privthr",), ("privthr",)]
+    assert set(table(test)["method"]) == {"PrivQT", "PrivTHR"}
+    assert not any(label.startswith("Run") for label in labels(test))
+
+
+def test_another_wish_takes_the_place_of_a_running_one(slow):
+    begun, go, plans = slow
+    test = open_slow()
+    assert begun.wait(PATIENCE)
+    first = test.session_state[JOB]
+    go.set()
+    choose(test, data=["shapes"])
+    assert first.wait(PATIENCE)
+    assert test.session_state[JOB] is not first
+    assert plans[-1].subjects[0].name == "shapes"
+    assert headings(test) == ["<b>Five shapes</b>"]
+
+
+def test_long_work_waits_for_a_press(app, swept, monkeypatch):
+    monkeypatch.setattr(compare_runs, "_EAGER", 0.0)
+    test = app(**SMALL, methods="privthr")
+    assert swept == []
+    assert bars(test) == ["Some runs are missing"]
+    assert headings(test) == ["<b>Fifteen Gaussians</b>", "no runs yet"]
+    finish(press(test, "Run 4 (1 s)"))
+    assert draws(swept) == {"privthr": 4}
+    assert len(table(test)) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [(InputError("grid = 3: too few."), "grid = 3: too few."), (RuntimeError("secret"), "fault")],
+)
+def test_a_failure_is_one_sentence(app, monkeypatch, fault, words):
+    def fail(*_, **__):
+        raise fault
+
+    monkeypatch.setattr(compare_runs, "run_sweep", fail)
+    test = app(**SMALL)
+    (said,) = [one.value for one in test.error]
+    assert words in said
+    assert "secret" not in said
+    assert any(label.startswith("Run 12") for label in labels(test))
+
+
+def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
+    real = run_sweep
+
+    def refuse(plan, **more):
+        found = real(plan, **more).iloc[:0]
+        found.attrs["notes"] = ["gaussians, privqt: it does not fit."]
+        return found
+
+    monkeypatch.setattr(compare_runs, "run_sweep", refuse)
+    test = app(**SMALL, methods="privqt")
+    assert [one.value for one in test.caption].count("gaussians, privqt: it does not fit.") == 1
+    assert labels(test) == ["Reset"]
+
+
+# ---- the link
+
+
+LINK = {
+    "preset": "none", "data": "spirals,shapes", "methods": "privthr,dplloyd",
+    "variant": "published", "neighbours": "replace_one", "draws": "3", "low": "0.5", "high": "4",
+    "points": "2",
+    "epsilons": "0.5, 3", "score": "f_measure", "view": "scores", "of": "shapes",
+}  # fmt: skip
+
+
+def test_all_choices_stand_in_the_link_and_come_back(app):
+    test = app(**LINK)
+    assert not test.warning
+    assert dict(test.query_params) == LINK
+    assert control(test.multiselect, "compare:methods").value == ["privthr", "dplloyd"]
+    assert control(test.text_input, "compare:epsilons").value == "0.5, 3"
+    # They are still there after another page was looked at.
+    visit(test, "audit")
+    finish(visit(test, "compare"))
+    assert dict(test.query_params) == LINK
+    assert title(test).startswith("Five shapes over ε")
+
+
+BAD_LINKS = {
+    "preset": ("000-4",),
+    "data": ("nowhere", ",", "gaussians,nowhere"),
+    "methods": ("wavecluster", "magic", "privthr,magic"),
+    "variant": ("best",),
+    "neighbours": ("both",),
+    "draws": ("0", "101", "x"),
+    "low": ("0", "-1", "nan", "50"),
+    "high": ("inf", "x"),
+    "points": ("0", "25", "1.5"),
+    "epsilons": ("x", "0.1,,y", "100", "-1", "nan"),
+    "score": ("magic", "nicv_ratio"),
+    "view": ("none",),
+    "of": ("nowhere", "shapes"),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
+def test_a_bad_link_is_corrected_and_said(app, name, value):
+    test = AppTest.from_file("../app.py", default_timeout=120)
+    for key, text in {"draws": "1", "methods": "privqt", name: value}.items():
+        test.query_params[key] = text
+    test.switch_page("pages/compare.py")
+    checked(test.run())
+    (said,) = [one.value for one in test.warning]
+    assert name.rstrip("s") in said
+    assert " is used" in said
+    assert "; is used" not in said
+    assert not test.error
+    assert test.query_params.get(name) != value
+
+
+def test_a_range_that_is_empty_becomes_one_budget(app):
+    test = app(low=5, draws=1, methods="privqt")
+    (said,) = [one.value for one in test.warning]
+    assert said.endswith("high = 2 is less than low = 5; 5 is used for both.")
+    assert list(table(test)["epsilon"]) == [5.0]
+
+
+def test_nothing_chosen_is_said(app):
+    test = app(**SMALL)
+    checked(control(test.multiselect, "compare:methods").set_value([]).run())
+    assert [one.value for one in test.error] == ["Choose at least one method on the left."]
+    checked(control(test.multiselect, "compare:methods").set_value(["privqt"]).run())
+    assert not test.error
+    checked(control(test.multiselect, "compare:data").set_value([]).run())
+    assert [one.value for one in test.error] == ["Choose at least one data set on the left."]
+
+
+def test_a_wrong_list_of_budgets_is_said_and_mended(app):
+    test = app(**SMALL)
+    checked(control(test.text_input, "compare:epsilons").set_value("0.1; 2").run())
+    (said,) = [one.value for one in test.error]
+    assert 'epsilons has "0.1; 2", which is no number' in said
+    checked(control(test.text_input, "compare:epsilons").set_value("").run())
+    assert not finish(test).error
+    checked(control(test.number_input, "compare:low").set_value(4.0).run())
+    (said,) = [one.value for one in test.error]
+    assert "ε from 4 to 2 is empty" in said
+
+
+def test_reset_goes_back_to_the_start(app):
+    test = app(**LINK)
+    finish(press(test, "Reset"))
+    assert title(test).startswith("DSG_C over ε · median and band of all 10 draws")
+    assert test.query_params["methods"] == "privqt,privthr,privthrem"
+
+
+def test_budgets_are_spread_evenly_and_read_in_order():
+    found = spread(0.1, 2.0, 8)
+    assert found == (0.1, 0.153, 0.235, 0.361, 0.554, 0.85, 1.3, 2.0)
+    assert spread(0.1, 2.0, 1) == spread(0.1, 0.1, 5) == (0.1,)
+    assert parse_epsilons(" 2, 0.5,0.5, ,1 ") == (0.5, 1.0, 2.0)
+    assert parse_epsilons("") == ()
+    with pytest.raises(InputError, match="25 values: give 24"):
+        parse_epsilons(",".join(str(1 + number / 10) for number in range(25)))
+
+
+# ---- figures of papers
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_figure_fills_in_all_controls(app, monkeypatch, name):
+    monkeypatch.setattr(compare_runs, "_EAGER", -1.0)
+    preset = PRESETS[name]
+    test = choose(app(**SMALL), preset=name)
+    assert not test.error
+    assert control(test.multiselect, "compare:data").value == list(preset.samples)
+    assert control(test.multiselect, "compare:methods").value == list(preset.methods)
+    assert control(test.selectbox, "compare:variant").value == preset.variant
+    assert control(test.number_input, "compare:draws").value == preset.repeats
+    assert parse_epsilons(control(test.text_input, "compare:epsilons").value) == preset.epsilons
+    assert control(test.selectbox, "compare:score").value == next(iter(preset.scores))
+    assert any(preset.caption in one.value for one in test.caption)
+    runs = len(preset.samples) * len(preset.methods) * len(preset.epsilons) * preset.repeats
+    assert any(label.startswith(f"Run {runs:,} (") for label in labels(test))
+
+
+def test_a_figure_brings_its_parameters(app, swept):
+    link = {"preset": "003-1", "draws": 1, "epsilons": "1", "data": "incomes"}
+    test = app(**link)
+    preset = PRESETS["003-1"]
+    assert {plan.methods[0] for plan in swept} == set(preset.methods)
+    for plan in swept:
+        chosen = plan.parameters(plan.subjects[0], plan.methods[0])
+        assert chosen["geometry"] == "cube"
+        assert chosen["iterations"] == 2
+        assert chosen.get("start") == ("records" if plan.methods == ("dplloyd",) else None)
+        assert plan.variant == "published"
+    swept.clear()
+    # Of a figure's options those stay that the chosen methods have.
+    choose(test, methods=["eugkm"])
+    assert [plan.options for plan in swept] == [{}]
+    # Without the figure the methods' own defaults come back.
+    swept.clear()
+    choose(test, methods=["dplloyd"], preset="none")
+    assert [plan.options for plan in swept] == [{}]
+
+
+def test_options_go_with_methods_that_have_them():
+    options = {"alpha": 0.5, "synopsis": "quadtree", "privthr.alpha": 0.9, "level": 1}
+    assert fitting(options, ("privqt",)) == {"level": 1}
+    assert fitting(options, ("privthrem", "baseline")) == {
+        "alpha": 0.5,
+        "synopsis": "quadtree",
+        "level": 1,
+    }
+    assert fitting(options, ("privthr",)) == {"alpha": 0.5, "privthr.alpha": 0.9, "level": 1}
+
+
+# ---- into the explorers, and onto the command line
+
+
+def plan_of(data="gaussians", methods=("privthr",), **more) -> Plan:
+    return Plan(
+        subjects=(subject_of_sample(data),),
+        methods=methods,
+        epsilons=(0.5,),
+        seeds=(3,),
+        scores=tuple(dict.fromkeys(score for m in methods for score in QUICK[CARDS[m].family])),
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("plan", "score", "card"),
+    [
+        (plan_of(methods=("privthr",), options={"privthr.alpha": 0.6}), "dsg_c", "DSG_C"),
+        (plan_of("shapes", ("baseline",), variant="published"), "dsg_c", "DSG_C"),
+        (plan_of("incomes", ("dplloyd",), options={"iterations": 3}), "nicv_ratio", "NICV / true"),
+        (plan_of("spirals", ("hybrid",), variant="published"), "nicv_ratio", "NICV / true"),
+    ],
+    ids=lambda one: one.methods[0] if isinstance(one, Plan) else "",
+)
+def test_a_run_is_the_same_in_its_explorer(plan, score, card):
+    (method,) = plan.methods
+    found = run_sweep(plan)[score].iloc[0]
+    test = AppTest.from_file("../app.py", default_timeout=120)
+    for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3).items():
+        test.query_params[name] = value
+    test.switch_page(f"pages/{CARDS[method].family}.py")
+    checked(test.run())
+    assert not test.warning
+    assert cards(test)[card][0] == f"{found:.3f}"
+
+
+def test_a_click_opens_the_run_nearest_to_the_median_of_its_own_panel(monkeypatch):
+    plan = plan_of(methods=("privqt",))
+    plan = replace(plan, epsilons=(0.3,), seeds=tuple(range(25)), scores=("dsg_c", "f_measure"))
+    table = run_sweep(plan)
+    opened = []
+    monkeypatch.setattr(
+        "streamlit.switch_page", lambda page, query_params: opened.append((page, query_params))
+    )
+    charts = [
+        Chart(heading="", score=name, table=summary(table, name), true=None, data="gaussians")
+        for name in plan.scores
+    ]
+    figure = curves(
+        charts, methods=plan.methods, epsilons=plan.epsilons, title="", shared=False, mode="light"
+    )
+    lines = [trace for trace in figure.spec()["data"] if trace.get("meta")]
+    assert len(lines) == len(plan.scores) == 2
+    seeds = set()
+    for line, score in zip(lines, plan.scores, strict=True):
+        clicked = {"x": line["x"][0], "y": line["y"][0], "meta": line["meta"]}
+        view._follow_click(clicked, Wish(plans={"gaussians": plan}), {"gaussians": table})
+        page, link = opened.pop()
+        assert page == "pages/wavecluster.py"
+        values = table.set_index("seed")[score]
+        nearest = (values - values.median()).abs().min()
+        assert abs(values[int(link["seed"])] - values.median()) == nearest
+        seeds.add(link["seed"])
+    assert len(seeds) == 2
+
+
+def test_draws_to_open_are_told_with_their_own_numbers(app):
+    test = app(**SMALL, methods="privqt,privthr", data="gaussians,spirals")
+    seen = set()
+    for data, method, seed in (
+        ("gaussians", "privqt", 0),
+        ("gaussians", "privthr", 1),
+        ("spirals", "privthr", 1),
+    ):
+        for name, value in (("data", data), ("method", method)):
+            checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
+        box = control(test.selectbox, "compare:open seed")
+        # A new set of labels comes with a new widget: the browser would keep the old one.
+        assert box.key not in seen
+        seen.add(box.key)
+        rows = test.session_state[FOUND]._table
+        rows = rows[(rows["data"] == data) & (rows["method"] == method) & (rows["epsilon"] == 0.5)]
+        assert box.options == [
+            f"seed {one.seed}: {one.dsg_c:.4g}" for one in rows.sort_values("seed").itertuples()
+        ]
+        checked(box.set_value(seed).run())
+    # What was chosen goes along.
+    assert control(test.selectbox, "compare:open seed").value == 1
+
+
+def test_the_page_links_to_the_chosen_run(app):
+    test = app(**SMALL, methods="privqt,privthr", data="gaussians,spirals")
+    for name, value in {"data": "spirals", "method": "privthr", "epsilon": 2.0, "seed": 1}.items():
+        checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
+    (link,) = (
+        one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
+    )
+    assert link.page == "wavecluster" or link.page == ""
+    assert (
+        "data=spirals&method=privthr&variant=sound&neighbours=add_remove&epsilon=2&seed=1"
+        in link.query_string
+    )
+    assert "g=40&p=0.1" in link.query_string
+
+
+@pytest.mark.parametrize(
+    ("methods", "options", "n_lines"),
+    [
+        (("privqt", "privthr"), {"level": 1, "privthr.alpha": 0.9}, 1),
+        (("privqt", "privthr"), {"privthr.alpha": 0.6}, 2),
+        (("dplloyd", "dpkmeanspp"), {"iterations": 3, "dplloyd.start": "random"}, 2),
+    ],
+)
+def test_the_command_lines_make_the_same_rows(tmp_path, monkeypatch, methods, options, n_lines):
+    monkeypatch.chdir(tmp_path)
+    plan = plan_of("incomes", methods, options=options)
+    plan = Plan(**{**vars(plan), "seeds": (0, 1)})
+    lines = command_lines(Wish(plans={"incomes": plan}))
+    assert len(lines) == n_lines
+    rows = set()
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:3] == ["python", "-m", "dpviz"]
+        assert main(words[3:]) == 0
+        rows |= set(pd.read_csv(words[words.index("--out") + 1])["run"])
+    assert rows == set(run_sweep(plan)["run"])
+    assert all(path.name.startswith("dpviz-exploration-not-private") for path in tmp_path.iterdir())
+
+
+# ---- own data
+
+
+def own_csv(names=("east", "north")) -> bytes:
+    rng = np.random.default_rng(0)
+    places = np.array([[20, 30], [70, 25], [50, 80]])[rng.integers(3, size=900)]
+    points = np.clip(places + rng.normal(0, 4, (900, 2)), 0, 100)
+    rows = "".join(f"{x:.2f},{y:.2f}\n" for x, y in points)
+    return f"{','.join(names)}\n{rows}".encode()
+
+
+PERSONS = b"east,north,height,who\n" + b"".join(
+    b"%d,%d,%d,p%d\n" % (20 + 50 * (i % 2) + i % 7, 30 + 40 * (i % 2) + i % 5, i % 11, i % 60)
+    for i in range(240)
+)
+
+
+def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
+    test = AppTest.from_file("../app.py", default_timeout=120)
+    checked(test.run())
+    checked(control(test.selectbox, "wavecluster:data").set_value("own").run())
+    test.file_uploader(key="own:file").set_value(("visits.csv", own_csv(), "text/csv"))
+    checked(test.run())
+    visit(test, "compare")
+    for name, value in SMALL.items():
+        test.query_params[name] = str(value)
+    test.query_params.update({"data": "own,incomes", "methods": "privqt", "g": "16", "k": "3"})
+    finish(checked(test.run()))
+    assert not test.error
+    assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
+    assert test.query_params["g"] == "16"
+    # Its command line makes the same rows of the same file.
+    (tmp_path / "visits.csv").write_bytes(own_csv())
+    monkeypatch.chdir(tmp_path)
+    (code,) = (one.value for one in test.code)
+    words = shlex.split(code.splitlines()[0])
+    assert main(words[3:]) == 0
+    written = pd.read_csv(words[words.index("--out") + 1])
+    kept = test.session_state[FOUND]._table
+    assert set(written["run"]) == set(kept.loc[kept["data"] == "visits.csv", "run"])
+    assert set(written["grid"]) == {16}
+    (link,) = (
+        one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
+    )
+    assert "data=own" in link.query_string
+    assert "domain=data" in link.query_string
+
+
+@pytest.mark.parametrize("kind", ["counts", "persons"])
+def test_counts_and_persons_come_back_on_the_command_line(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    if kind == "counts":
+        np.save("grid.npy", rng.poisson(3, (16, 16)))
+        dataset, neighbours, unit = read_counts("grid.npy"), Neighbours(), None
+    else:
+        rows = [f"{x:.3f},{y:.3f},p{i % 50}" for i, (x, y) in enumerate(rng.random((200, 2)))]
+        (tmp_path / "visits.csv").write_text("east,north,person\n" + "\n".join(rows))
+        whole = read_table("visits.csv").select(["east", "north"], unit="person")
+        dataset, neighbours, unit = cap_records(whole, 2), Neighbours(cap=2), "person"
+    subject = Subject(
+        name=dataset.name,
+        title=dataset.name,
+        dataset=dataset,
+        domain=Domain(((0, 1), (0, 1))),
+        outside="drop",
+        settings={"grid": 16, "density": 0.4, "clusters": 3},
+    )
+    plan = Plan(
+        subjects=(subject,),
+        methods=("privqt", "eugkm"),
+        epsilons=(1.0,),
+        seeds=(0,),
+        neighbours=neighbours,
+        scores=("f_measure",),
+    )
+    (line,) = command_lines(Wish(plans={"own": plan}, unit=unit))
+    words = shlex.split(line)
+    assert main(words[3:]) == 0
+    written = pd.read_csv(words[words.index("--out") + 1])
+    assert list(written["run"]) == list(run_sweep(plan)["run"])
+    assert len(written) == 2
+
+
+def test_own_data_that_is_not_there_is_asked_for(app):
+    test = app(**SMALL, data="own")
+    assert [one.value for one in test.error] == ["Load a file on the left."]
+    test = app(**SMALL, data="own,incomes")
+    assert not test.error
+    assert headings(test) == ["<b>Incomes and one person</b>"]
+
+
+def test_own_data_is_loaded_on_the_page_itself(app):
+    test = app(**SMALL, data="own,incomes", methods="eugkm", neighbours="replace_one")
+    test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
+    finish(checked(test.run()))
+    assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
+    checked(control(test.selectbox, "own:unit").select("a person: column who").run())
+    finish(checked(control(test.number_input, "own:cap").set_value(2).run()))
+    assert not test.error
+    rows = test.session_state[FOUND]._table.set_index("data")
+    # The relation holds for all data, a person's records for the data that has persons.
+    assert set(rows["neighbours"]) == {"replace_one"}
+    assert set(rows.loc["visits.csv", "cap"]) == {1, 2}
+    assert set(rows.loc["incomes", "cap"]) == {1}
+    first, second = test.code[0].value.splitlines()
+    assert "--unit who --cap 2" in first
+    assert "--cap" not in second
+    assert "--neighbours replace_one" in first
+    assert "--neighbours replace_one" in second
+
+
+def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
+    test = app(**SMALL, data="own", methods="eugkm")
+    test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
+    finish(checked(test.run()))
+    (every,) = (one for one in test.button_group if (one.key or "").startswith("own:every"))
+    finish(checked(every.set_value("all").run()))
+    assert "--columns east,north,height" in test.code[0].value
+    finish(choose(test, methods=["eugkm", "privqt"]))
+    assert not test.error
+    assert "--columns east,north " in test.code[0].value
+    # Its link takes these two columns along, where the explorer had all three.
+    for name, value in {"method": "eugkm", "epsilon": 2.0, "seed": 1}.items():
+        checked(control(test.selectbox, f"compare:open {name}").set_value(value).run())
+    (link,) = (
+        one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
+    )
+    said = control(test.selectbox, "compare:open seed").options[1]
+    test.query_params.clear()
+    test.query_params.update(dict(parse_qsl(link.query_string)))
+    test.switch_page("pages/kmeans.py")
+    checked(test.run())
+    assert test.query_params["columns"] == "east,north"
+    assert said.startswith("seed 1: ")
+    assert float(cards(test)["F-measure"][0]) == pytest.approx(float(said[8:]), abs=6e-4)
+
+
+def test_names_of_columns_with_commas_come_back_on_the_command_line(capsys, tmp_path):
+    table = tmp_path / "odd.csv"
+    rows = "".join(f"{i * 7 % 10},{i * 3 % 10},{i}\n" for i in range(60))
+    table.write_text(f'a,"c a,1","say ""so"""\n{rows}')
+    names = ("c a,1", 'say "so"')
+    assert columns_of(columns_option(names)) == list(names)
+    given = ["run", table, "--method", "wavecluster", "--grid", 8]
+    assert main([*map(str, given), "--columns", columns_option(names)]) == 0
+    assert "odd.csv" in capsys.readouterr().out
+    assert main([*map(str, given), "--columns", "a\nb"]) == 2
+
+
+def test_rows_have_all_columns_of_a_sweep(app):
+    test = app(**SMALL, methods="privqt")
+    kept = test.session_state[FOUND]._table
+    assert list(kept.columns[: len(COLUMNS)]) == list(COLUMNS)
+    assert kept["run"].is_unique
+
+
+def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
+    monkeypatch.setattr(sweep, "MOST_SEEDS", 2)
+    plan = plan_of(methods=("privqt",))
+    plan = Plan(**{**vars(plan), "seeds": tuple(range(8))})
+    kept, told = Found(), []
+    with pytest.raises(SweepCancelled):
+        compare_runs.draw_all(
+            [plan], "wish", kept, lambda *one: told.append(one), lambda: len(told) == 2
+        )
+    assert told == [(2, 8), (4, 8)]
+    pd.testing.assert_frame_equal(kept.rows(plan), run_sweep(plan)[:4], check_exact=True)
+    (left,) = kept.missing(plan)
+    assert left.seeds == (4, 5, 6, 7)
+    # Stopped before its first run there is nothing to keep.
+    with pytest.raises(SweepCancelled):
+        compare_runs.draw_all([left], "wish", kept, lambda *_: None, lambda: True)
+    assert len(kept.rows(plan)) == 4

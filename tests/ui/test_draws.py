@@ -1,0 +1,168 @@
+"""The panel of many draws on both explorers, without a browser."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.data.samples import load_sample, sample
+from dpviz.experiments.draws import many_draws
+from dpviz.family.trial import CHEAP, trial_of
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.ui.job import job_of
+from dpviz.wavecluster.config import Config
+from tests.support.controls import control
+from tests.ui.test_wavecluster import checked
+
+PATIENCE = 60
+
+
+@pytest.fixture(autouse=True)
+def no_job_left():
+    """Let no thread outlive its test."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "dpviz job":
+            thread.join(PATIENCE)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def app():
+    """Open a page with a link and the panel open."""
+
+    def open_app(page: str, opened: bool = True, **link: object) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page(f"pages/{page}.py")
+        test.session_state[f"{page}:draws"] = opened
+        return checked(test.run())
+
+    return open_app
+
+
+def finished(test: AppTest, page: str) -> AppTest:
+    """Wait for the draws and draw what came of them."""
+    job = test.session_state[f"{page}:draws:job"]
+    assert job.wait(PATIENCE)
+    return checked(test.run())
+
+
+def table(test: AppTest):
+    return next(one.value for one in test.dataframe if "best is" in one.value.columns)
+
+
+def title_of(test: AppTest, key: str) -> str:
+    for one in test.get("bidi_component"):
+        if key in str(one.proto.id) and one.proto.bytes:
+            data = one.proto.bytes
+            head = json.loads(data[4 : 4 + int.from_bytes(data[:4], "little")])
+            return head["alt"]
+    raise AssertionError(key)
+
+
+def test_closed_nothing_is_drawn(app) -> None:
+    test = app("wavecluster", opened=False)
+    assert "wavecluster:draws:job" not in test.session_state
+
+
+def test_bands_of_the_setting_on_the_screen(app) -> None:
+    test = finished(
+        app("wavecluster", data="incomes", g=16, method="privqt", seed=3), "wavecluster"
+    )
+    facts = sample("incomes")
+    config = Config(method="privqt", grid=16, density=facts.density)
+    draws = many_draws(trial_of(load_sample("incomes"), config), range(50), CHEAP["wavecluster"])
+    shown = table(test)
+    np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
+    np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
+    assert shown["true"].notna().all()
+    # The draw on the screen is the one that is marked.
+    np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
+
+
+def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:
+    test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
+    first = test.session_state["wavecluster:draws:job"]
+    test.session_state["wavecluster:seed"] = 7
+    checked(test.run())
+    assert test.session_state["wavecluster:draws:job"] is first
+    test.session_state["wavecluster:epsilon"] = 0.2
+    checked(test.run())
+    second = test.session_state["wavecluster:draws:job"]
+    assert second is not first
+    finished(test, "wavecluster")
+    checked(control(test.selectbox, "wavecluster:draws:number").set_value(100).run())
+    finished(test, "wavecluster")
+    assert set(table(test)["draws"]) == {100}
+
+
+def test_draws_of_the_settings_before_keep_their_own_maps(app, monkeypatch) -> None:
+    """While a slider is held nothing new is drawn: old draws under a new title would be a lie."""
+    test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
+    before = specs(test)
+    monkeypatch.setattr("dpviz.ui.wavecluster._sliders", lambda state, card, **given: False)
+    test.session_state["wavecluster:g"] = 24
+    checked(test.run())
+    assert any("settings before" in one.value for one in test.caption)
+    after = specs(test)
+    assert len(before) == len(after) == 3
+    assert before[0] != after[0]
+    for old, new in zip(before[1:], after[1:], strict=True):
+        assert old == new
+
+
+def specs(test: AppTest) -> list[bytes]:
+    """Figures on the page, first the explorer's own."""
+    return [
+        one.proto.bytes
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_figure"
+    ]
+
+
+def test_ocm_and_2ce_are_drawn_when_asked_for(app) -> None:
+    test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
+    assert "OCM" not in set(table(test)["score"])
+    checked(test.checkbox(key="wavecluster:draws:held out").check().run())
+    finished(test, "wavecluster")
+    assert {"OCM", "2CE"} <= set(table(test)["score"])
+
+
+def test_the_played_draw_is_shown_and_can_be_taken(app) -> None:
+    test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
+    test.session_state["wavecluster:draws:play:0:50"] = 9
+    checked(test.run())
+    take = next(one for one in test.button if one.label == "Show it above")
+    assert not take.disabled
+    checked(take.click().run())
+    assert test.session_state["wavecluster:seed"] == 8
+    assert test.query_params["seed"] == ["8"] or test.query_params["seed"] == "8"
+
+
+def test_the_last_block_of_seeds_stays_in_reach(app) -> None:
+    last = 2**31 - 1
+    test = finished(app("wavecluster", data="incomes", g=16, seed=last), "wavecluster")
+    job = test.session_state["wavecluster:draws:job"]
+    assert job.result.seeds[-1] == last
+    assert len(job.result.seeds) == 50
+
+
+def test_centres_of_kmeans_over_draws(app) -> None:
+    test = finished(app("kmeans", data="incomes", k=3, method="dplloyd"), "kmeans")
+    config = KMeansConfig(method="dplloyd", clusters=3)
+    draws = many_draws(trial_of(load_sample("incomes"), config), range(50), CHEAP["kmeans"])
+    np.testing.assert_allclose(
+        table(test)["median"], [one.median for one in draws.bands.values()], rtol=1e-9
+    )
+
+
+def test_the_reference_has_no_draws(app) -> None:
+    test = app("wavecluster", method="wavecluster", data="incomes")
+    assert "wavecluster:draws:job" not in test.session_state
+    assert job_of("nothing") is None

@@ -1,0 +1,795 @@
+"""The k-means explorer without a browser: what is computed, said and kept."""
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.domain import Domain
+from dpviz.figures.kmeans import VIEWS
+from dpviz.kmeans.config import KMeansConfig, defaults_of
+from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.noise import SeededNoise, Silenced
+from dpviz.privacy.ledger import Neighbours
+from tests.support.controls import control
+from tests.ui.test_wavecluster import BAD_FILES, cards, checked, figure_head, one_key, text, title
+
+FIRST = "gaussians"
+VARIANTS = ("sound", "published")
+CHOICES = ("t", "start", "schedule", "geometry", "temperature")
+
+
+@pytest.fixture
+def app():
+    """Open the page with a link; no error of the app's own may come out."""
+
+    def open_app(**link) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page("pages/kmeans.py")
+        return checked(test.run())
+
+    return open_app
+
+
+def visit(test, page):
+    """Go to another page as the navigation does it: with an empty link."""
+    test.query_params.clear()
+    test.switch_page(f"pages/{page}.py")
+    return checked(test.run())
+
+
+def move(test, **values):
+    """Set sliders, as their messages would."""
+    for name, value in values.items():
+        test.session_state[f"kmeans:{name}"] = value
+    return checked(test.run())
+
+
+def choose(test, name, value):
+    return checked(control(test.selectbox, f"kmeans:{name}").set_value(value).run())
+
+
+def look(test, view):
+    """Choose a view by its name on the screen; whether it is on offer."""
+    group = control(test.button_group, "kmeans:view")
+    if VIEWS[view] not in group.options:
+        return False
+    checked(group.set_value(view).run())
+    assert not test.error
+    assert test.query_params["view"] == view
+    return True
+
+
+def press(test, label):
+    return checked(next(one for one in test.button if one.label == label).click().run())
+
+
+def shown_sliders(test):
+    keys = [str(one.key) for one in test.get("bidi_component")]
+    return [key.split(":")[1] for key in keys if key.endswith("::input")]
+
+
+def headings(test):
+    notes = figure_head(test)["figure"]["layout"]["annotations"]
+    return [re.sub("<.*?>", "", one["text"]) for one in notes]
+
+
+def marks(test, panel):
+    """Centres (K, 2) as they are drawn in a panel."""
+    (raw,) = (
+        one.proto.bytes
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_figure"
+    )
+    length = int.from_bytes(raw[:4], "little")
+    head = json.loads(raw[4 : 4 + length])
+    axis = "x" if panel == 1 else f"x{panel}"
+    (number,) = (
+        number
+        for number, trace in enumerate(head["figure"]["data"])
+        if trace.get("mode") == "markers+text" and trace["xaxis"] == axis
+    )
+    found = {
+        place["path"][2]: np.frombuffer(
+            raw, "<" + place["type"], place["shape"][0], 4 + length + place["offset"]
+        )
+        for place in head["arrays"]
+        if place["path"][:2] == ["data", number] and place["path"][2] in "xy"
+    }
+    return np.column_stack([found["x"], found["y"]])
+
+
+@cache
+def truth_of(name, clusters):
+    return KMeansTruth(Records.build(load_sample(name)), clusters)
+
+
+def run_of(truth, method, seed=0, **choices):
+    config = KMeansConfig(method=method, clusters=truth.clusters, **choices)
+    return truth.matched(run_kmeans(truth.records, config, SeededNoise(seed)))
+
+
+def assert_readouts(test, truth, run):
+    """The cards hold the scores of a run, computed again."""
+    found, scores = cards(test), truth.scores(run)
+    assert found["NICV / true"][0] == f"{scores['nicv_ratio']:.3f}"
+    assert found["F-measure"][0] == f"{scores['f_measure']:.3f}"
+    assert found["Displacement"][0] == f"{100 * scores['displacement']:.2f}%"
+    for label, name, true in (("WCSS", "wcss", truth.wcss), ("NICV", "nicv", truth.nicv)):
+        value, beside = found[label]
+        # Three digits are shown.
+        assert float(value) == pytest.approx(scores[name], rel=5.1e-3)
+        assert float(beside.removeprefix("true ")) == pytest.approx(true(truth.centers), rel=5.1e-3)
+    if run.iterations:
+        updates = len(run.iterations) * truth.clusters
+        assert found["Kept places"] == (str(run.kept_centers), f"of {updates} updates")
+    else:
+        assert "Kept places" not in found
+    if run.before is not None:
+        ratio = truth.nicv(run.before) / truth.nicv(truth.centers)
+        assert found["before"][0] == f"{ratio:.3f}"
+    else:
+        assert "before" not in found
+
+
+# ---- methods and variants
+
+
+def test_opens_clustered_without_a_click(app):
+    test = app()
+    assert not test.error
+    assert not test.warning
+    assert "Fifteen Gaussians · DPLloyd · ε 1 · K 15 · T 5" in title(test)
+    assert title(test).endswith("seed 0")
+    assert headings(test) == ["true · 15 centres", "DPLloyd · result (+ true centres)"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_method_in_every_variant_shows_its_own_numbers(app, method, variant):
+    card = KMEANS[method].card
+    test = app(method=method, variant=variant)
+    assert not test.error
+    assert not test.warning
+    assert card.title in title(test)
+    truth = truth_of(FIRST, 15)
+    run = run_of(truth, method, variant=variant)
+    assert_readouts(test, truth, run)
+    np.testing.assert_allclose(marks(test, 2), run.centers)
+    np.testing.assert_allclose(marks(test, 1), truth.centers)
+
+    private = card.variant(variant).private
+    assert cards(test)["Mechanism"][0] == ("private" if private else "not private")
+    assert ("dpv-card dpv-yes" in text(test)) == private
+    assert ("e^1 = 2.72 times as likely" in text(test)) == private
+
+    spends = run.ledger.spends
+    assert bool(spends) == card.spends
+    assert ('class="dpv-ledger"' in text(test)) == card.spends
+    if spends:
+        steps = len({spend.step for spend in spends})
+        assert f"Budget: {run.ledger.epsilon:.4g} of 1 spent in {steps} steps" in text(test)
+        for spend in spends:
+            if spend.composition == "sequential":
+                assert (
+                    f"ε {spend.epsilon:.3g}, sensitivity {spend.sensitivity:.3g}, "
+                    f"noise scale {spend.scale:.3g}"
+                ) in text(test)
+
+    early = run.config.iterations and 0 < len(run.iterations) < run.config.iterations
+    assert any("Stopped after" in one.value for one in test.caption) == bool(early)
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_every_sample_takes_its_number_of_clusters(app, name):
+    clusters = max(sample(name).clusters, 2)
+    test = choose(app(data="shapes"), "data", name)
+    assert sample(name).title in title(test)
+    assert f"K {clusters} " in title(test)
+    assert test.query_params["k"] == str(clusters)
+
+
+def test_a_link_with_the_data_alone_takes_its_number_of_clusters(app):
+    assert " K 3 " in title(app(data="spirals"))
+    assert " K 7 " in title(app(data="spirals", k=7))
+
+
+@pytest.mark.parametrize("domain", ["declared", "data"])
+@pytest.mark.parametrize("method", ["dplloyd", "eugkm", "privgene"])
+def test_bounds_from_the_data_are_not_private(app, method, domain):
+    test = app(data="spirals", method=method, domain=domain)
+    assert ("dpv-card dpv-yes" in text(test)) == (domain == "declared")
+    assert ("declare a domain" in text(test)) == (domain == "data")
+    assert ("times as likely" in text(test)) == (domain == "declared")
+    assert any("domain from the data" in one.value for one in test.caption) == (domain == "data")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_changed_method_takes_its_own_defaults(app, variant):
+    test = app(data="incomes", variant=variant)
+    for method in (*KMEANS, "dplloyd"):
+        move(test, i=0)
+        choose(test, "method", method)
+        assert not test.error
+        link, defaults = test.query_params, defaults_of(method, variant)
+        assert link["method"] == method
+        for name, value in defaults.items():
+            assert link["t" if name == "iterations" else name] == str(value)
+        if "iterations" in defaults:
+            assert f"T {defaults['iterations']}" in title(test)
+        boxes = {one.label.lower() for one in test.selectbox}
+        assert boxes & set(CHOICES) == set(defaults) - {"iterations"}
+        # The player, left at the start, goes back to the result.
+        assert " · start" not in headings(test)[1]
+
+
+def test_a_changed_variant_takes_its_own_defaults(app):
+    for method in ("dplloyd", "mcmc", "dpkmeanspp", "dpkmeansup"):
+        test = app(data="incomes", method=method)
+        for variant in ("published", "sound"):
+            choose(test, "variant", variant)
+            for name, value in defaults_of(method, variant).items():
+                assert test.query_params["t" if name == "iterations" else name] == str(value)
+        assert defaults_of(method, "published") != defaults_of(method, "sound")
+
+
+def test_what_was_chosen_stays_over_what_does_not_concern_it(app):
+    test = app(data="incomes")
+    choose(test, "start", "random")
+    move(test, t=7, k=4)
+    choose(test, "schedule", "halving")
+    press(test, "Redraw")
+    assert "K 4 · T 7 · random · halving · seed 1" in title(test)
+    choose(test, "data", "spirals")
+    assert "K 3 · T 7 · random · halving · seed 1" in title(test)
+
+
+def test_reset_brings_all_back(app):
+    test = app()
+    first = dict(test.query_params)
+    before = cards(test)
+    choose(test, "data", "incomes")
+    choose(test, "method", "mcmc")
+    choose(test, "variant", "published")
+    move(test, epsilon=0.3, k=5, t=8, i=2)
+    press(test, "Redraw")
+    assert cards(test) != before
+    press(test, "Reset")
+    assert dict(test.query_params) == first
+    assert cards(test) == before
+
+
+def test_redraw_is_the_next_seed(app):
+    test = press(app(data="incomes", seed=4), "Redraw")
+    truth = truth_of("incomes", 2)
+    assert "seed 5" in title(test)
+    assert_readouts(test, truth, run_of(truth, "dplloyd", seed=5))
+
+
+# ---- the player
+
+
+def test_only_methods_with_iterations_have_a_player(app):
+    test = app(data="incomes")
+    for method in KMEANS:
+        choose(test, "method", method)
+        run = run_of(truth_of("incomes", 2), method)
+        assert ("i" in shown_sliders(test)) == bool(run.iterations)
+        assert ("epsilon" in shown_sliders(test)) == KMEANS[method].card.spends
+        assert ("t" in shown_sliders(test)) == (run.config.iterations is not None)
+
+
+def test_the_player_steps_along_the_path(app):
+    test = app(data="incomes", method="mcmc")
+    run = run_of(truth_of("incomes", 2), "mcmc")
+    readouts = cards(test)
+    steps = ["start", *(f"after iteration {step} of 5" for step in range(1, 6)), "result"]
+    path = (*run.path, run.centers)
+    for step in (0, 3, 5, 6):
+        move(test, i=step)
+        assert steps[step] in headings(test)[1]
+        assert test.query_params["i"] == str(step)
+        drawn = marks(test, 2)
+        # Before post-processing, clusters are numbered by those centres.
+        assert np.allclose(drawn[np.lexsort(drawn.T)], path[step][np.lexsort(path[step].T)])
+        # The figures are those of the result, wherever the player stands.
+        assert cards(test) == readouts
+
+
+def test_with_another_number_of_iterations_the_result_is_shown(app):
+    test = app(data="incomes", i=2)
+    assert "after iteration 2 of 5" in headings(test)[1]
+    move(test, t=9)
+    assert "result" in headings(test)[1]
+    assert test.query_params["i"] == "9"
+    move(test, t=3)
+    assert test.query_params["i"] == "3"
+    move(test, epsilon=0.2)
+    assert test.query_params["i"] == "3"
+
+
+# ---- views
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_view_of_every_method(app, method):
+    test = app(data="incomes", method=method)
+    words = {"regions": "Regions of 2 centres", "noise": "noise", "chain": "log likelihood"}
+    for view in ("noise", "chain", "regions"):
+        assert look(test, view) == (view != "chain" or method == "mcmc")
+        if view != "chain" or method == "mcmc":
+            assert figure_head(test)["alt"].startswith("Incomes and one person · ")
+            assert words[view] in figure_head(test)["alt"]
+
+
+def test_the_left_panel_can_show_the_method_without_noise(app):
+    test = app(data="spirals", left="silent", epsilon=0.1)
+    truth = truth_of("spirals", 3)
+    config = KMeansConfig(method="dplloyd", clusters=3, epsilon=0.1)
+    for seed in (0, 1):
+        silent = truth.matched(run_kmeans(truth.records, config, Silenced(SeededNoise(seed))))
+        assert headings(test)[0].startswith("DPLloyd without noise")
+        np.testing.assert_allclose(marks(test, 1), silent.centers)
+        assert not np.allclose(silent.centers, truth.centers)
+        assert_readouts(test, truth, run_of(truth, "dplloyd", seed, epsilon=0.1))
+        press(test, "Redraw")
+    group = control(test.button_group, "kmeans:left")
+    checked(group.set_value("true").run())
+    np.testing.assert_allclose(marks(test, 1), truth.centers)
+    checked(group.set_value("silent").run())
+    # What costs nothing has no such view.
+    choose(test, "method", "kmeans")
+    assert headings(test)[0].startswith("true")
+
+
+def test_a_view_goes_with_its_method(app):
+    test = app(data="incomes", method="mcmc", view="chain")
+    assert "before (DPLloyd)" in headings(test)[0]
+    choose(test, "method", "dplloyd")
+    assert headings(test)[0].startswith("true")
+    assert test.query_params["view"] == "regions"
+
+
+# ---- links
+
+
+def test_all_controls_stand_in_the_link_and_come_back(app):
+    link = {
+        "data": "incomes", "method": "mcmc", "variant": "published", "epsilon": "0.25", "k": "3",
+        "t": "4", "start": "random", "schedule": "halving", "geometry": "box",
+        "temperature": "posterior", "seed": "7", "view": "chain", "left": "silent", "i": "2",
+        "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop", "neighbours": "replace_one",
+    }  # fmt: skip
+    test = app(**link)
+    again = app(**test.query_params)
+    for one in (test, again):
+        assert not one.warning
+        assert not one.error
+        assert dict(one.query_params) == link
+        assert "MCMC post-processing · ε 0.25 · K 3 · T 4 · random · halving" in title(one)
+    assert cards(test) == cards(again)
+    config = {"iterations": 4, "start": "random", "schedule": "halving", "geometry": "box"}
+    config["neighbours"] = Neighbours(relation="replace_one")
+    records = Records.build(load_sample("incomes"), Domain.parse("0,9000;0,7000"), outside="drop")
+    truth = KMeansTruth(records, 3)
+    run = run_of(
+        truth, "mcmc", 7, variant="published", epsilon=0.25, temperature="posterior", **config
+    )
+    assert_readouts(test, truth, run)
+
+
+def test_two_sessions_with_one_link_draw_the_same(app):
+    link = {"data": "incomes", "method": "contour", "epsilon": 0.4, "k": 4, "seed": 11, "i": 1}
+    first, second = app(**link), app(**link)
+    assert cards(first) == cards(second)
+    assert text(first) == text(second)
+    assert figure_head(first)["digest"] == figure_head(second)["digest"]
+    assert figure_head(first) == figure_head(second)
+    assert figure_head(app(**{**link, "seed": 12}))["digest"] != figure_head(first)["digest"]
+
+
+BAD_LINKS = {
+    "epsilon": ("-1", "0", "nan", "inf", "abc"),
+    "k": ("0", "-3", "100000", "2.5", "x"),
+    "t": ("0", "99", "abc"),
+    "start": ("nowhere",),
+    "schedule": ("never",),
+    "geometry": ("sphere",),
+    "temperature": ("hot",),
+    "seed": ("-1", "x", "99999999999"),
+    "view": ("nowhere",),
+    "left": ("right",),
+    "i": ("99", "-1", "x"),
+    "method": ("magic", "privthr"),
+    "variant": ("best",),
+    "data": ("nothing",),
+    "domain": ("5,1;0,1", "here", "nan,1;0,1"),
+    "outside": ("keep",),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
+def test_a_bad_link_is_corrected_and_said(app, name, value):
+    test = app(**{"data": "incomes", name: value})
+    assert "seed" in title(test)
+    (said,) = [one.value for one in (*test.warning, *test.error)]
+    assert "This link was corrected" in said
+    assert name in said
+    assert test.query_params[name] != value
+    assert not app(**test.query_params).warning
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "used"),
+    [("epsilon", 50, "ε 10 "), ("k", 100000, "K 100 "), ("t", 21, "T 20 "), ("i", 99, "seed 0")],
+)
+def test_a_value_beyond_a_slider_is_brought_back_and_said(app, name, value, used):
+    test = app(data="incomes", **{name: value})
+    assert used in f"{title(test)} "
+    assert f"{name} = {value}" in test.warning[0].value
+
+
+def test_an_empty_value_in_the_link_is_no_exception(app):
+    for name in BAD_LINKS:
+        assert "seed" in title(app(**{"data": "incomes", name: ""}))
+
+
+def test_a_view_that_the_method_lacks_is_corrected_and_said(app):
+    test = app(data="incomes", view="chain", method="dplloyd")
+    assert headings(test)[0].startswith("true")
+    assert test.query_params["view"] == "regions"
+    assert "view" in test.warning[0].value
+
+
+def test_a_step_beyond_the_last_iteration_is_corrected_and_said(app):
+    test = app(data="incomes", i=9)
+    assert "result" in headings(test)[1]
+    assert test.query_params["i"] == "5"
+    assert "i = 9" in test.warning[0].value
+
+
+def test_a_step_beyond_the_slider_is_said_once(app):
+    test = app(data="incomes", i=99)
+    assert test.query_params["i"] == "5"
+    assert test.warning[0].value.count("is used") == 1
+
+
+def test_bounds_of_other_columns_in_the_link_are_corrected_and_said(app):
+    test = app(data="incomes", domain="0,1;0,1;0,1")
+    assert "domain" in test.warning[0].value
+    assert test.query_params["domain"] == "declared"
+
+
+# ---- own data
+
+
+def table(columns, n=240, words=False, seed=1):
+    """A CSV of some columns, three blobs, and perhaps a column of words; with its points."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(1, 9, (3, columns))
+    points = np.concatenate([rng.normal(place, 0.4, (n // 3, columns)) for place in places])
+    points = points.round(4)
+    names = [f"c{column}" for column in range(columns)]
+    head = ",".join([*names[:1], *(["word"] if words else []), *names[1:]])
+    rows = [
+        ",".join([repr(row[0]), *(["abc"] if words else []), *map(repr, row[1:])])
+        for row in points.tolist()
+    ]
+    return "\n".join([head, *rows]).encode(), points, tuple(names)
+
+
+def upload(test, name, content, page="kmeans"):
+    control(test.selectbox, f"{page}:data").set_value("own").run()
+    test.file_uploader(key="own:file").set_value((name, content, "application/octet-stream"))
+    return checked(test.run())
+
+
+def cluster_on(test, choice):
+    (group,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
+    return checked(group.set_value(choice).run())
+
+
+def own_truth(points, names, clusters, bounds=None):
+    domain = Domain(bounds) if bounds else Domain.from_data(points)
+    data = Dataset(name="own", points=points, columns=names)
+    return KMeansTruth(Records.build(data, domain), clusters)
+
+
+def declare(test, bounds):
+    kind = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(kind.set_value("declared").run())
+    labels = [one.label for one in test.text_input]
+    for label in labels:
+        box = next(one for one in test.text_input if one.label == label)
+        checked(box.set_value(bounds).run())
+    return labels
+
+
+def test_own_points_in_two_columns(app):
+    content, points, names = table(2)
+    test = upload(app(k=3), "own.csv", content)
+    assert not test.error
+    assert "own.csv · DPLloyd" in title(test)
+    truth = own_truth(points, names, 3)
+    assert_readouts(test, truth, run_of(truth, "dplloyd"))
+    assert cards(test)["Mechanism"][0] == "not private"
+    assert not [one for one in test.button_group if str(one.key).startswith("own:every")]
+    # The number of clusters is the person's own.
+    assert " K 3 " in title(test)
+
+
+@pytest.mark.parametrize("columns", [3, 5])
+def test_own_points_in_more_columns_beside_words(app, columns):
+    content, points, names = table(columns, words=True)
+    test = upload(app(k=3, epsilon=5), "own.csv", content)
+    shown = own_truth(points[:, :2], names[:2], 3)
+    assert_readouts(test, shown, run_of(shown, "dplloyd", epsilon=5.0))
+
+    (group,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
+    assert f"all {columns} numeric" in group.options
+    cluster_on(test, "all")
+    every = own_truth(points, names, 3)
+    run = run_of(every, "dplloyd", epsilon=5.0)
+    assert run.centers.shape == (3, columns)
+    assert_readouts(test, every, run)
+    np.testing.assert_allclose(marks(test, 2), run.centers[:, :2])
+    assert any(f"Clustered on {columns} columns" in one.value for one in test.caption)
+
+    # Other columns on the screen: another picture of the same clusters.
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("c2").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("c0").run())
+    assert_readouts(test, every, run)
+    np.testing.assert_allclose(marks(test, 2), run.centers[:, [2, 0]])
+    np.testing.assert_allclose(marks(test, 1), every.centers[:, [2, 0]])
+
+    # Bounds are asked for all columns, and count once all are typed.
+    assert declare(test, "-2, 12") == [f"{name}: from, to" for name in names]
+    assert cards(test)["Mechanism"][0] == "private"
+    bounded = own_truth(points, names, 3, ((-2, 12),) * columns)
+    assert_readouts(test, bounded, run_of(bounded, "dplloyd", epsilon=5.0))
+    # They go with the columns.
+    cluster_on(test, "shown")
+    assert cards(test)["Mechanism"][0] == "not private"
+    declare(test, "-3, 13")
+    assert cards(test)["Mechanism"][0] == "private"
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("c1").run())
+    assert cards(test)["Mechanism"][0] == "not private"
+
+
+def test_typed_bounds_go_with_their_sample(app):
+    test = app(data="incomes", domain="0,9000;0,7000")
+    assert test.query_params["domain"] == "0.0,9000.0;0.0,7000.0"
+    choose(test, "data", "shapes")
+    assert test.query_params["domain"] == "declared"
+    choose(test, "data", "incomes")
+    assert test.query_params["domain"] == "declared"
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_every_method_on_many_columns(app, method):
+    content, points, names = table(5)
+    test = cluster_on(upload(app(k=3, method=method), "own.csv", content), "all")
+    assert not test.error
+    truth = own_truth(points, names, 3)
+    assert_readouts(test, truth, run_of(truth, method))
+    assert look(test, "noise")
+    assert look(test, "chain") == (method == "mcmc")
+
+
+def test_a_column_of_words_is_refused_and_the_last_picture_stays(app):
+    content, _, _ = table(3, words=True)
+    test = upload(app(k=3), "own.csv", content)
+    before = cards(test)
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("word").run())
+    (said,) = [one.value for one in test.error]
+    assert "word" in said
+    assert "Still on the screen: own.csv, c0 and c1." in said
+    assert cards(test) == before
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("c2").run())
+    assert not test.error
+    assert cards(test) != before
+
+
+def test_a_grid_of_counts_is_taken_at_its_cell_centres(app):
+    test = app(k=2)
+    control(test.selectbox, "kmeans:data").set_value("own").run()
+    test.toggle(key="own:counts").set_value(True).run()
+    counts = np.zeros((16, 16), dtype=int)
+    counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
+    content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
+    test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
+    checked(test.run())
+    assert not test.error
+    assert any(f"{counts.sum():,} records" in one.value for one in test.caption)
+    # Both blocks are 4 x 4 cells: within one, squared distances on the unit square by hand.
+    offsets = (np.arange(4) - 1.5) / 16
+    spread = 2 * (offsets**2).mean()
+    assert float(cards(test)["NICV"][1].removeprefix("true ")) == pytest.approx(spread, rel=5e-3)
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_one_sentence_and_the_last_good_one_stays(app, name):
+    content, fragment = BAD_FILES[name]
+    good, _, _ = table(2)
+    test = upload(app(k=3), "good.csv", good)
+    before = cards(test)
+    test.file_uploader(key="own:file").set_value((name, content, "text/csv"))
+    checked(test.run())
+    (said,) = [one.value for one in test.error]
+    assert fragment.lower() in said.lower()
+    assert "good.csv" in title(test)
+    assert cards(test) == before
+
+
+def test_a_bad_file_without_a_good_one_before_asks_for_another(app):
+    test = upload(app(), "empty.csv", b"")
+    assert "empty" in test.error[0].value
+    assert "choose a sample set" in test.info[0].value
+    choose(test, "data", "incomes")
+    assert "Incomes" in title(test)
+
+
+@pytest.mark.parametrize("method", ["kmeans", "dplloyd", "eugkm", "mcmc"])
+def test_more_clusters_than_records_is_one_sentence(app, method):
+    test = upload(app(method=method, k=9), "few.csv", b"a,b\n1,2\n3,4\n5,7\n6,1\n")
+    (said,) = [one.value for one in test.error]
+    assert "clusters = 9, but there are only 4 records" in said
+    assert "k" in shown_sliders(test)
+    move(test, k=2)
+    assert not test.error
+    assert " K 2" in title(test)
+    assert any("There are only 4 records" in one.value for one in test.caption)
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_one_record(app, method):
+    test = upload(app(method=method, k=1), "one.csv", b"a,b\n1,2\n")
+    assert not test.error
+    assert cards(test)["F-measure"][0] == "1.000"
+    assert cards(test)["WCSS"][1] == "true 0"
+    np.testing.assert_allclose(marks(test, 1), [[1, 2]])
+
+
+@pytest.mark.parametrize("method", ["eugkm", "mcmc"])
+def test_no_private_run_is_better_than_true(app, method, monkeypatch):
+    test = app(method=method, k=4, epsilon=10)  # before: sample sets are kept for all sessions
+    monkeypatch.setattr(
+        "dpviz.kmeans.methods.kmeans.optimum", lambda points, clusters: points[:clusters]
+    )
+    monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 300)
+    middles = np.repeat([[1.0, 1.0], [1.0, 9.0], [9.0, 1.0], [9.0, 9.0]], 500, axis=0)
+    rows = np.random.default_rng(0).normal(middles, 0.5)
+    text = "a,b\n" + "\n".join(f"{a},{b}" for a, b in rows)
+    test = upload(test, "four.csv", text.encode())
+    assert not test.error
+    found = cards(test)
+    assert float(found["NICV / true"][0]) >= 1
+    assert float(found["NICV"][0]) >= float(found["NICV"][1].removeprefix("true ")) * 0.99
+    if method == "mcmc":
+        assert float(found["before"][0]) >= 1
+    assert any("better than the best k-means" in one.value for one in test.caption)
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_equal_points(app, method):
+    test = upload(app(method=method, k=3), "same.csv", b"a,b\n" + b"1,2\n" * 60)
+    assert not test.error
+    assert any("All 60 points are equal" in one.value for one in test.caption)
+    found = cards(test)
+    assert found["WCSS"][1] == "true 0"
+    # Nothing can be as small as 0 but 0 itself.
+    worse = float(found["WCSS"][0]) > 0
+    assert found["NICV / true"][0] == ("inf" if worse else "1.000")
+    assert look(test, "noise")
+    assert look(test, "chain") == (method == "mcmc")
+
+
+def test_equal_points_before_post_processing(app):
+    test = upload(app(method="mcmc", k=3), "same.csv", b"a,b\n" + b"1,2\n" * 60)
+    records = Records.build(
+        Dataset(name="same", points=np.tile([[1.0, 2.0]], (60, 1))),
+        Domain.from_data(np.tile([[1.0, 2.0]], (60, 1))),
+    )
+    truth = KMeansTruth(records, 3)
+    assert truth.wcss(run_of(truth, "mcmc").before) > 0
+    assert cards(test)["before"][0] == "inf"
+
+
+def test_points_outside_the_bounds_are_said(app):
+    inside = np.count_nonzero(load_sample("incomes").points[:, 0] <= 5000)
+    for outside, words in (("clip", "moved to its border"), ("drop", "left out")):
+        test = app(data="incomes", domain="0,5000;0,8000", outside=outside)
+        (said,) = [one.value for one in test.caption if "outside the domain" in one.value]
+        assert said.startswith(f"{800 - inside:,} points lie outside")
+        assert words in said
+        assert any("800 records" in one.value for one in test.caption)
+
+
+# ---- what stands behind the picture
+
+
+@pytest.mark.parametrize("method", KMEANS)
+def test_numbers_and_code_stand_behind_every_method(app, method):
+    test = app(data="incomes", method=method, epsilon=0.5)
+    move(test, behind=True)
+    truth = truth_of("incomes", 2)
+    run = run_of(truth, method, **({"epsilon": 0.5} if KMEANS[method].card.spends else {}))
+    centres, scores = (one.value for one in test.dataframe[:2])
+    np.testing.assert_allclose(centres["private monthly_income"], run.centers[:, 0])
+    found, expected = dict(zip(scores["score"], scores["value"], strict=True)), truth.scores(run)
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    if KMEANS[method].card.spends:
+        (other,) = set(found) - set(expected)
+        assert "without noise" in other
+        assert found[other] == pytest.approx(truth.against_silenced(run, SeededNoise(0)))
+    lines, shell = (one.value for one in test.code)
+    assert KMEANS[method].card.estimator in lines
+    assert method in shell
+    assert any(KMEANS[method].card.summary in one.value for one in test.markdown)
+
+
+# ---- beside the other page
+
+
+def test_the_other_page_works_on_after_a_visit(app):
+    test = visit(app(data="incomes", epsilon=0.5), "wavecluster")
+    assert not test.error
+    assert "PrivTHR · ε 1 " in title(test)
+    visit(test, "kmeans")
+    assert "Incomes and one person · DPLloyd · ε 0.5" in title(test)
+    visit(test, "wavecluster")
+    assert "PrivTHR · ε 1 " in title(test)
+
+
+def test_own_data_and_its_bounds_survive_a_visit(app):
+    content, _, _ = table(2)
+    test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")
+    declare(test, "-2, 12")
+    readouts = cards(test)
+    assert readouts["Mechanism"][0] == "private"
+    visit(test, "kmeans")
+    assert "Fifteen Gaussians" in title(test)
+    choose(test, "data", "own")
+    assert "own.csv · DPLloyd" in title(test)
+    # Each page has bounds of its own.
+    assert cards(test)["Mechanism"][0] == "not private"
+    declare(test, "-5, 15")
+    assert cards(test)["Mechanism"][0] == "private"
+    assert test.query_params["domain"] == "-5.0,15.0;-5.0,15.0"
+    visit(test, "wavecluster")
+    assert cards(test) == readouts
+    assert test.query_params["domain"] == "-2.0,12.0;-2.0,12.0"
+    visit(test, "kmeans")
+    assert test.query_params["domain"] == "-5.0,15.0;-5.0,15.0"
+
+
+def test_chosen_columns_survive_a_visit(app):
+    content, _, _ = table(3)
+    test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("c2").run())
+    declare(test, "-2, 12")
+    readouts, link = cards(test), dict(test.query_params)
+    assert readouts["Mechanism"][0] == "private"
+    visit(visit(test, "kmeans"), "wavecluster")
+    assert figure_head(test)["figure"]["layout"]["xaxis"]["title"]["text"] == "c2"
+    assert dict(test.query_params) == link
+    assert cards(test) == readouts
+
+
+def test_each_page_has_its_own_choice_of_bounds(app):
+    test = app(data="spirals", domain="data")
+    assert cards(test)["Mechanism"][0] == "not private"
+    visit(test, "wavecluster")
+    assert cards(test)["Mechanism"][0] == "private"
+    visit(test, "kmeans")
+    assert cards(test)["Mechanism"][0] == "not private"
+    assert test.query_params["domain"] == "data"

@@ -1,0 +1,167 @@
+"""Five hundred random links, from good to hostile: every page opens and says what it corrected.
+
+The links are the same in every run. Each is opened by a new session, as from an address bar.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.audit.scenarios import scenarios
+from dpviz.data.samples import sample_names
+from dpviz.data.table import shown
+from dpviz.experiments.presets import PRESETS
+from dpviz.families import CARDS
+from dpviz.family.score import SCORES
+from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
+from dpviz.figures.wavecluster import VIEWS
+from dpviz.ui import compare_runs, job
+from dpviz.ui.kmeans import CHOICES
+from dpviz.ui.messages import plain_text
+from dpviz.wavecluster.config import SYNOPSES
+from dpviz.wavecluster.wavelet import wavelet_names
+from tests.support.hostile import TEXTS, random_texts
+from tests.support.links import PAGES, opened, parameters
+
+#: Links of each page; k-means takes longest.
+LINKS = {"wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "release": 110}
+
+#: Seconds after which a page hangs.
+HANGS = 10
+
+NUMBERS = (
+    "0", "1", "2", "3", "5", "16", "64", "0.1", "0.5", "0.9", "10", "-0", "-0.0", "-1", "1e999",
+    "-1e999", "nan", "-nan", "inf", "Infinity", "0x10", "1e-400", "1e308", "1e-308", "5e-324",
+    "1_0", "٣", "１６", "²", "1,5", "+2", " 3 ", "1e5", "2147483647", "2147483648", "1" * 400,
+    "0." + "3" * 5000, "9" * 5000, "1e", "--1", "0b1", "1j", "True", "None",
+)  # fmt: skip
+
+DOMAINS = (
+    "declared", "data", "0,1;0,1", "0,500000;0,1000000", "-9,-8;-9,-8", "1,0;0,1", "0,0;0,0",
+    "nan,1;0,1", "0,inf;0,1", "-1e308,1e308;-1e308,1e308", "0,1e-320;0,1", "0,1;0,1;0,1", "0,1",
+    ";", ",", ";;;", "0,1;" * 1000, "0x1,2;0,1", "1e-300,2e-300;0,1", "-0,0;-0,1",
+)  # fmt: skip
+
+LISTS = (
+    "0.1,0.5,1", "0.1,,1", ",", "1,1,1", "privqt,privthr", "own", "gaussians,own", "dplloyd,privqt",
+    "a,b", '"a,b",c', '"', "x,y", "\n,\n", "gaussians," * 500, "spirals,incomes,noise",
+)  # fmt: skip
+
+JUNK = (
+    "", " ", "\x00", "a\x00b", "\ud7ff", "\ufffd", "\u202eabc", "a\nb", "\r\n\r\n", "\t", "%",
+    "%zz", "%00", "%2500", "&=&", "#", "🙂", "é" * 300, "\u0301" * 300, "A" * 100_000,
+    "<" * 100_000, "[" * 50_000 + "]" * 50_000, "*" * 10_000, "$$" * 5_000, "../../etc/passwd",
+    "' or 1=1 --", "${7*7}", "{{7*7}}", "=cmd|' /C calc'!A0", "javascript:alert(1)", "[]", "{}",
+    "null",
+)  # fmt: skip
+
+NAMES = (
+    *sample_names(), *CARDS, *VIEWS, *KMEANS_VIEWS, *SCORES, *PRESETS, *wavelet_names()[:8],
+    "own", "declared", "data", "clip", "drop", "add_remove", "replace_one", "sound", "published",
+    "true", "silent", "scores", "none", "privthr-sound", "far-point", "box", "sphere", "printed",
+    "uniform", "sphere_packing", "adaptive_grid", "no-such-thing",
+)  # fmt: skip
+
+KINDS = (NUMBERS, DOMAINS, LISTS, JUNK, NAMES, (*TEXTS, *random_texts(100)))
+
+METHODS_IN_LISTS = ("privqt", "privthr,privthrem", "dplloyd", "gupt,mcmc", "privqt,dplloyd", "all")
+
+#: What a parameter may mean; all others take numbers.
+FITTING = {
+    "data": (*sample_names(), "own", "gaussians,own", "spirals,incomes"),
+    "columns": LISTS,
+    "domain": DOMAINS,
+    "outside": ("clip", "drop"),
+    "neighbours": ("add_remove", "replace_one"),
+    "method": (*CARDS,),
+    "methods": METHODS_IN_LISTS,
+    "variant": ("sound", "published"),
+    "synopsis": SYNOPSES,
+    "wavelet": (*wavelet_names(),),
+    "view": (*VIEWS, *KMEANS_VIEWS, "data", "scores"),
+    "left": ("true", "silent"),
+    **{name: options for name, (_, options, _) in CHOICES.items()},
+    "preset": (*PRESETS,),
+    "epsilons": LISTS,
+    "score": (*SCORES,),
+    "of": sample_names(),
+    "technique": ("privqt-sound", "privthr-published", "baseline-sound"),
+    "scenario": (*{one.name for one in scenarios()},),
+}
+
+
+def value(rng: random.Random, name: str) -> str | list[str]:
+    """Return a value of a parameter: one that may fit, or any; now and then several."""
+    if rng.random() < 0.05:
+        return [rng.choice(rng.choice(KINDS)) for _ in range(rng.choice((2, 3, 50)))]
+    fitting = sorted(FITTING.get(name, NUMBERS))
+    return rng.choice(fitting if rng.random() < 0.5 else rng.choice(KINDS))
+
+
+def links(page: str, number: int) -> list[dict[str, str | list[str]]]:
+    """Return random links of a page: few parameters or all of them, now and then a stranger."""
+    rng = random.Random(page)
+    names = parameters()[page]
+    made = []
+    for _ in range(number):
+        chosen = rng.sample(names, rng.choice((1, 2, 2, 3, 5, 8, len(names))))
+        if rng.random() < 0.1:
+            chosen.append(rng.choice(("embed", "goal", "x" * 1000, "é", "__proto__", "a[]")))
+        made.append({name: value(rng, name) for name in chosen})
+    return made
+
+
+@pytest.fixture(autouse=True)
+def brief_jobs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nobody waits for the jobs that a page begins; they end with the test."""
+    monkeypatch.setattr(compare_runs, "_WAIT", 0.0)
+    yield
+    cancel_jobs()
+
+
+def cancel_jobs() -> None:
+    for one in list(job._JOBS):
+        one.cancel()
+
+
+def opened_in_time(page: str, link: dict[str, str | list[str]]) -> AppTest:
+    """Open a page; what has to be compiled first may take longer, once."""
+    try:
+        return opened(page, link, timeout=HANGS)
+    except RuntimeError:
+        return opened(page, link, timeout=HANGS)
+
+
+def check_sentence(said: str, link: dict[str, str | list[str]]) -> None:
+    """One plain sentence: what was wrong, what is used; what it quotes is on one line."""
+    for value in link.values():
+        for text in [value] if isinstance(value, str) else value:
+            for part in (text, *text.split(",")):
+                for quoted in (shown(part), shown(part.strip())):
+                    said = said.replace(f'"{quoted}"', "it")
+    assert said.isprintable()
+    assert 20 < len(said) < 400
+    assert re.fullmatch(r"[A-Za-z].*[^ .,;:]\.", said)
+    assert not re.search(r"[.?!] +[A-Z]|None|Error|[,;:] *[,;.]", said)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(page: str) -> None:
+    corrected = 0
+    for link in links(page, LINKS[page]):
+        test = opened_in_time(page, link)
+        cancel_jobs()
+        assert not test.exception, link
+        for one in (*test.warning, *test.error):
+            # Signs that stand alone would be read as Markdown.
+            assert not re.search(r"(?<!\\)[<\[\]$`]|://", one.value), link
+        for note in test.session_state[f"{page}:state"]["notes"]:
+            check_sentence(note, link)
+            assert plain_text(note) in test.warning[0].value, link
+            corrected += 1
+    assert corrected > LINKS[page]

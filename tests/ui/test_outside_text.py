@@ -1,0 +1,326 @@
+"""Text from outside is plain text: in the code, in what the browser is told, and in figures."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from dpviz.experiments.goal import Goal, Target
+from dpviz.figures.goal import goal_curves
+from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
+from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
+from tests.support.controls import control
+from tests.support.hostile import HOST
+from tests.ui.test_wavecluster import checked
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# ---- the code
+
+#: Shown by dpviz/ui/messages.py alone.
+MESSAGES = {"error", "warning", "success", "exception", "toast", "write"}
+
+#: Places of text that Streamlit reads as Markdown: the first argument, or one of these names.
+MARKDOWN = {
+    "info", "caption", "markdown", "title", "header", "subheader", "badge", "metric", "expander",
+    "popover", "progress", "spinner", "status", "tabs", "button", "download_button", "link_button",
+    "page_link", "form_submit_button", "selectbox", "multiselect", "radio", "segmented_control",
+    "pills", "checkbox", "toggle", "number_input", "text_input", "text_area", "slider",
+    "file_uploader",
+}  # fmt: skip
+READ = {"label", "help", "text", "body", "title"}
+
+#: Their options are Markdown too; those of other lists are plain text.
+OPTIONS = {"radio", "segmented_control", "pills"}
+
+#: The first argument is no text.
+OTHER_FIRST = {"page_link", "progress"}
+
+#: Functions whose text is the program's own.
+OWN = {"card_text", "in_words", "sentence", "score_of", "_titles", "_written", "_run_label"}
+OWN |= {"len", "plain_text", "progress_text", "decimal"}
+
+#: The same of what has a name.
+NAMED = {
+    ("compare.py", "label"),
+    ("compare_view.py", "label"),
+    ("draws.py", "label"),
+    ("goal.py", "goal.says"),
+    ("goal.py", "label"),
+    ("goal.py", "sign"),
+    ("job.py", "idle"),
+    ("kmeans.py", "label"),
+    ("kmeans.py", "text"),
+    ("kmeans_view.py", "label"),
+    ("wavecluster_view.py", "label"),
+}
+
+#: Of text from outside, this page has nothing but what is wrong with its link.
+OWN_PAGE = "audit.py"
+
+#: How numbers are written.
+NUMBER = re.compile(r"[+#]?,?(\.\d)?[dgf%]?")
+
+
+def own(node: ast.AST, file: str) -> bool:
+    """Whether an expression is made of the program's own text, numbers, and plain_text alone."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.Name(id=name) if name.isupper():
+            return True
+        case ast.Name() | ast.Attribute() if (file, ast.unparse(node)) in NAMED:
+            return True
+        case ast.Attribute(value=card, attr="title" | "summary") if ast.unparse(card) in (
+            "card",
+            "one.card",
+        ):
+            return True
+        case ast.Attribute(value=value, attr="title" | "summary" | "__getitem__"):
+            return own(value, file)
+        case ast.Subscript(value=value):
+            return own(value, file)
+        case ast.FormattedValue(value=value, format_spec=None):
+            return own(value, file)
+        case ast.FormattedValue(format_spec=ast.JoinedStr(values=[ast.Constant(value=form)])):
+            return bool(NUMBER.fullmatch(form))
+        case ast.JoinedStr(values=parts) | ast.Dict(values=parts) | ast.BoolOp(values=parts):
+            return all(own(part, file) for part in parts)
+        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+            return own(one, file) and own(other, file)
+        case ast.Call(func=ast.Name(id=name)):
+            return name in OWN
+        case ast.Call(func=ast.Attribute(value=ast.Constant()), args=[ast.GeneratorExp(elt=part)]):
+            return own(part, file)
+        case ast.Lambda(body=body):
+            return own(body, file)
+    return False
+
+
+def calls() -> Iterator[tuple[str, str, ast.Call, str]]:
+    """Calls of methods in the app: where, file, call, method."""
+    for file in (*ROOT.glob("dpviz/ui/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                yield f"{file.name}:{node.lineno}", file.name, node, node.func.attr
+
+
+def test_messages_are_shown_by_one_module() -> None:
+    others = {"_LOG", "state", "stream"}
+    found = [
+        f"{where}: {ast.unparse(call.func)}"
+        for where, file, call, name in calls()
+        if name in MESSAGES
+        and ast.unparse(call.func).split(".")[0] not in others
+        and file != "messages.py"
+    ]
+    assert not found, "use show_error and the others of dpviz/ui/messages.py: they take any text"
+
+
+def test_markdown_holds_text_from_outside_as_plain_text_alone() -> None:
+    found = []
+    for where, file, call, name in calls():
+        if name not in MARKDOWN or file == OWN_PAGE:
+            continue
+        read = call.args[name in OTHER_FIRST : 1]
+        read += [one.value for one in call.keywords if one.arg in READ]
+        read += [one.value for one in call.keywords if one.arg == "format_func" and name in OPTIONS]
+        found += [f"{where}: {ast.unparse(one)}" for one in read if not own(one, file)]
+    assert not found, "use plain_text of dpviz/ui/messages.py: it takes any text"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["error", "str(error)", "f'{name}'", "f'{active.title}'", "dataset.name", "'x' + own.error"],
+)
+def test_the_rule_knows_text_from_outside(code: str) -> None:
+    assert not own(ast.parse(code, mode="eval").body, "data_panel.py")
+    assert own(ast.parse(f"plain_text({code})", mode="eval").body, "data_panel.py")
+
+
+# ---- what the browser is told
+
+EAST, NORTH, PERSON = (
+    f"east <a href=//{HOST}/1>$x$</a>",
+    f"north ![b](http://{HOST}/2)",
+    f"person [c](http://{HOST}/3) :red[d]",
+)
+NAME = f"<img src=//{HOST}/4> ![e](http://{HOST}/5).csv"
+
+
+def table() -> bytes:
+    """Three places, in columns and of persons with hostile names."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(at, 3, (100, 2)) for at in ((20, 20), (70, 60), (40, 80))])
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow((EAST, NORTH, PERSON))
+    writer.writerows(
+        (f"{x:.2f}", f"{y:.2f}", f"![p](//{HOST}/{row % 90})") for row, (x, y) in enumerate(points)
+    )
+    return text.getvalue().encode()
+
+
+def typed_release(test: AppTest, source: str, title: str) -> AppTest:
+    """Take the hostile table through the release page up to the review."""
+    test.switch_page("pages/release.py").run()
+    control(test.selectbox, "release:data").set_value("own").run()
+    next(one for one in test.multiselect if one.label == "Columns").set_value([EAST, NORTH]).run()
+    next(one for one in test.radio if "domain:kind" in one.key).set_value("declared").run()
+    for box in [one for one in test.text_input if "from, to" in one.label]:
+        box.set_value("0,100")
+    checked(test.run())
+    control(test.selectbox, "own:unit").set_value(3)
+    test.text_input(key="release:title").set_value(title)
+    control(test.text_input, "release:source").set_value(source)
+    checked(test.run())
+    assert not test.error
+    return pressed(test, "Review the release")
+
+
+def pressed(test: AppTest, label: str) -> AppTest:
+    return checked(next(one for one in test.button if one.label.startswith(label)).click().run())
+
+
+#: Fields that the browser shows as they are, or does not show.
+MARKDOWN_FIELDS = {("Markdown", "body"), ("Alert", "body"), ("TextInput", "label")}
+MARKDOWN_FIELDS |= {("Expandable", "label")}
+AS_IT_IS = {"options", "id", "default", "value", "code_text", "query_string"}
+
+
+def told(test: AppTest) -> Iterator[tuple[str, str, str]]:
+    """All text from outside in the elements of a page: kind of element, field, text."""
+    protos: list[Any] = [getattr(node, "proto", None) for node in test._tree]
+    while protos:
+        proto = protos.pop()
+        if not isinstance(proto, Message):
+            continue
+        for field, value in proto.ListFields():
+            parts = list(value) if isinstance(value, Iterable) else []
+            for one in [value] if isinstance(value, str) else parts:
+                if isinstance(one, str) and HOST in one:
+                    yield proto.DESCRIPTOR.name, field.name, one
+            protos += [value, *parts]
+
+
+def drawn(value: Any, name: str = "") -> Iterator[str]:
+    """All text in a figure's JSON that Plotly may draw."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from drawn(one, key)
+    elif isinstance(value, list):
+        for one in value:
+            yield from drawn(one, name)
+    elif isinstance(value, str) and name not in ("uirevision", "meta"):
+        yield value
+
+
+def check_plain(test: AppTest) -> int:
+    """Nothing but plain text came of text from outside; returns how often that is on the page."""
+    seen = 0
+    for kind, field, text in told(checked(test)):
+        if field in AS_IT_IS:
+            continue
+        seen += 1
+        assert (kind, field) in MARKDOWN_FIELDS
+        # Unescaped, each of these makes an element; no address is left whole.
+        assert not re.search(r"(?<!\\)[<\[\]$]|:red|://", text), text
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_live_figure":
+            raw = one.proto.bytes
+            head = json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")])
+            for text in drawn(head["figure"]):
+                seen += HOST in text
+                assert not re.search(r"<(a|img)\b|\$", text), text
+    return seen
+
+
+@pytest.fixture
+def loaded() -> AppTest:
+    """WaveCluster's page with the hostile table."""
+    test = AppTest.from_file("../app.py", default_timeout=120).run()
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
+    test.file_uploader(key="own:file").set_value((NAME, table(), "text/csv"))
+    return checked(test.run())
+
+
+@pytest.mark.parametrize(
+    ("page", "views", "panels"),
+    [
+        ("wavecluster", WAVECLUSTER_VIEWS, ("behind", "draws", "stepper", "goal")),
+        ("kmeans", KMEANS_VIEWS, ("behind", "draws", "goal")),
+    ],
+)
+def test_a_hostile_table_is_plain_text_in_every_panel(loaded, page, views, panels) -> None:
+    test = loaded.switch_page(f"pages/{page}.py").run()
+    control(test.selectbox, f"{page}:data").set_value("own").run()
+    for panel in panels:
+        test.session_state[f"{page}:{panel}"] = True
+    if page == "kmeans":
+        control(test.selectbox, "kmeans:method").set_value("mcmc").run()
+    for view in views:
+        control(test.get("button_group"), f"{page}:view").set_value(view)
+        assert check_plain(test.run()) >= 2, view
+    kind = next(one for one in test.radio if one.key.startswith(f"{page}:domain:kind"))
+    kind.set_value("declared").run()
+    for box in [one for one in test.text_input if "from, to" in one.label]:
+        box.set_value(f"![f](http://{HOST}/6)")
+    checked(test.run())
+    assert "is no pair of bounds" in test.error[0].value
+    assert check_plain(test) >= 5
+
+
+def test_a_hostile_table_is_plain_text_on_the_compare_page(loaded) -> None:
+    test = loaded.switch_page("pages/compare.py").run()
+    control(test.multiselect, "compare:data").set_value(["own"]).run()
+    assert check_plain(test) >= 1
+    control(test.text_input, "compare:epsilons").set_value(f"![f](http://{HOST}/6)").run()
+    assert "is no number" in test.error[0].value
+    assert check_plain(test) >= 1
+
+
+def test_a_hostile_release_is_plain_text(
+    loaded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A browser takes one slash for two.
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / f"![h](http:/{HOST}/7)"))
+    source = f"![s](http://{HOST}/8)"
+    test = typed_release(loaded, source, f"![t](http://{HOST}/9) <img src=//{HOST}/10>")
+    # Data, columns, person's column, source (twice), what the sidebar says.
+    assert sum(text.count(HOST) for _, field, text in told(test) if field == "body") >= 6
+    check_plain(test)
+    pressed(test, "Debit")
+    assert "Released as entry 1" in test.success[0].value
+    assert any("Also kept in" in text for _, _, text in told(test))
+    assert check_plain(test) >= 2
+    pressed(test, "Prepare another release")
+    # The name is in the list of sources and on the table of earlier entries.
+    said = [text for _, _, text in told(test)]
+    assert any("Sources with a budget" in text for text in said)
+    assert any("1 earlier entry of" in text for text in said)
+    check_plain(test)
+
+
+def test_the_title_of_a_search_is_plain_text() -> None:
+    goal = Goal(
+        target=Target("dsg_c", "<=", 0.2),
+        share=0.75,
+        epsilons=(0.1, 1.0),
+        seeds=(0, 1),
+        values=np.array([[1.0, 0.5], [0.1, 0.2]]),
+        tried=np.array([True, True]),
+        epsilon=1.0,
+    )
+    shown = goal_curves(goal, NAME, "light").layout["title"]["text"]
+    assert shown.startswith(f"&lt;img src=//{HOST}/4&gt; ![e]")

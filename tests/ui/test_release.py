@@ -1,0 +1,338 @@
+"""The release page without a browser: refusals, two steps, one debit, and the kept bundle."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.families import CARDS
+from dpviz.kmeans.methods import KMEANS
+from dpviz.privacy.budget import Budget
+from dpviz.ui.release import METHODS
+from tests.support.controls import control
+from tests.ui.test_wavecluster import checked
+
+TABLE = b"x,y,who\n" + b"".join(
+    b"%d,%d,p%d\n" % (i * 7 % 100, i * 13 % 100, i % 60) for i in range(300)
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def page(home: Path):
+    """Open the page with a link; no error of the app's own may come out."""
+
+    def open_page(**link: object) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page("pages/release.py")
+        return checked(test.run())
+
+    return open_page
+
+
+def button(test: AppTest, label: str):
+    return next(one for one in test.button if one.label.startswith(label))
+
+
+def has_button(test: AppTest, label: str) -> bool:
+    return any(one.label.startswith(label) for one in test.button)
+
+
+def press(test: AppTest, label: str) -> AppTest:
+    return checked(button(test, label).click().run())
+
+
+def said(test: AppTest) -> str:
+    """What the budget bar says."""
+    body = next(one.proto.body for one in test.get("html") if "dpv-said" in one.proto.body)
+    return body.split('role="status">')[1].split("<")[0]
+
+
+def release_now(test: AppTest) -> AppTest:
+    return press(press(test, "Review the release"), "Debit")
+
+
+def accounts(home: Path):
+    return Budget(home / "budget.db").datasets()
+
+
+def test_opens_with_a_sample_ready_and_nothing_spent(page, home: Path) -> None:
+    test = page()
+    assert not test.error
+    assert said(test) == ("Lifetime budget 3: 0 spent, this release 1, 2 left afterwards.")
+    assert not home.exists()
+    assert has_button(test, "Review the release")
+    assert not has_button(test, "Debit")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_with_a_budget_can_be_released(page, home: Path, method: str) -> None:
+    data = {"data": "incomes", "g": 16, "k": 3}
+    test = release_now(page(method=method, epsilon=0.5, **data))
+    assert not test.error
+    assert "Released as entry 1" in test.success[0].value
+    (account,) = accounts(home)
+    assert (account.id, account.spent, account.entries[0].state) == ("incomes", 0.5, "released")
+    (folder,) = (home / "releases").iterdir()
+    document = json.loads((folder / "release.json").read_text())
+    assert document["method"]["name"] == method
+    assert document["parameters"]["clusters" if method in KMEANS else "density"]
+
+
+def test_reference_methods_are_not_on_offer(page) -> None:
+    assert set(METHODS) == {name for name, card in CARDS.items() if card.spends}
+    test = page(method="wavecluster")
+    assert 'method = "wavecluster" is unknown' in test.warning[0].value
+
+
+def test_released_once_whatever_is_pressed_again(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    go = button(test, "Debit")
+    checked(go.click().run())
+    # The click of an impatient person comes with a button that is gone.
+    assert not has_button(test, "Debit")
+    checked(test.run())
+    assert len(accounts(home)[0].entries) == 1
+    press(test, "Prepare another release")
+    assert has_button(test, "Review the release")
+    assert not test.success
+    assert len(accounts(home)[0].entries) == 1
+
+
+def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    assert has_button(test, "Debit")
+    checked(control(test.number_input, "release:epsilon").set_value(0.25).run())
+    assert not has_button(test, "Debit")
+    assert "review it again" in test.info[0].value
+    test = press(press(test, "Review the release"), "Back")
+    assert not has_button(test, "Debit")
+    assert not home.exists()
+
+
+def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -> None:
+    test = press(page(data="incomes", g=16), "Review the release")
+    assert any("Opens a lifetime budget of 3" in one.value for one in test.markdown)
+    box = next(one for one in test.number_input if one.label.startswith("Lifetime budget"))
+    checked(box.set_value(999.0).run())
+    assert not has_button(test, "Debit")
+    assert "review it again" in test.info[0].value
+    assert not home.exists()
+
+
+def test_the_app_needs_a_folder_of_its_own(page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPVIZ_HOME", "here/and/there")
+    assert "give the whole path" in page().error[0].value
+    monkeypatch.setenv("DPVIZ_HOME", "~nobody-of-that-name/x")
+    assert "that home folder does not exist" in page().error[0].value
+
+
+def test_over_budget_is_refused_and_the_budget_stays(page, home: Path) -> None:
+    test = release_now(page(data="incomes", g=16, epsilon=2))
+    press(test, "Prepare another release")
+    assert said(test).startswith("Over budget: 1 of the lifetime budget 3 is left")
+    release_now(test)
+    assert (
+        "epsilon = 2 is more than what is left: 1 of the lifetime budget 3" in test.error[0].value
+    )
+    (account,) = accounts(home)
+    assert (account.spent, len(account.entries)) == (2, 1)
+    checked(control(test.number_input, "release:epsilon").set_value(1.0).run())
+    release_now(test)
+    assert accounts(home)[0].remaining == 0
+
+
+def test_the_bar_and_the_debit_agree_to_the_micro_epsilon(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 0.3)
+    Budget(home / "budget.db").debit("incomes", 0.1, {})
+    test = page(data="incomes", g=16, epsilon=0.2000005)
+    assert said(test) == "Lifetime budget 0.3: 0.1 spent, this release 0.2, 0 left afterwards."
+    checked(control(test.number_input, "release:epsilon").set_value(0.200001).run())
+    assert said(test).startswith("Over budget: 0.2 of the lifetime budget 0.3 is left, and this")
+    checked(control(test.number_input, "release:epsilon").set_value(0.2000005).run())
+    press(test, "Review the release")
+    assert button(test, "Debit").label == "Debit ε 0.2 and release"
+    press(test, "Debit")
+    assert "ε 0.2 debited, 0 of the lifetime budget is left." in test.success[0].value
+
+
+def test_a_name_that_can_be_taken_for_a_known_one_is_refused(page, home: Path) -> None:
+    home.mkdir()
+    Budget(home / "budget.db").open("copa", 1.0)
+    test = page(data="incomes", g=16)
+    checked(control(test.text_input, "release:source").set_value("сора").run())
+    assert 'can be taken for source "copa"' in test.error[0].value
+    assert not has_button(test, "Review the release")
+    checked(control(test.text_input, "release:source").set_value("Copa").run())
+    assert not test.error
+    assert said(test).startswith("Lifetime budget 1: 0 spent")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs rights as POSIX has them")
+def test_what_the_app_keeps_is_for_its_user_alone(page, home: Path) -> None:
+    before = os.umask(0)
+    try:
+        release_now(page(data="incomes", g=16))
+    finally:
+        os.umask(before)
+    kept = [home, home / "releases", home / "heads", home / "budget.db"]
+    assert [one.stat().st_mode & 0o777 for one in kept] == [0o700, 0o700, 0o700, 0o600]
+
+
+def test_the_page_says_what_would_not_be_noticed(page, home: Path) -> None:
+    home.mkdir()
+    (home / "heads").touch()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    test = page(data="incomes", g=16)
+    assert any("an older copy of budget file" in one.value for one in test.warning)
+    release_now(test)
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_published_variants_are_refused_with_a_way_out(page, home: Path) -> None:
+    test = page(variant="published", method="dpkmeanspp")
+    assert "as published is not released" in test.error[0].value
+    assert not has_button(test, "Review the release")
+    press(test, "Use the sound variant")
+    assert not test.error
+    assert has_button(test, "Review the release")
+
+
+def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
+    test = page(data="own", method="privqt", g=8)
+    test.file_uploader(key="own:file").set_value(("visits.csv", TABLE, "text/csv"))
+    checked(test.run())
+    # Which columns hold numbers depends on every record: a person names them.
+    assert [one.value for one in test.info] == ["Name two columns on the left."]
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    assert columns.value == []
+    checked(columns.set_value(["x", "who"]).run())
+    # What can't be read counts as missing: a refusal would tell of a record.
+    assert not test.info
+    assert any("300 rows were left out" in one.value for one in test.caption)
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    checked(columns.set_value(["x", "y"]).run())
+    assert "The domain is not declared" in test.error[0].value
+    assert not has_button(test, "Review the release")
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    assert "The domain is not declared" in test.error[0].value
+    boxes = [one for one in test.text_input if one.label.endswith(": from, to")]
+    assert len(boxes) == 2
+    for box in boxes:
+        box.set_value("0, 100")
+    checked(test.run())
+    assert not test.error
+    assert button(test, "Review the release").disabled
+    checked(control(test.text_input, "release:source").set_value("visits").run())
+    checked(control(test.selectbox, "own:unit").select("a person: column who").run())
+    checked(control(test.number_input, "own:cap").set_value(2).run())
+    release_now(test)
+    assert "Released as entry 1" in test.success[0].value
+    (folder,) = (home / "releases").iterdir()
+    privacy = json.loads((folder / "release.json").read_text())["privacy"]
+    assert (privacy["unit"], privacy["cap"]) == ("person", 2)
+    assert privacy["ledger"][0]["sensitivity"] == 2
+    assert accounts(home)[0].id == "visits"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"x,y\n",
+        b"x,y\n1,abc\n",
+        b'x,y\n1,2,3\n"4,5\n\xff,\x00\n',
+        b"x,y\n1e301,-1e301\n1e300,1\n-1e300,-1\n",
+        b"x,y\n5,5\n",
+    ],
+)
+@pytest.mark.parametrize("method", ["privthrem", "dplloyd"])
+def test_no_record_decides_whether_the_button_is_there(page, table: bytes, method: str) -> None:
+    test = page(data="own", method=method)
+    test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+    checked(test.run())
+    # Without a domain nothing is read off the data in its place.
+    assert ["The domain is not declared" in one.value for one in test.error] == [True]
+    assert not test.info
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    for box in [one for one in test.text_input if one.label.endswith(": from, to")]:
+        box.set_value("0, 3")
+    checked(test.run())
+    checked(control(test.text_input, "release:source").set_value("visits").run())
+    release_now(test)
+    assert not test.error
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_file_without_names_gets_them_from_a_person(page) -> None:
+    test = page(data="own", method="privqt", g=8)
+    test.file_uploader(key="own:file").set_value(("visits.csv", b"1 2\n3 4\n", "text/csv"))
+    control(test.segmented_control, "own:header").set_value("data")
+    checked(test.run())
+    assert "a record must not tell how many columns there are" in test.error[0].value
+    checked(control(test.text_input, "own:line").set_value("east north").run())
+    bounds = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(bounds.set_value("declared").run())
+    boxes = [one.label for one in test.text_input if one.label.endswith(": from, to")]
+    assert boxes == ["east: from, to", "north: from, to"]
+
+
+@pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
+def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, declared: bool) -> None:
+    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,50")
+    table = TABLE.replace(b"p", b"1")  # persons by number: a column that could be clustered
+    test.file_uploader(key="own:file").set_value(("visits.csv", table, "text/csv"))
+    checked(test.run())
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    checked(columns.set_value(named.split(",")).run())
+    refused = any("The domain is not declared" in one.value for one in test.error)
+    assert refused is not declared
+    if declared:
+        boxes = [one.value for one in test.text_input if one.label.endswith(": from, to")]
+        assert boxes == ["0, 100", "0, 50"]
+
+
+def test_the_bundle_stays_while_other_pages_are_open(page, home: Path) -> None:
+    test = release_now(page(data="incomes", g=16))
+    test.query_params.clear()
+    test.switch_page("pages/wavecluster.py")
+    checked(test.run())
+    test.query_params.clear()
+    test.switch_page("pages/release.py")
+    checked(test.run())
+    assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_damaged_budget_file_is_said_in_a_sentence(page, home: Path) -> None:
+    home.mkdir()
+    (home / "budget.db").write_bytes(b"no database at all, but long enough to be looked at" * 9)
+    test = page()
+    assert all("is no budget file" in one.value for one in test.error)
+    assert test.error
+
+
+def test_the_zip_holds_the_bundle_without_times() -> None:
+    from dpviz.ui.release_view import _zipped
+
+    packed = _zipped({"a.txt": b"one", "b.txt": b"two"})
+    assert packed == _zipped({"a.txt": b"one", "b.txt": b"two"})
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == {
+            "a.txt": b"one",
+            "b.txt": b"two",
+        }

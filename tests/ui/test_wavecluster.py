@@ -1,0 +1,533 @@
+"""The app without a browser: what is computed and said; rendering is tests/browser's."""
+
+import gzip
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from dpviz.data.samples import sample, sample_names
+from dpviz.figures.wavecluster import VIEWS
+from dpviz.ui.state import Control, UrlState
+from dpviz.wavecluster.methods import WAVECLUSTER
+from tests.conftest import reference_file
+from tests.support.controls import control
+from tests.wavecluster.test_reference import GRIDS, TRUE
+
+
+@pytest.fixture
+def app():
+    """Open the app with a link; no error of the app's own may come out."""
+
+    def open_app(**link) -> AppTest:
+        test = AppTest.from_file("../app.py", default_timeout=120)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        return checked(test.run())
+
+    return open_app
+
+
+def checked(test: AppTest) -> AppTest:
+    assert not test.exception, test.exception
+    return test
+
+
+def cards(test: AppTest) -> dict[str, tuple[str, str]]:
+    """Readouts by label: value, and what stands beside it."""
+    body = next(one.proto.body for one in test.get("html") if "dpv-card" in one.proto.body)
+    found = re.findall(
+        r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
+        r'<span class="dpv-beside">(.*?)</span>',
+        body,
+    )
+    return {label: (value, beside) for label, value, beside in found}
+
+
+def text(test: AppTest) -> str:
+    return " ".join(one.proto.body for one in test.get("html"))
+
+
+def figure_head(test: AppTest) -> dict:
+    """JSON head of the figure's bytes: everything but the arrays."""
+    for one in test.get("bidi_component"):
+        if one.proto.component_name == "dpviz_live_figure":
+            raw = one.proto.bytes
+            return json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")])
+    raise AssertionError("there is no figure")
+
+
+def title(test: AppTest) -> str:
+    return figure_head(test)["figure"]["layout"]["title"]["text"]
+
+
+def upload(test: AppTest, name: str, content: bytes) -> AppTest:
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
+    test.file_uploader(key="own:file").set_value((name, content, "application/octet-stream"))
+    return checked(test.run())
+
+
+def test_opens_on_a_clustered_sample(app):
+    test = app()
+    assert not test.error
+    assert not test.warning
+    assert cards(test)["Clusters"][1] == "true 15"
+    assert "PrivTHR · ε 1 · α 0.90 · g 64 · p 0.58 · haar level 1 · seed 0" in title(test)
+
+
+@pytest.mark.parametrize("name", sample_names())
+@pytest.mark.parametrize("method", WAVECLUSTER)
+def test_every_method_on_every_sample(app, name, method):
+    test = app(data=name, method=method)
+    assert not test.error
+    assert cards(test)["Clusters"][1] == f"true {sample(name).clusters}"
+    spends = WAVECLUSTER[method].card.spends
+    assert ("Budget: 1 of 1 spent" in text(test)) == spends
+    assert sample(name).title in title(test)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_has_true_beside_private_and_words(app, view):
+    test = app(view=view, data="spirals")
+    head = figure_head(test)
+    assert "Three spirals" in head["alt"]
+    assert head["pairs"]
+    traces = head["figure"]["data"]
+    for true, private in head["pairs"]:
+        assert traces[true]["xaxis"] != traces[private]["xaxis"]
+        assert traces[true].get("coloraxis") == traces[private].get("coloraxis")
+    axes = [name for name in head["figure"]["layout"] if re.fullmatch(r"xaxis\d+", name)]
+    assert all(head["figure"]["layout"][name]["matches"] == "x" for name in axes)
+
+
+def test_all_controls_stand_in_the_link_and_come_back(app):
+    link = {
+        "data": "spirals", "method": "privthrem", "variant": "published", "epsilon": "0.25",
+        "alpha": "0.6", "g": "48", "p": "0.2", "wavelet": "db2", "level": "2", "seed": "7",
+        "view": "average", "domain": "0.0,500000.0;0.0,1000000.0", "outside": "drop",
+    }  # fmt: skip
+    test = app(**link)
+    again = app(**test.query_params)
+    for one in (test, again):
+        assert not one.warning
+        assert {name: one.query_params[name] for name in link} == link
+        assert "PrivTHREM · ε 0.25 · α 0.60 · g 48 · p 0.20 · db2 level 2 · seed 7" in title(one)
+    assert cards(test) == cards(again)
+
+
+def test_a_link_with_the_data_alone_takes_its_good_grid(app):
+    assert "g 40 · p 0.10" in title(app(data="spirals"))
+    assert "g 80 · p 0.10" in title(app(data="spirals", g=80))
+
+
+BAD_LINKS = {
+    "epsilon": ("-1", "0", "nan", "inf", "abc", ""),
+    "alpha": ("0", "1", "nan"),
+    "g": ("1", "0", "-5", "100000", "2.5", "x"),
+    "p": ("0", "1", "58"),
+    "wavelet": ("mexh", "nope"),
+    "level": ("0", "99"),
+    "method": ("magic",),
+    "variant": ("best",),
+    "data": ("nothing",),
+    "domain": ("5,1;0,1", "here", "nan,1;0,1", "0,1"),
+    "outside": ("keep",),
+    "seed": ("-1", "x"),
+    "view": ("nowhere",),
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
+def test_a_bad_link_is_corrected_and_said(app, name, value):
+    test = app(**{name: value})
+    assert cards(test)["Clusters"][1].startswith("true ")
+    if value:
+        said = [one.value for one in (*test.warning, *test.error)]
+        assert len(said) == 1
+        assert name in said[0].lower() or f"{name} =" in said[0]
+
+
+@pytest.mark.parametrize("g", [63, 2, 256])
+def test_odd_and_extreme_grids_run(app, g):
+    test = app(g=g)
+    assert not test.error
+    assert any("padded" in one.value for one in test.caption) == (g == 63)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "used"),
+    [("epsilon", 50, "ε 10 "), ("g", 300, "g 256"), ("p", 0.999, "p 0.99")],
+)
+def test_a_value_beyond_a_slider_is_brought_back_and_said(app, name, value, used):
+    test = app(**{name: value})
+    assert used in title(test)
+    assert f"{name} = {value}" in test.warning[0].value
+
+
+def test_fewer_records_than_cells_is_said(app):
+    assert any("fewer records (800) than cells" in one.value for one in app(data="incomes").caption)
+    assert not any("fewer records" in one.value for one in app(data="spirals").caption)
+
+
+def test_a_domain_that_holds_no_point_is_one_sentence(app):
+    test = app(data="spirals", domain="-9,-8;-9,-8")
+    (said,) = [one.value for one in test.error]
+    assert "holds none of the 31,200 points" in said
+    assert "declare bounds" in said
+
+
+def test_points_outside_are_counted_and_can_be_left_out(app):
+    for outside, records in (("clip", 31_200), ("drop", 14_282)):
+        test = app(data="spirals", domain="0,500000;0,1000000", outside=outside)
+        assert any("16,918 points lie outside the domain" in one.value for one in test.caption)
+        test.session_state["wavecluster:behind"] = True
+        assert checked(test.run()).dataframe[0].value["true"]["records"] == records
+
+
+def test_a_level_that_does_not_fit_is_one_sentence(app):
+    test = app(g=16, level=6)
+    assert [one.value for one in test.error] == [
+        "level = 6 does not fit a grid with 16 cells on its shortest side: choose a whole "
+        "number from 1 to 4."
+    ]
+
+
+def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
+    test = app(epsilon=0.1)
+    before = cards(test)
+    redraw = next(one for one in test.button if one.label == "Redraw")
+    checked(redraw.click().run())
+    assert cards(test) != before
+    assert "seed 1" in title(test)
+    reset = next(one for one in test.button if one.label == "Reset")
+    checked(reset.click().run())
+    assert "ε 1 · α 0.90" in title(test)
+    assert "seed 0" in title(test)
+
+
+def test_changing_the_method_takes_its_alpha(app):
+    test = app()
+    checked(control(test.selectbox, "wavecluster:method").set_value("privthrem").run())
+    assert "α 0.70" in title(test)
+
+
+def test_another_sample_takes_its_grid(app):
+    test = app(g=100)
+    checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
+    assert "g 36 · p 0.23" in title(test)
+
+
+def test_the_promise_follows_variant_and_domain(app):
+    assert "dpv-card dpv-yes" in text(app())
+    assert "dpv-card dpv-no" in text(app(variant="published"))
+    assert "dpv-card dpv-no" in text(app(domain="data"))
+    assert "declare a domain" in text(app(domain="data"))
+    assert "dpv-card dpv-no" in text(app(method="wavecluster"))
+    assert "e^1 = 2.72 times as likely" in text(app())
+    for link in ({"variant": "published"}, {"domain": "data"}, {"method": "wavecluster"}):
+        assert "times as likely" not in text(app(**link))
+
+
+def box(test, column):
+    return next(one for one in test.text_input if one.label == f"{column}: from, to")
+
+
+def test_own_bounds_count_as_declared_only_once_all_are_typed(app):
+    test = upload(app(p=0.3), "own.csv", b"a,b\n" + b"1,2\n3,5\n7,4\n" * 40)
+    assert "dpv-card dpv-no" in text(test)
+    kind = next(one for one in test.radio if one.label == "Bounds of the grid")
+    checked(kind.set_value("declared").run())
+    assert box(test, "a").value == ""  # no proposal read off the data
+    assert "dpv-card dpv-no" in text(test)
+    checked(box(test, "a").set_value("0, 10").run())
+    assert "dpv-card dpv-no" in text(test)
+    checked(box(test, "b").set_value("0, 8").run())
+    assert "dpv-card dpv-yes" in text(test)
+    assert test.query_params["domain"] == "0.0,10.0;0.0,8.0"
+    # Bounds of one column say nothing of another.
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("b").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("a").run())
+    assert "dpv-card dpv-no" in text(test)
+
+
+def one_key(test, prefix):
+    return next(one.key for one in test.selectbox if str(one.key).startswith(prefix))
+
+
+@pytest.mark.parametrize(
+    ("typed", "fragment"), [("abc", "write from, to"), ("5, 1", "first bound must be less")]
+)
+def test_wrong_bounds_name_their_box_and_change_nothing(app, typed, fragment):
+    test = app(data="spirals")
+    before = cards(test)
+    checked(box(test, "x").set_value(typed).run())
+    (said,) = [one.value for one in test.error]
+    assert said.startswith("x: ")
+    assert fragment in said
+    assert cards(test) == before
+    checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
+    assert not test.error
+
+
+def test_reset_empties_typed_bounds(app):
+    test = app(data="gaussians")
+    checked(box(test, "x").set_value("0, 500000").run())
+    assert test.query_params["domain"] == "0.0,500000.0;0.0,1000000.0"
+    checked(next(one for one in test.button if one.label == "Reset").click().run())
+    assert box(test, "x").value == "0, 1000000"
+    assert test.query_params["domain"] == "declared"
+
+
+def test_choices_of_one_file_do_not_stick_to_the_next(app):
+    test = upload(app(), "single.csv", b"a\n1\n2\n")
+    assert "at least two are needed" in test.error[0].value
+    test.file_uploader(key="own:file").set_value(
+        ("good.csv", b"a,b\n" + b"1,2\n3,4\n" * 9, "text/csv")
+    )
+    checked(test.run())
+    assert not test.error
+    assert "good.csv" in title(test)
+
+
+def test_an_error_goes_with_its_file(app):
+    test = upload(app(), "good.csv", b"a,b\n" + b"1,2\n3,4\n5,7\n" * 50)
+    test.file_uploader(key="own:file").set_value(("bad.csv", b"", "text/csv"))
+    assert checked(test.run()).error
+    test.file_uploader(key="own:file").set_value(None)
+    assert not checked(test.run()).error
+
+
+def test_privthrem_starts_with_its_own_alpha_by_link_too(app):
+    assert "α 0.70" in title(app(method="privthrem"))
+    assert "α 0.60" in title(app(method="privthrem", alpha=0.6))
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_the_papers_numbers_on_the_screen(app, name):
+    _, positive, nonpositive, k, d, sizes, noise = TRUE[name]
+    grid, density = GRIDS[name]
+    test = app(g=grid, p=density)
+    upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
+    found = cards(test)
+    assert found["Clusters"][1] == f"true {len(sizes)}"
+    assert found["k′"][1] == f"true k {k}"
+    assert found["Noise points"][1] == f"true {noise:,}"
+    test.session_state["wavecluster:behind"] = True
+    checked(test.run())
+    figures, cells = test.dataframe[0].value["true"], test.dataframe[1].value["true cells"]
+    assert figures["d (threshold)"] == d
+    assert figures["L (positive coefficients)"] == positive
+    assert figures["Z (non-positive)"] == nonpositive
+    assert cells.dropna().tolist() == sizes
+
+
+def test_own_tables_in_every_format(app):
+    points = np.random.default_rng(0).normal(0.5, 0.1, (500, 2))
+    rows = "\n".join(f"{x!r},{y!r}" for x, y in points.tolist())
+    npy = io.BytesIO()
+    np.save(npy, points)
+    seen = set()
+    for name, content in (
+        ("a.csv", f"u,v\n{rows}".encode()),
+        ("b.tsv", rows.replace(",", "\t").encode()),
+        ("c.csv.gz", gzip.compress(rows.encode())),
+        ("d.npy", npy.getvalue()),
+    ):
+        test = upload(app(), name, content)
+        assert not test.error
+        assert name in title(test)
+        seen.add(cards(test)["Clusters"])
+    assert len(seen) == 1
+
+
+BAD_FILES = {
+    "empty.csv": (b"", "empty"),
+    "header.csv": (b"a,b\n", "header"),
+    "one.csv": (b"a\n1\n2\n", "column"),
+    "text.csv": (b"a,b\n1,2\n3,n/a?\n", "row 3"),
+    "binary.csv": (bytes(range(256)) * 20, "text"),
+    "nul.csv": (b"a,b\n1,2\n\x003,4\n", "NUL"),
+    "pickle.npy": (b"\x93NUMPY\x01\x00junk", "npy"),
+    "broken.parquet": (b"PAR1junk", "Parquet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_file_is_one_sentence_and_the_last_good_one_stays(app, name):
+    content, fragment = BAD_FILES[name]
+    test = upload(app(), "good.csv", b"a,b\n" + b"1,2\n3,4\n5,7\n" * 50)
+    test.file_uploader(key="own:file").set_value((name, content, "text/csv"))
+    checked(test.run())
+    said = [one.value for one in test.error]
+    assert len(said) == 1
+    assert fragment.lower() in said[0].lower()
+    assert "good.csv" in said[0]
+    assert "good.csv" in title(test)
+
+
+def test_a_file_without_a_good_one_before_asks_for_another(app):
+    test = upload(app(), "empty.csv", b"")
+    assert "empty" in test.error[0].value
+    assert "choose a sample set" in test.info[0].value
+
+
+def test_missing_values_and_equal_points_are_said(app):
+    test = upload(app(), "gaps.csv", b"a,b\n1,2\nnan,3\ninf,4\n" + b"1,2\n" * 30)
+    assert any("2 rows were left out" in one.value for one in test.caption)
+    assert cards(test)["Clusters"][1] == "true 1"
+
+
+def test_a_grid_of_counts_is_taken_as_it_is(app):
+    test = app(p=0.1)
+    control(test.selectbox, "wavecluster:data").set_value("own").run()
+    test.toggle(key="own:counts").set_value(True).run()
+    counts = np.zeros((16, 16), dtype=int)
+    counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
+    content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
+    test.file_uploader(key="own:file").set_value(("counts.csv", content, "text/csv"))
+    checked(test.run())
+    assert cards(test)["Clusters"][1] == "true 2"
+    assert "g 16 " in title(test)
+    test.file_uploader(key="own:file").set_value(("line.csv", b"5\n6\n7\n", "text/csv"))
+    checked(test.run())
+    assert "a grid with one axis, and the screen shows two" in test.error[0].value
+    assert "g 16 " in title(test)
+
+
+def test_two_columns_are_chosen_from_more(app):
+    rows = b"id,x,y\n" + b"".join(b"%d,%d,%d\n" % (i, i % 7, i % 5) for i in range(200))
+    test = upload(app(), "three.csv", rows)
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("y").run())
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("x").run())
+    axis = figure_head(test)["figure"]["layout"]["xaxis"]
+    assert axis["title"]["text"] == "y"
+
+
+class Link(dict):
+    """Query parameters of a page."""
+
+    def to_dict(self) -> dict[str, str]:
+        return dict(self)
+
+    def from_dict(self, texts: dict[str, str]) -> None:
+        self.clear()
+        self.update(texts)
+
+
+@pytest.mark.parametrize(("columns", "declared"), [("z,y", True), ("q,y", False)])
+def test_columns_of_a_link_wait_for_their_table(app, columns, declared):
+    rows = b"x,y,z\n" + b"".join(b"%d,%d,%d\n" % (i % 90, i % 70, i % 50) for i in range(200))
+    test = app(data="own", g=16, columns=columns, domain="0,50;0,70")
+    test.file_uploader(key="own:file").set_value(("three.csv", rows, "text/csv"))
+    checked(test.run())
+    assert test.query_params["columns"] == ("z,y" if declared else "x,y")
+    # Bounds are of the columns that they came with.
+    assert test.query_params["domain"] == ("0.0,50.0;0.0,70.0" if declared else "data")
+
+
+@pytest.fixture
+def state(monkeypatch):
+    """Controls p and q of a page, outside of the server: run by run."""
+    monkeypatch.setattr("streamlit.session_state", {})
+    monkeypatch.setattr("streamlit.query_params", Link(p="2"))
+
+    def run() -> UrlState:
+        page = UrlState("page", {"p": Control(1, int), "q": Control("a", str)})
+        page.write()
+        return page
+
+    return run
+
+
+def test_what_a_hand_chose_stays_with_its_widget(state):
+    first = state().widget("p")
+    assert first["value"] == 2
+    for chosen in (3, 2, 5):
+        st.session_state[first["key"]] = chosen
+        assert state().widget("p") == {"key": first["key"], "value": chosen}
+    # The page is left: Streamlit forgets the widget, its value stays.
+    del st.session_state[first["key"]]
+    assert state().widget("p", "default") == {"key": first["key"], "default": 5}
+    assert state().get("q") == "a"
+
+
+def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(state):
+    page = state()
+    known = {page.widget("p")["key"]}
+    st.session_state[page.widget("p")["key"]] = 3
+    for step, value in enumerate((7, 3, 7)):
+        # From a callback, or from outside by way of the session.
+        if step == 1:
+            st.session_state["page:p"] = value
+        else:
+            page.set("p", value)
+        drawn = page.widget("p")
+        assert drawn["value"] == value == page.get("p")
+        assert drawn["key"] not in known
+        known.add(drawn["key"])
+        # What comes late from the earlier widget is not heard.
+        st.session_state[min(known)] = 99
+        assert page.get("p") == value
+    # The same value again needs no other widget: it keeps its focus.
+    page.set("p", 7)
+    assert page.widget("p") == drawn
+
+
+def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    first = dict(st.query_params) | {"q": "a"}
+    for value in (3, 4):
+        st.session_state[state().widget("p")["key"]] = value
+        state()
+    now = dict(st.query_params)
+    assert now == {"p": "4", "q": "a"}
+    for late in (first, {"p": "3", "q": "a"}):
+        st.query_params.from_dict(late)
+        assert state().get("p") == 4
+        assert st.query_params == now
+    # Any other link is a new one, and so is an old one that comes again later.
+    st.query_params.from_dict({"p": "6"})
+    assert state().get("p") == 6
+    clock[0] += 60
+    st.query_params.from_dict(first)
+    assert state().get("p") == 2
+
+
+def test_the_program_wins_over_a_choice_that_came_with_the_same_run(state):
+    page = state()
+    widget = page.widget("p")
+    st.session_state[widget["key"]] = 9
+    page.reset()  # its defaults, 1 and a
+    assert page.get("p") == 1
+    st.session_state[page.widget("p")["key"]] = 9
+    page.set("p", 1)
+    assert page.get("p") == 1
+
+
+def test_how_a_file_is_read_follows_to_other_pages_and_can_be_changed_there(app):
+    test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
+    test.button_group(key="own:header").set_value("data")
+    assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
+    test.switch_page("pages/kmeans.py").run()
+    control(test.selectbox, "kmeans:data").set_value("own")
+    checked(test.run())
+    assert test.button_group(key="own:header").value == "data"
+    assert "4 records" in " ".join(one.value for one in test.caption)
+    test.button_group(key="own:header").set_value("names")
+    assert "3 records" in " ".join(one.value for one in checked(test.run()).caption)
+
+
+def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
+    test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
+    test.button_group(key="own:header").set_value("data")
+    checked(test.run())
+    test.switch_page("pages/release.py").run()
+    control(test.selectbox, "release:data").set_value("own")
+    checked(test.run())
+    test.text_input(key="own:line").set_value("x,y")
+    assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
