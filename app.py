@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, LOGO, STYLE, enter, fetch_ahead, settle_memory
+from dpviz.ui.page import ICON, LOGO, STYLE, enter, fetch_ahead, freeze_loaded_objects
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
@@ -19,4 +19,4 @@ PAGES = [
 ]
 page = st.navigation(PAGES, position="top")
 page.run()
-settle_memory(page.title)
+freeze_loaded_objects(page.title)

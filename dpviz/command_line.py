@@ -29,9 +29,9 @@ from dpviz.families import CARDS
 from dpviz.kmeans.config import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.plain import plain
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.reproduce import columns_of
+from dpviz.serialize import jsonable
 from dpviz.wavecluster.config import SYNOPSES
 
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = _parser().parse_args(_joined(sys.argv[1:] if arguments is None else arguments))
         report, text = given.command(given)
-        _print(json.dumps(plain(report), allow_nan=False) if given.json else text)
+        _print(json.dumps(jsonable(report), allow_nan=False) if given.json else text)
     except (Exception, KeyboardInterrupt) as error:
         return ended_by(error)
     return 0

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.ui.data_panel import Active, NothingLoadedError
+from dpviz.ui.data_panel import ActiveData, NothingLoadedError
 from dpviz.ui.kmeans import choices_of, page_state, run_both, settings
 from dpviz.ui.kmeans_view import draw
 from dpviz.ui.messages import show_corrections, show_error, show_info
@@ -12,7 +12,7 @@ from dpviz.ui.state import UrlState
 
 
 @st.fragment
-def live(state: UrlState, active: Active) -> None:
+def live(state: UrlState, active: ActiveData) -> None:
     """Everything that follows a dragged slider; the rest of the page stands still."""
     choices = choices_of(state, active)
     still = True

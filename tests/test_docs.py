@@ -2,13 +2,12 @@
 
 import re
 import shlex
-from pathlib import Path
 
 from dpviz.command_line import main
 from dpviz.data.samples import sample_names
 from dpviz.families import CARDS
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

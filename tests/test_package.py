@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from dpviz.data.samples import sample_names
+from tests.support import ROOT
 from tests.support.read_only import read_only_checkout
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("dpviz", "sample_data", "LICENSE", "README.md", "pyproject.toml", "requirements.txt")
 
 
@@ -90,6 +90,7 @@ import json
 import sys
 import dpviz
 from dpviz.command_line import main
+from tests.support import ROOT
 for command in sys.argv[1:]:
     assert main([*command.split(), "--json"]) == 0, command
 print(json.dumps(dpviz.__file__))

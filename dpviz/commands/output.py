@@ -16,7 +16,7 @@ import pandas as pd
 from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.metrics.bands import band, band_words
-from dpviz.plain import no_formulas
+from dpviz.serialize import no_formulas
 
 T = TypeVar("T")
 Report = dict[str, Any]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from dpviz.data.table import shown
 from dpviz.errors import InputError
-from dpviz.plain import no_formulas
+from dpviz.serialize import no_formulas
 
 #: Scores of a row by name.
 Scores = dict[str, float]

@@ -44,9 +44,9 @@ from dpviz.family.trial import (
 )
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.records import Records
+from dpviz.lru import LRUCache
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
-from dpviz.recent import Recent
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.truth import true_config
 
@@ -599,7 +599,7 @@ def _work(
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
     """Draw the parts, in this process or in several, in any order."""
     if jobs < 2:
-        kept = Recent(_KEPT)
+        kept = LRUCache(_KEPT)
         yield from (_draw(part, kept) for part in parts)
         return
     from joblib import (
@@ -619,7 +619,7 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
 
 
 #: True runs of a process that draws parts and does nothing else.
-_APART = Recent(_KEPT)
+_APART = LRUCache(_KEPT)
 
 
 def _draw_apart(part: _Part) -> _Drawn:
@@ -641,7 +641,7 @@ def _watch_parent() -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _draw(part: _Part, kept: Recent) -> _Drawn:
+def _draw(part: _Part, kept: LRUCache) -> _Drawn:
     """Draw the rows of a part; what does not fit is told, not raised."""
     rows: dict[str, Scores] = {}
     failed: list[str] = []
@@ -667,7 +667,7 @@ def _one_thread() -> Any:
     return threadpool_limits(limits=1)
 
 
-def _trial(setting: _Setting, kept: Recent) -> WaveClusterTrial | KMeansTrial:
+def _trial(setting: _Setting, kept: LRUCache) -> WaveClusterTrial | KMeansTrial:
     """Bring data and configuration together, with a true run that other settings share."""
     subject, config = setting.subject, setting.config
     same = (config.grid, true_config(config)) if isinstance(config, Config) else config.clusters

@@ -67,7 +67,7 @@ SCORES: dict[str, Score] = {
     "ami": _likeness("AMI"),
     "wcss": Score(title="WCSS", log=True),
     "nicv": Score(title="NICV", log=True),
-    "contour": Score(title="Contour coefficient"),
+    "contour": Score(title="Simplified silhouette"),
     "zhang_f": _likeness("F against noise-free"),
 }
 

@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.audit.histogram import MOST_VALUES, Histogram
+from dpviz.audit.membership import MembershipExperiment
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
-from dpviz.audit.story import Story
 from dpviz.families import CARDS
 from dpviz.figures.panels import (
     LEGEND,
@@ -198,7 +198,7 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 # -- one person, many draws --------------------------------------------------------------
 
 
-def story_bars(story: Story, mode: Mode) -> Panels:
+def story_bars(story: MembershipExperiment, mode: Mode) -> Panels:
     """Draw how often each number of clusters came up, and what the promise allows."""
     numbers = np.array(story.numbers)
     shares = [100 * np.array(counts) / story.draws for counts in (story.without, story.joined)]
@@ -258,7 +258,7 @@ def story_bars(story: Story, mode: Mode) -> Panels:
     )
 
 
-def _story_alt(story: Story, title: str, times: str) -> str:
+def _story_alt(story: MembershipExperiment, title: str, times: str) -> str:
     """The bars in words."""
     often = [
         f"{story.numbers[int(np.argmax(counts))]} most often {side}"
@@ -272,7 +272,7 @@ def _story_alt(story: Story, title: str, times: str) -> str:
     )
 
 
-def story_frame(story: Story) -> pd.DataFrame:
+def story_frame(story: MembershipExperiment) -> pd.DataFrame:
     """Table behind the bars: draws, shares and limits for each number of clusters."""
     return pd.DataFrame(
         {

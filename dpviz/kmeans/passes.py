@@ -47,7 +47,7 @@ class Fit:
     losses
         By how much that sum grows when the centre is taken away (infinite for K = 1).
     contours
-        Sum of the contour coefficients, see :func:`contour_coefficients`.
+        Sum of the contour coefficients, see :func:`simplified_silhouettes`.
     """
 
     counts: NDArray[np.float64]
@@ -128,7 +128,7 @@ def wcss(points: NDArray[np.float64], centers: NDArray[np.float64], unit: float 
     return float(_total(points, part, (1,))[0])
 
 
-def contour_coefficients(
+def simplified_silhouettes(
     points: NDArray[np.float64],
     centers: NDArray[np.float64],
     weights: NDArray[np.float64] | None = None,

@@ -15,8 +15,8 @@ from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.errors import InputError
 from dpviz.kmeans.passes import Sums, cluster_sums, nearest, wcss
 from dpviz.kmeans.space import Space
+from dpviz.lru import LRUCache
 from dpviz.privacy.secure import LATTICE, on_lattice
-from dpviz.recent import Recent
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class Records:
     n_outside: int = 0
     cut: bool = False
     weights: NDArray[np.int64] | None = None
-    _kept: Recent = field(default_factory=lambda: Recent(24))
+    _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
     @classmethod
     def build(

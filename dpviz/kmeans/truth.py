@@ -14,7 +14,7 @@ from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.methods import KMEANS
 from dpviz.kmeans.optimum import descended
-from dpviz.kmeans.passes import contour_coefficients, nearest, wcss
+from dpviz.kmeans.passes import nearest, simplified_silhouettes, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.space import Space
@@ -158,7 +158,7 @@ class KMeansTruth:
                 of_centers.displacement(self.space.scale(self.centers), scaled) / 2
             ),
             "contour": lambda: float(
-                contour_coefficients(self.records.scaled(self.space), scaled).mean()
+                simplified_silhouettes(self.records.scaled(self.space), scaled).mean()
             ),
             "ari": lambda: matching.adjusted_rand(table()),
             "ami": lambda: matching.adjusted_mutual_information(table()),

@@ -20,10 +20,10 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.metrics.centers import match
-from dpviz.plain import plain
-from dpviz.privacy.odds import odds
+from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.request import Request
+from dpviz.serialize import jsonable
 from dpviz.wavecluster.pipeline import Run
 
 #: Kind and version of the document, as its schema has them.
@@ -74,15 +74,15 @@ def document(
         "title": request.title,
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
-        "parameters": plain(request.parameters | _sides(run)),
+        "parameters": jsonable(request.parameters | _sides(run)),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
             "columns": list(material.columns),
-            "bounds": plain(material.domain.bounds),
+            "bounds": jsonable(material.domain.bounds),
             # What became of points outside was decided before where cells were counted before.
             "outside": "counted" if material.counted else request.outside,
         },
-        "result": plain(_cells(run) if isinstance(run, Run) else _centers(run, material.domain)),
+        "result": jsonable(_cells(run) if isinstance(run, Run) else _centers(run, material.domain)),
     }
 
 
@@ -109,7 +109,7 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "neighbours": neighbours.relation,
         "unit": "person" if request.persons else "record",
         "cap": neighbours.cap,
-        "odds": odds(request.config.epsilon, neighbours),
+        "odds": explain_epsilon(request.config.epsilon, neighbours),
         "certified": accountant.certified,
         "map": (
             f"OpenDP {opendp} drew the noise of every step; its privacy map certifies the epsilon "

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import axis_edges
-from dpviz.plain import no_formula
 from dpviz.release.formatting import exact, number
+from dpviz.serialize import no_formula
 
 Document = Mapping[str, Any]
 

@@ -12,10 +12,16 @@ import streamlit as st
 
 from dpviz.audit import steps
 from dpviz.audit.bounds import highest
+from dpviz.audit.membership import (
+    DRAWS,
+    MembershipExperiment,
+    membership_experiment,
+    pair_of,
+    with_person,
+)
 from dpviz.audit.planted import HALF, NONE
 from dpviz.audit.runs import AuditResult, audit
 from dpviz.audit.scenarios import Scenario, find, scenarios
-from dpviz.audit.story import DRAWS, Story, one_person, pair_of, with_person
 from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
@@ -34,7 +40,7 @@ from dpviz.figures.audit import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
-from dpviz.plain import csv_bytes
+from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
@@ -223,7 +229,7 @@ def _technique(state: UrlState) -> bool:
     if job and job.result is not None:
         st.session_state[_TOLD] = job.result
     follow(job, lambda: _story_progress(state))
-    told: Story | None = st.session_state.get(_TOLD)
+    told: MembershipExperiment | None = st.session_state.get(_TOLD)
     if told is not None:
         _show(story_bars(told, _mode()), "story", f"one person {told.method} {told.variant}")
         said, measured = story_in_words(told)
@@ -249,8 +255,8 @@ def _draw_if_new(state: UrlState) -> None:
         return
     method, variant = technique.split("-")
 
-    def work(progress: Progress, cancelled: Cancel) -> Story:
-        return one_person(
+    def work(progress: Progress, cancelled: Cancel) -> MembershipExperiment:
+        return membership_experiment(
             method,
             epsilon,
             variant=cast(VariantName, variant),
@@ -289,7 +295,7 @@ def _cancel_button(job: Job, label: str, key: str) -> None:
     )
 
 
-def story_in_words(told: Story) -> tuple[str, str]:
+def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
     """Say what the draws mean for that person, and in smaller print how that was measured."""
     card = CARDS[told.method]
     name, variant = f"{card.title}, {told.variant},", card.variant(told.variant)

@@ -18,16 +18,16 @@ from dpviz.figures.kmeans import Ground
 from dpviz.figures.wavecluster import Raster
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth
-from dpviz.recent import Recent
+from dpviz.lru import LRUCache
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth
 
 
 @st.cache_resource(show_spinner=False)
-def _shared() -> Recent:
+def _shared() -> LRUCache:
     """Results on sample sets."""
-    return Recent(24)
+    return LRUCache(24)
 
 
 @st.cache_resource(show_spinner=False)
@@ -36,13 +36,13 @@ def sample_data(name: str) -> Dataset:
     return load_sample(name)
 
 
-def _recent(is_sample: bool) -> Recent:
+def _recent(is_sample: bool) -> LRUCache:
     """Process-wide store for samples, the session's own for everything else."""
     if is_sample:
         return _shared()
     if "recent" not in st.session_state:
-        st.session_state["recent"] = Recent(6)
-    recent: Recent = st.session_state["recent"]
+        st.session_state["recent"] = LRUCache(6)
+    recent: LRUCache = st.session_state["recent"]
     return recent
 
 

@@ -22,7 +22,7 @@ from dpviz.family.score import score_of
 from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.plain import csv_bytes
+from dpviz.serialize import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState
 from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
 from dpviz.families import CARDS
-from dpviz.plain import csv_bytes
+from dpviz.serialize import csv_bytes
 
 _HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "

@@ -35,7 +35,7 @@ UPLOAD_LIMIT = 100 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Active:
+class ActiveData:
     """The data on the screen.
 
     Parameters
@@ -111,7 +111,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
 
 def data_panel(
     state: UrlState, on_new_data: Any, *, many: bool = False, named: bool = False
-) -> Active:
+) -> ActiveData:
     """Show the panel; returns the data on the screen.
 
     Parameters
@@ -159,7 +159,7 @@ def data_panel(
         domain = domain_panel(state, dataset, identity, look=not named)
     with right:
         neighbours = protection(state, own)
-    active = Active(
+    active = ActiveData(
         dataset=dataset,
         domain=domain,
         outside=state.get("outside"),
@@ -443,7 +443,7 @@ def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
     return str(chosen)
 
 
-def _facts(active: Active) -> None:
+def _facts(active: ActiveData) -> None:
     """Say which data is active, and what was done to it."""
     from_data = not active.domain.declared
     show_caption(

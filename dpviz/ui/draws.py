@@ -14,7 +14,7 @@ from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
 from dpviz.metrics.bands import band_words
-from dpviz.plain import csv_bytes
+from dpviz.serialize import csv_bytes
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider

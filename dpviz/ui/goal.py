@@ -38,8 +38,8 @@ from dpviz.figures.goal import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
-from dpviz.plain import csv_bytes
-from dpviz.ui.data_panel import Active
+from dpviz.serialize import csv_bytes
+from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.job import Work, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption, show_info
@@ -95,7 +95,7 @@ _FEWEST_DRAWS, _MOST_DRAWS = 10, 500
 _TABLE_HEIGHT = 213
 
 
-def goal_panel(state: UrlState, active: Active, config: AnyConfig) -> None:
+def goal_panel(state: UrlState, active: ActiveData, config: AnyConfig) -> None:
     """Show the panel of an explorer; nothing is computed before it is asked for.
 
     Parameters
@@ -145,7 +145,7 @@ def _asked(state: UrlState) -> UrlState:
     )
 
 
-def _tuning(state: UrlState, active: Active) -> None:
+def _tuning(state: UrlState, active: ActiveData) -> None:
     """Say what tuning costs, and offer a look-alike instead."""
     if active.is_sample:
         show_caption(
@@ -184,7 +184,7 @@ def _switch(state: UrlState, name: str) -> None:
 # -- smallest epsilon --------------------------------------------------------------------
 
 
-def _smallest(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -> None:
+def _smallest(state: UrlState, asked: UrlState, active: ActiveData, config: AnyConfig) -> None:
     """Show controls, progress and answer of the search for the smallest budget."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     with first:
@@ -284,7 +284,7 @@ def _draws(asked: UrlState) -> int:
 # -- best parameters ---------------------------------------------------------------------
 
 
-def _best(state: UrlState, asked: UrlState, active: Active, config: AnyConfig) -> None:
+def _best(state: UrlState, asked: UrlState, active: ActiveData, config: AnyConfig) -> None:
     """Show controls, progress and map of the search for the best parameters."""
     pairs = _pairs(active, config)
     if not pairs:
@@ -361,7 +361,7 @@ def _over(pair: str, config: AnyConfig) -> dict[str, tuple[float, ...]]:
     }
 
 
-def _pairs(active: Active, config: AnyConfig) -> list[str]:
+def _pairs(active: ActiveData, config: AnyConfig) -> list[str]:
     """Pairs that the method and the data have."""
     card = CARDS[config.method]
     family = "wavecluster" if isinstance(config, Config) else "kmeans"
@@ -381,7 +381,7 @@ def _pairs(active: Active, config: AnyConfig) -> list[str]:
 # -- null set ----------------------------------------------------------------------------
 
 
-def _null(state: UrlState, asked: UrlState, active: Active, config: Config) -> None:
+def _null(state: UrlState, asked: UrlState, active: ActiveData, config: Config) -> None:
     """Show how many clusters each technique invents where there is none."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     n = max(1, active.dataset.n)
@@ -411,7 +411,7 @@ Ask = tuple[str, *tuple[Hashable, ...]]
 
 
 def _ground(
-    active: Active, config: AnyConfig, searched: tuple[str, ...]
+    active: ActiveData, config: AnyConfig, searched: tuple[str, ...]
 ) -> tuple[str, str, Domain, str]:
     """Title, and what every search on the data depends on."""
     return (

@@ -21,7 +21,7 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import ground_of, kmeans_truth_of, records_of
-from dpviz.ui.data_panel import UPLOAD, Active, data_controls, data_panel
+from dpviz.ui.data_panel import UPLOAD, ActiveData, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
@@ -139,7 +139,7 @@ def take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type
 class Choices:
     """What the controls say: data, configuration, seed."""
 
-    active: Active
+    active: ActiveData
     config: KMeansConfig
     seed: int
     settled: bool
@@ -157,7 +157,7 @@ class Both:
     ground: Ground
 
 
-def settings(state: UrlState) -> Active:
+def settings(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
 
     def take_over(facts: Sample | None) -> None:
@@ -191,7 +191,7 @@ def settings(state: UrlState) -> Active:
     return active
 
 
-def choices_of(state: UrlState, active: Active) -> Choices:
+def choices_of(state: UrlState, active: ActiveData) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = KMEANS[state.get("method")].card
     settled, player = _sliders(state, card)
@@ -204,7 +204,7 @@ def choices_of(state: UrlState, active: Active) -> Choices:
     )
 
 
-def config_of(state: UrlState, active: Active) -> KMeansConfig:
+def config_of(state: UrlState, active: ActiveData) -> KMeansConfig:
     """What the controls of :func:`method_controls` say."""
     card = KMEANS[state.get("method")].card
     given: dict[str, Any] = {name: state.get(name) for name in CHOICES if card.parameter(name)}

@@ -13,8 +13,8 @@ from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
 from dpviz.kmeans.methods import KMEANS
 from dpviz.noise import SeededNoise
-from dpviz.plain import csv_bytes
 from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import kmeans_draws
 from dpviz.ui.goal import goal_panel

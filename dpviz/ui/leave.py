@@ -2,7 +2,7 @@
 
 Streamlit keeps a session that was left for two minutes, in case the browser comes back; then it
 waits until the next one is left, be it days, and for a garbage collection that passes over all
-that :func:`dpviz.ui.page.settle_memory` took out of it.
+that :func:`dpviz.ui.page.freeze_loaded_objects` took out of it.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def fetch_ahead() -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def settle_memory(page: str) -> bool:
+def freeze_loaded_objects(page: str) -> bool:
     """Take what a page has loaded out of garbage collection, once per process and page.
 
     Streamlit collects all generations after every run. Walking the objects of the imported

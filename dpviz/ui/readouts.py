@@ -10,8 +10,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import EXPLORATION, Claim
+from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import Ledger, Neighbours, Spend
-from dpviz.privacy.odds import odds
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
@@ -127,6 +127,8 @@ def _range(values: Sequence[float]) -> str:
 
 def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
     """Say why the claim holds or fails, and what epsilon means where it holds."""
-    words = f"{odds(epsilon, neighbours)} " if claim.private and epsilon is not None else ""
+    words = (
+        f"{explain_epsilon(epsilon, neighbours)} " if claim.private and epsilon is not None else ""
+    )
     text = html.escape(words + claim.reason)
     st.html(f'<div class="dpv-promise">{text} <em>{html.escape(EXPLORATION)}</em></div>')

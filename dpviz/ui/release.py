@@ -16,7 +16,7 @@ from dpviz.home import home
 from dpviz.kmeans.methods import KMEANS
 from dpviz.release.request import Request
 from dpviz.ui import kmeans, wavecluster
-from dpviz.ui.data_panel import Active, data_controls, data_panel
+from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import Control, UrlState, choice
 from dpviz.wavecluster.config import SYNOPSES
@@ -75,7 +75,7 @@ class Wish:
         Public choices.
     """
 
-    active: Active
+    active: ActiveData
     request: Request
 
     @property
@@ -85,7 +85,7 @@ class Wish:
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
-def data_of(state: UrlState) -> Active:
+def data_of(state: UrlState) -> ActiveData:
     """Show the data panel; returns the data that would be released."""
 
     def take_over(facts: Sample | None) -> None:
@@ -106,7 +106,7 @@ def data_of(state: UrlState) -> Active:
     return active
 
 
-def wish_of(state: UrlState, active: Active, title: str) -> Wish:
+def wish_of(state: UrlState, active: ActiveData, title: str) -> Wish:
     """Put together what all controls say."""
     of = kmeans.config_of if state.get("method") in KMEANS else wavecluster.config_of
     # The box of a grid of counts is proposed by the file, not declared by a person.

@@ -16,7 +16,7 @@ from dpviz.families import CARDS
 from dpviz.home import home, home_folder
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
-from dpviz.privacy.odds import odds
+from dpviz.privacy.explain import explain_epsilon
 from dpviz.release import Released, refusal, release
 from dpviz.ui.messages import (
     plain_text,
@@ -67,7 +67,7 @@ def stop_by(state: UrlState, wish: Wish) -> str:
         left, right = st.columns([1, 9], vertical_alignment="center")
         left.badge("private", icon=":material/check:", color="green")
         with right:
-            show_caption(odds(config.epsilon, config.neighbours))
+            show_caption(explain_epsilon(config.epsilon, config.neighbours))
     return said
 
 

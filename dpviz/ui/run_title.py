@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from dpviz.families import CARDS
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.ui.data_panel import Active
+from dpviz.ui.data_panel import ActiveData
 from dpviz.wavecluster.config import Config
 
 
 def run_title(
-    active: Active,
+    active: ActiveData,
     config: Config | KMeansConfig,
     *,
     seed: int | None = None,
@@ -37,7 +37,7 @@ def run_title(
     return " · ".join([active.title, card.title, *parts])
 
 
-def _grid(active: Active, config: Config) -> dict[str, str]:
+def _grid(active: ActiveData, config: Config) -> dict[str, str]:
     """Parameters of a WaveCluster technique."""
     counts = active.dataset.counts
     grid = config.grid if counts is None else counts.shape

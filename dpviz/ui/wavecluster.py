@@ -13,7 +13,7 @@ from dpviz.figures.wavecluster import VIEWS, View
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import Grid, grid_of, truth_of
-from dpviz.ui.data_panel import Active, data_controls, data_panel
+from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
@@ -87,7 +87,7 @@ def take_defaults(state: UrlState) -> None:
 class Choices:
     """What the controls say: data, configuration, seed, view."""
 
-    active: Active
+    active: ActiveData
     config: Config
     seed: int
     view: View
@@ -103,7 +103,7 @@ class Both:
     private: Run
 
 
-def settings(state: UrlState) -> Active:
+def settings(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
 
     def take_over(facts: Sample | None) -> None:
@@ -142,7 +142,7 @@ def settings(state: UrlState) -> Active:
     return active
 
 
-def config_of(state: UrlState, active: Active) -> Config:
+def config_of(state: UrlState, active: ActiveData) -> Config:
     """What the controls of :func:`method_controls` say."""
     return Config(
         method=state.get("method"),
@@ -158,7 +158,7 @@ def config_of(state: UrlState, active: Active) -> Config:
     )
 
 
-def choices_of(state: UrlState, active: Active) -> Choices:
+def choices_of(state: UrlState, active: ActiveData) -> Choices:
     """Show the sliders, and put together what all controls say."""
     card = WAVECLUSTER[state.get("method")].card
     settled = _sliders(state, card, counts=active.dataset.counts is not None)
@@ -171,7 +171,7 @@ def choices_of(state: UrlState, active: Active) -> Choices:
     )
 
 
-def _fill_from_sample(state: UrlState, active: Active) -> None:
+def _fill_from_sample(state: UrlState, active: ActiveData) -> None:
     """Take a sample's grid and density where the link names the data alone."""
     if active.sample is None or not state.fresh:
         return

@@ -13,9 +13,10 @@ from dpviz.family.claim import claim
 from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
-from dpviz.plain import csv_bytes
 from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import wavecluster_draws
 from dpviz.ui.goal import goal_panel
 from dpviz.ui.live_figure import live_figure
@@ -29,7 +30,6 @@ from dpviz.ui.readouts import (
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
-from dpviz.ui.stepper import stepper_panel
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.wavelet import sensitivity
@@ -78,7 +78,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
     if card.spends:
         trial = WaveClusterTrial(both.truth, config)
         wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
-    stepper_panel(choices, both, scene)
+    diagnosis_panel(choices, both, scene)
     goal_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:

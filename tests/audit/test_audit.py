@@ -27,11 +27,11 @@ from dpviz.audit.bounds import (
 from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.data import BRED, DEALT, PUBLIC
 from dpviz.audit.histogram import MOST_VALUES, Histogram
+from dpviz.audit.membership import membership_experiment
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.runs import BATCH, Trial, checked_runs, collect, with_classifier
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
-from dpviz.audit.story import one_person
 from dpviz.audit.transcript import HIDDEN, Recorder, Replay, log_likelihood
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -809,7 +809,7 @@ def test_threshold_is_a_border() -> None:
 
 
 def test_without_noise_one_person_is_seen_at_once() -> None:
-    story = one_person("wavecluster", draws=100)
+    story = membership_experiment("wavecluster", draws=100)
     assert (story.true_without, story.true_joined) == (2, 1)
     assert (story.numbers, story.without, story.joined) == ((1, 2), (0, 100), (100, 0))
     assert story.violated
@@ -817,9 +817,9 @@ def test_without_noise_one_person_is_seen_at_once() -> None:
 
 @pytest.mark.parametrize("method", ["privthr", "privthrem"])
 def test_under_a_private_technique_one_person_is_hidden(method: str) -> None:
-    story = one_person(method, 1.0, draws=400)
-    assert story == one_person(method, 1.0, draws=400, sample_name="incomes")
-    assert story != one_person(method, 1.0, draws=400, seed=1)
+    story = membership_experiment(method, 1.0, draws=400)
+    assert story == membership_experiment(method, 1.0, draws=400, sample_name="incomes")
+    assert story != membership_experiment(method, 1.0, draws=400, seed=1)
     assert (story.true_without, story.true_joined) == (2, 1)
     assert sum(story.without) == sum(story.joined) == story.draws == 400
     assert len(story.numbers) > 2
@@ -832,10 +832,10 @@ def test_under_a_private_technique_one_person_is_hidden(method: str) -> None:
 
 def test_story_can_be_followed_and_stopped() -> None:
     seen: list[int] = []
-    one_person("privqt", draws=30, progress=lambda count, total: seen.append(count))
+    membership_experiment("privqt", draws=30, progress=lambda count, total: seen.append(count))
     assert seen == [50, 60]
     with pytest.raises(AuditCancelled):
-        one_person("privqt", cancelled=lambda: True)
+        membership_experiment("privqt", cancelled=lambda: True)
 
 
 @pytest.mark.parametrize(
@@ -850,9 +850,9 @@ def test_story_can_be_followed_and_stopped() -> None:
 )
 def test_wrong_stories_are_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        one_person(**given)
+        membership_experiment(**given)
 
 
 def test_published_story_faces_the_same_persons() -> None:
-    story = one_person("privqt", draws=20, variant="published")
-    assert replace(story, variant="sound") == one_person("privqt", draws=20)
+    story = membership_experiment("privqt", draws=20, variant="published")
+    assert replace(story, variant="sound") == membership_experiment("privqt", draws=20)

@@ -12,14 +12,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from pathlib import Path
 from statistics import median, quantiles
 
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.conftest import FLAGS
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Most methods of the family cost what DPLloyd costs.
 KMEANS_SHOWN = ("dplloyd", "mcmc", "eugkm", "gupt")
 

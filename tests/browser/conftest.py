@@ -19,7 +19,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, sync_playwright
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
+
 FLAGS = [
     "--headless",
     "--no-sandbox",

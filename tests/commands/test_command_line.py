@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -25,8 +24,8 @@ from dpviz.kmeans.truth import SCORES, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, f_measure
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.methods import WAVECLUSTER
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 POINTS = "x,y,who\n" + "".join(f"{i % 10},{i // 10},p{i % 7}\n" for i in range(100))
 
 
@@ -446,6 +445,7 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
 LIMITED = """
 import resource, sys
 from dpviz.command_line import main
+from tests.support import ROOT
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
 sys.exit(main(["run", sys.argv[1], "--method", "privqt", "--json"]))

@@ -512,14 +512,14 @@ def explorer(page: str, own: bool) -> None:
 
     from dpviz.data.samples import load_sample, sample
     from dpviz.privacy.ledger import Neighbours
-    from dpviz.ui.data_panel import Active
+    from dpviz.ui.data_panel import ActiveData
     from dpviz.ui.goal import goal_panel
 
     explorer = importlib.import_module(f"dpviz.ui.{page}")
     state = explorer.page_state()
     facts = sample("gaussians")
     data = load_sample("gaussians")
-    active = Active(
+    active = ActiveData(
         dataset=data,
         domain=data.domain,
         outside="clip",

@@ -9,7 +9,7 @@ import pytest
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.histogram import MOST_VALUES, Histogram
-from dpviz.audit.story import Story, one_person
+from dpviz.audit.membership import MembershipExperiment, membership_experiment
 from dpviz.figures.audit import (
     bounds_bars,
     bounds_frame,
@@ -34,8 +34,8 @@ def joining():
 
 
 @pytest.fixture(scope="module")
-def story() -> Story:
-    return one_person("privthr", 1.0, draws=300)
+def story() -> MembershipExperiment:
+    return membership_experiment("privthr", 1.0, draws=300)
 
 
 #: An event of few values, of many, of whole numbers, and on the other side of its threshold.

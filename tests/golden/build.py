@@ -28,9 +28,10 @@ from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
 from tests.release.test_release import CASES, Streams, dataset, name_of, request_of
+from tests.support import APP
 
 FOLDER = Path(__file__).parent
-APP = FOLDER.parents[1] / "app.py"
+
 
 #: Digits of a number that are compared: the last ones differ between processors.
 DIGITS = 9
@@ -176,7 +177,7 @@ def links() -> dict[str, Any]:
 
 
 def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
-    test = AppTest.from_file(str(APP), default_timeout=120)
+    test = AppTest.from_file(APP, default_timeout=120)
     for name, value in link.items():
         test.query_params[name] = value
     test.switch_page(f"pages/{page}.py")

@@ -24,7 +24,7 @@ from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import MAX_CELLS, NoisyGrid, grid_sides, noisy_grid, onto_simplex
 from dpviz.kmeans.lloyd import lloyd, updated_centers
 from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
-from dpviz.kmeans.passes import cluster_sums, contour_coefficients, fit, nearest, wcss
+from dpviz.kmeans.passes import cluster_sums, fit, nearest, simplified_silhouettes, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.schedule import SCHEDULES, budgets
@@ -177,7 +177,7 @@ def test_fit_is_that_of_the_definitions(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passes, "CHUNK", chunk)
         found = fit(points, centers, weights if weighted else None)
-        contours = contour_coefficients(points, centers, weights if weighted else None)
+        contours = simplified_silhouettes(points, centers, weights if weighted else None)
     labels = plain_labels(points, centers)
     counts = np.bincount(labels, weights=weights, minlength=K)
     np.testing.assert_allclose(found.counts, counts, rtol=1e-12)
@@ -220,11 +220,11 @@ def test_contour_coefficients_worked_by_hand() -> None:
     # S: 0: (10 - 0) / 10 = 1; 4: (6 - 4) / 6 = 1/3; 9: (3 - 1) / 3 = 2/3; 11: 0;
     # 13: (3 - 1) / 3 = 2/3. Means: 2/3, 1/3, 2/3.
     points, centers = (np.array([row], dtype=float).T for row in ([0, 4, 9, 11, 13], [0, 10, 12]))
-    np.testing.assert_allclose(contour_coefficients(points, centers), [2 / 3, 1 / 3, 2 / 3])
+    np.testing.assert_allclose(simplified_silhouettes(points, centers), [2 / 3, 1 / 3, 2 / 3])
     # A fourth centre on top of the first: its twin's records lie as near to it.
     twin = np.vstack([centers, [[0.0]]])
-    np.testing.assert_allclose(contour_coefficients(points, twin), [0, 1 / 3, 2 / 3, 0])
-    assert contour_coefficients(points, centers[:1]).tolist() == [0]
+    np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
+    assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
 
 
 @quick

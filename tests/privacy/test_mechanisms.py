@@ -13,9 +13,9 @@ from scipy import stats
 
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise import SeededNoise
+from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.privacy.odds import odds
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one
 #: by chance with this probability.
@@ -474,22 +474,23 @@ def test_accountant_keeps_one_relation_and_unit_on_the_ledger() -> None:
 
 @given(epsilon=st.floats(1e-6, 13.8))
 def test_odds_in_words_are_never_too_small(epsilon: float) -> None:
-    said = odds(epsilon, Neighbours())
+    said = explain_epsilon(epsilon, Neighbours())
     times = float(said.split(" = ")[-1].split(" times")[0].replace(",", ""))
     assert math.exp(epsilon) <= times * (1 + 1e-12)
     assert times <= math.exp(epsilon) * 1.01 + 0.01
 
 
 def test_odds_in_words() -> None:
-    assert odds(1, Neighbours()) == (
+    assert explain_epsilon(1, Neighbours()) == (
         "ε = 1: any result is at most e^1 = 2.72 times as likely with you as without you, for one "
         "record of yours."
     )
-    assert "with you as with another in your place, for up to 3 records of yours" in odds(
-        0.5, Neighbours(relation="replace_one", cap=3)
+    assert (
+        "with you as with another in your place, for up to 3 records of yours"
+        in explain_epsilon(0.5, Neighbours(relation="replace_one", cap=3))
     )
-    assert "at most e^0.01 = 1.0101 times" in odds(0.01, Neighbours())
-    assert "at most e^1e-06 = 1.00000101 times" in odds(1e-6, Neighbours())
-    assert odds(100, Neighbours()).endswith(
+    assert "at most e^0.01 = 1.0101 times" in explain_epsilon(0.01, Neighbours())
+    assert "at most e^1e-06 = 1.00000101 times" in explain_epsilon(1e-6, Neighbours())
+    assert explain_epsilon(100, Neighbours()).endswith(
         "more than a million times as likely, so hardly any protection."
     )

@@ -40,8 +40,7 @@ from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
 from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import WAVECLUSTER
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.
 FALSE_ALARM = 1e-6

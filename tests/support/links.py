@@ -7,12 +7,14 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from tests.support import APP
+
 PAGES = ("wavecluster", "kmeans", "compare", "audit", "release")
 
 
 def opened(page: str, link: dict[str, Any], timeout: float = 120) -> AppTest:
     """Open a page by a link, as a new session does."""
-    test = AppTest.from_file("../app.py", default_timeout=timeout)
+    test = AppTest.from_file(APP, default_timeout=timeout)
     for name, value in link.items():
         test.query_params[name] = value
     return test.switch_page(f"pages/{page}.py").run()

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
+
 PARTS = ("app.py", "dpviz", "pages", "sample_data", ".streamlit")
 _DROP_FROM_BOUNDING_SET, _OVERRIDE_MODES = 24, 1
 

@@ -17,14 +17,15 @@ from streamlit.testing.v1 import AppTest
 import dpviz.ui.audit as page
 import dpviz.ui.job as job_module
 from dpviz.audit import AuditCancelled, audit, scenarios, steps
+from dpviz.audit.membership import membership_experiment
 from dpviz.audit.planted import HALF
 from dpviz.audit.scenarios import find
-from dpviz.audit.story import one_person
 from dpviz.errors import InputError
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
 from dpviz.ui.audit import METHODS, story_in_words, table_rows, verdict
 from dpviz.ui.job import Job, job_of, progress_text, start
+from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
 from tests.ui.test_wavecluster import checked
@@ -212,7 +213,7 @@ def app():
     """Open the page with a link; no error of the app's own may come out."""
 
     def open_app(**link) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in {"draws": 500, **link}.items():
             test.query_params[name] = str(value)
         test.switch_page("pages/audit.py")
@@ -226,6 +227,7 @@ def test_the_end_of_the_program_waits_for_jobs_to_stop():
     script = """
 from time import sleep
 from dpviz.ui.job import Job
+from tests.support import APP
 def work(progress, cancelled):
     while not cancelled():
         sleep(0.01)
@@ -294,7 +296,7 @@ def test_three_parts_in_order_and_the_story_tells_itself(app):
     assert "WaveCluster, no noise" in titles(test)["joining"]
     finish(test, STORY)
     assert titles(test)["story"] == "PrivTHR sound · ε 1 · 500 draws on each side"
-    expected = one_person("privthr", 1.0, draws=500)
+    expected = membership_experiment("privthr", 1.0, draws=500)
     drawn = figures(test)["story"]["alt"]
     assert f"from {expected.numbers[0]} to {expected.numbers[-1]}" in drawn
     assert any(one.value.startswith("**For this person:**") for one in test.markdown)
@@ -518,7 +520,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
     ],
 )
 def test_the_story_in_words(method, variant, changes, words):
-    told = replace(one_person(method, 1.0, variant=variant, draws=40), epsilon_lower=0.0)
+    told = replace(membership_experiment(method, 1.0, variant=variant, draws=40), epsilon_lower=0.0)
     said = " ".join(story_in_words(replace(told, **changes)))
     assert all(one in said for one in words), said
     assert ("is broken" in said) == bool(changes)

@@ -38,6 +38,7 @@ from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import QUICK, Found, Wish, fitting, offered
+from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
 from tests.ui.test_wavecluster import cards, checked
@@ -62,7 +63,7 @@ def app():
     """Open the page with a link, all of it run; no error of the app's own may come out."""
 
     def open_app(**link) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
             test.query_params[name] = str(value)
         test.switch_page("pages/compare.py")
@@ -308,7 +309,7 @@ def slow(monkeypatch):
 
 
 def open_slow() -> AppTest:
-    test = AppTest.from_file("../app.py", default_timeout=120)
+    test = AppTest.from_file(APP, default_timeout=120)
     for name, value in {**SMALL, "methods": "privqt,privthr"}.items():
         test.query_params[name] = str(value)
     test.switch_page("pages/compare.py")
@@ -432,7 +433,7 @@ BAD_LINKS = {
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
 def test_a_bad_link_is_corrected_and_said(app, name, value):
-    test = AppTest.from_file("../app.py", default_timeout=120)
+    test = AppTest.from_file(APP, default_timeout=120)
     for key, text in {"draws": "1", "methods": "privqt", name: value}.items():
         test.query_params[key] = text
     test.switch_page("pages/compare.py")
@@ -570,7 +571,7 @@ def plan_of(data="gaussians", methods=("privthr",), **more) -> Plan:
 def test_a_run_is_the_same_in_its_explorer(plan, score, card):
     (method,) = plan.methods
     found = run_sweep(plan)[score].iloc[0]
-    test = AppTest.from_file("../app.py", default_timeout=120)
+    test = AppTest.from_file(APP, default_timeout=120)
     for name, value in explorer_link(plan, plan.subjects[0].name, method, 0.5, 3).items():
         test.query_params[name] = value
     test.switch_page(f"pages/{CARDS[method].family}.py")
@@ -690,7 +691,7 @@ PERSONS = b"east,north,height,who\n" + b"".join(
 
 
 def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
-    test = AppTest.from_file("../app.py", default_timeout=120)
+    test = AppTest.from_file(APP, default_timeout=120)
     checked(test.run())
     checked(control(test.selectbox, "wavecluster:data").set_value("own").run())
     test.file_uploader(key="own:file").set_value(("visits.csv", own_csv(), "text/csv"))

@@ -15,6 +15,7 @@ from dpviz.family.trial import CHEAP, trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.ui.job import job_of
 from dpviz.wavecluster.config import Config
+from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
 
@@ -36,7 +37,7 @@ def app():
     """Open a page with a link and the panel open."""
 
     def open_app(page: str, opened: bool = True, **link: object) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
             test.query_params[name] = str(value)
         test.switch_page(f"pages/{page}.py")

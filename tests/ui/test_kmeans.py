@@ -18,6 +18,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
+from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import BAD_FILES, cards, checked, figure_head, one_key, text, title
 
@@ -31,7 +32,7 @@ def app():
     """Open the page with a link; no error of the app's own may come out."""
 
     def open_app(**link) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
             test.query_params[name] = str(value)
         test.switch_page("pages/kmeans.py")

@@ -20,11 +20,10 @@ from dpviz.experiments.goal import Goal, Target
 from dpviz.figures.goal import goal_curves
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
+from tests.support import APP, ROOT
 from tests.support.controls import control
 from tests.support.hostile import HOST
 from tests.ui.test_wavecluster import checked
-
-ROOT = Path(__file__).resolve().parents[2]
 
 # ---- the code
 
@@ -249,7 +248,7 @@ def check_plain(test: AppTest) -> int:
 @pytest.fixture
 def loaded() -> AppTest:
     """WaveCluster's page with the hostile table."""
-    test = AppTest.from_file("../app.py", default_timeout=120).run()
+    test = AppTest.from_file(APP, default_timeout=120).run()
     control(test.selectbox, "wavecluster:data").set_value("own").run()
     test.file_uploader(key="own:file").set_value((NAME, table(), "text/csv"))
     return checked(test.run())
@@ -258,7 +257,7 @@ def loaded() -> AppTest:
 @pytest.mark.parametrize(
     ("page", "views", "panels"),
     [
-        ("wavecluster", WAVECLUSTER_VIEWS, ("behind", "draws", "stepper", "goal")),
+        ("wavecluster", WAVECLUSTER_VIEWS, ("behind", "draws", "diagnosis", "goal")),
         ("kmeans", KMEANS_VIEWS, ("behind", "draws", "goal")),
     ],
 )

@@ -15,6 +15,7 @@ from dpviz.families import CARDS
 from dpviz.kmeans.methods import KMEANS
 from dpviz.privacy.budget import Budget
 from dpviz.ui.release import METHODS
+from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
 
@@ -34,7 +35,7 @@ def page(home: Path):
     """Open the page with a link; no error of the app's own may come out."""
 
     def open_page(**link: object) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
             test.query_params[name] = str(value)
         test.switch_page("pages/release.py")

@@ -15,6 +15,7 @@ from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui.state import Control, UrlState
 from dpviz.wavecluster.methods import WAVECLUSTER
 from tests.conftest import reference_file
+from tests.support import APP
 from tests.support.controls import control
 from tests.wavecluster.test_reference import GRIDS, TRUE
 
@@ -24,7 +25,7 @@ def app():
     """Open the app with a link; no error of the app's own may come out."""
 
     def open_app(**link) -> AppTest:
-        test = AppTest.from_file("../app.py", default_timeout=120)
+        test = AppTest.from_file(APP, default_timeout=120)
         for name, value in link.items():
             test.query_params[name] = str(value)
         return checked(test.run())

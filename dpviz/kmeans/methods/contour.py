@@ -14,7 +14,7 @@ from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
 from dpviz.kmeans.methods.dpkmeans_mapreduce import STOPPING, resting
 from dpviz.kmeans.methods.dplloyd import KEEPING
 from dpviz.kmeans.methods.parameters import parameters
-from dpviz.kmeans.passes import contour_coefficients
+from dpviz.kmeans.passes import simplified_silhouettes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -100,7 +100,7 @@ def by_contour(points: NDArray[np.float64], weights: NDArray[np.float64] | None)
     """
 
     def deal(centers: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-        contours = contour_coefficients(points, centers, weights)
+        contours = simplified_silhouettes(points, centers, weights)
         gain = 1 + contours - contours.min()
         budgets: NDArray[np.float64] = epsilon * gain / gain.max()
         return budgets

@@ -17,14 +17,14 @@ _FORMULA = tuple(
 )
 
 
-def plain(value: Any) -> Any:
+def jsonable(value: Any) -> Any:
     """JSON-ready copy: arrays to lists, NumPy numbers to Python's, infinities to null."""
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): jsonable(one) for key, one in value.items()}
     if isinstance(value, np.ndarray):
-        return plain(value.tolist())
+        return jsonable(value.tolist())
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [jsonable(one) for one in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

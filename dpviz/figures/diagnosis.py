@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
-from dpviz.experiments.stepper import RUNS, Diagnosis, KeptDraws, Stage
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, INK
 from dpviz.figures.wavecluster import Scene, panels
 from dpviz.figures.wavecluster import frame as cells_frame
+from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, KeptDraws, Stage
 
 #: Column of the figure that a stage is marked at; the grid shows in the counts.
 COLUMNS: dict[Stage, int] = {
@@ -51,7 +51,7 @@ _MARGIN = 4
 _ACROSS = 4
 
 
-def stepper_panels(scene: Scene, diagnosis: Diagnosis) -> Panels:
+def diagnosis_panels(scene: Scene, diagnosis: Diagnosis) -> Panels:
     """Draw all stages around one true cluster, true above private.
 
     Parameters

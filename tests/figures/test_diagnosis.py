@@ -9,19 +9,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
-from dpviz.experiments.stepper import RUNS, in_words, kept_draws, stepper_of
-from dpviz.figures.stepper import COLUMNS, STAGE_TITLES, fates_frame, frame, stepper_panels
+from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fates_frame, frame
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import Raster, Scene
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.diagnosis import RUNS, diagnostics_of, in_words, kept_draws
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.support.controls import control
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
-    """Scene, stepper and configuration of one run on a sample."""
+    """Scene, diagnostics and configuration of one run on a sample."""
     about, dataset = sample(name), load_sample(name)
     config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
     source, fine = (Source.build(dataset, side) for side in (about.grid, 2 * about.grid))
@@ -35,7 +35,7 @@ def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
         mode=mode,
         title="a · b",
     )
-    return scene, stepper_of(truth, private, config, seed, finer), config
+    return scene, diagnostics_of(truth, private, config, seed, finer), config
 
 
 #: A run on a sample, a cluster, and the stage that breaks it.
@@ -54,10 +54,10 @@ HEADINGS = {"grid": "Count grid", "counts": "Count grid", "threshold": "Signific
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize(("case", "cluster", "stage"), CASES)
 def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, stage, mode):
-    scene, stepper, _ = told(*case, mode=mode)
-    found = stepper.diagnose(cluster)
+    scene, diagnostics, _ = told(*case, mode=mode)
+    found = diagnostics.diagnose(cluster)
     assert found.stage == stage
-    shown = stepper_panels(scene, found)
+    shown = diagnosis_panels(scene, found)
     layout = shown.layout
     assert isinstance(shown.figure(), go.Figure)
     assert shown.alt.startswith(f"a · b. Cluster {cluster} and its surroundings at all stages")
@@ -86,12 +86,14 @@ def test_the_first_stage_that_parts_is_marked_by_frame_and_words(case, cluster, 
 
 
 def test_one_cell_is_ringed():
-    scene, stepper, _ = told("gaussians", "privqt", 0.5)
-    found = next(one for one in map(stepper.diagnose, range(1, 16)) if one.stage == "components")
+    scene, diagnostics, _ = told("gaussians", "privqt", 0.5)
+    found = next(
+        one for one in map(diagnostics.diagnose, range(1, 16)) if one.stage == "components"
+    )
     assert found.cell is not None
     rings = [
         one
-        for one in stepper_panels(scene, found).data
+        for one in diagnosis_panels(scene, found).data
         if one["type"] == "scatter" and one.get("marker", {}).get("size") == 22
     ]
     assert {one["xaxis"] for one in rings} == {"x3", "x4", "x7", "x8"}
@@ -109,8 +111,8 @@ def test_one_cell_is_ringed():
 
 @pytest.mark.parametrize(("name", "cluster"), [("gaussians", 4), ("spirals", 2), ("shapes", 5)])
 def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, cluster):
-    scene, stepper, _ = told(name)
-    shown = stepper_panels(scene, stepper.diagnose(cluster))
+    scene, diagnostics, _ = told(name)
+    shown = diagnosis_panels(scene, diagnostics.diagnose(cluster))
     inside = scene.true.labels == cluster
     width = (scene.domain.highs - scene.domain.lows) / inside.shape
     lows = scene.domain.lows + np.argwhere(inside).min(axis=0) * width
@@ -141,14 +143,16 @@ def test_the_cluster_is_outlined_and_all_panels_show_its_surroundings(name, clus
 
 
 def test_another_cluster_starts_with_a_zoom_of_its_own():
-    scene, stepper, _ = told("shapes")
-    one, other = (stepper_panels(scene, stepper.diagnose(n)).layout["uirevision"] for n in (1, 2))
+    scene, diagnostics, _ = told("shapes")
+    one, other = (
+        diagnosis_panels(scene, diagnostics.diagnose(n)).layout["uirevision"] for n in (1, 2)
+    )
     assert one != other
 
 
 def test_the_table_behind_is_the_cells_around_the_cluster():
-    scene, stepper, _ = told("gaussians", "privthrem", 0.1)
-    found = stepper.diagnose(3)
+    scene, diagnostics, _ = told("gaussians", "privthrem", 0.1)
+    found = diagnostics.diagnose(3)
     table = frame(scene, found)
     inside = table.pop("in cluster 3")
     assert list(table.columns) == [
@@ -162,15 +166,15 @@ def test_the_table_behind_is_the_cells_around_the_cluster():
     assert np.allclose(table["true average"], table["true records"] / 2)
     assert np.allclose(table["private average"], table["private records"] / 2)
     assert len(table) < scene.true.labels.size
-    layout = stepper_panels(scene, found).layout
+    layout = diagnosis_panels(scene, found).layout
     for name, axis in zip(scene.columns, ("xaxis", "yaxis"), strict=True):
         low, high = layout[axis]["range"]
         assert table[name].between(low, high).all()
 
 
 def test_the_table_of_what_would_have_kept_it():
-    scene, stepper, config = told("spirals", "privqt", 0.5)
-    found, draws = stepper.diagnose(1), kept_draws(scene.truth, config, range(3))
+    scene, diagnostics, config = told("spirals", "privqt", 0.5)
+    found, draws = diagnostics.diagnose(1), kept_draws(scene.truth, config, range(3))
     table = fates_frame(found, draws)
     assert list(table["this draw"]) == ["joined with others", "kept"] + ["joined with others"] * 2
     assert list(table["kept in 3 draws"]) == [0, 3, 0, 0]
@@ -187,7 +191,7 @@ def page() -> None:
     import streamlit as st
 
     from dpviz.figures.wavecluster import Scene
-    from dpviz.ui.stepper import stepper_panel
+    from dpviz.ui.diagnosis import diagnosis_panel
     from dpviz.ui.wavecluster import choices_of, page_state, run_both, settings
 
     state = page_state()
@@ -202,7 +206,7 @@ def page() -> None:
         columns=active.dataset.columns,
         title="a · b",
     )
-    stepper_panel(choices, both, scene)
+    diagnosis_panel(choices, both, scene)
     state.write()
 
 
@@ -212,7 +216,7 @@ def opened():
 
     def start(panel=True, **link) -> AppTest:
         test = AppTest.from_function(page, default_timeout=60)
-        test.session_state["wavecluster:stepper"] = panel
+        test.session_state["wavecluster:diagnosis"] = panel
         for name, value in link.items():
             test.query_params[name] = str(value)
         test.run()
@@ -242,7 +246,7 @@ def said(test: AppTest) -> str:
 def test_a_closed_panel_computes_nothing(opened):
     test = opened(panel=False, data="spirals", method="privqt")
     assert figures(test) == []
-    assert "wavecluster:stepper draws" not in test.session_state
+    assert "wavecluster:diagnosis draws" not in test.session_state
 
 
 def test_without_noise_there_is_no_panel(opened):
@@ -251,18 +255,18 @@ def test_without_noise_there_is_no_panel(opened):
 
 def test_it_opens_on_the_first_broken_cluster_and_tells_of_it(opened):
     test = opened(data="gaussians", method="privqt", epsilon="0.5")
-    scene, stepper, config = told("gaussians", "privqt", 0.5)
-    first = int(np.argmin(stepper.kept)) + 1
+    scene, diagnostics, config = told("gaussians", "privqt", 0.5)
+    first = int(np.argmin(diagnostics.kept)) + 1
     assert first > 1
     assert select(test).value == first
     marks = [one.split(" · ")[2] for one in select(test).options]
-    assert marks == ["✓ kept" if one else "✗ broken" for one in stepper.kept]
+    assert marks == ["✓ kept" if one else "✗ broken" for one in diagnostics.kept]
     draws = kept_draws(scene.truth, config, range(20))
-    assert said(test) == in_words(stepper.diagnose(first), draws)
+    assert said(test) == in_words(diagnostics.diagnose(first), draws)
     (head,) = figures(test)
-    assert head["alt"] == stepper_panels(scene, stepper.diagnose(first)).alt
+    assert head["alt"] == diagnosis_panels(scene, diagnostics.diagnose(first)).alt
     (table,) = [one.value for one in test.dataframe]
-    pd.testing.assert_frame_equal(table, fates_frame(stepper.diagnose(first), draws))
+    pd.testing.assert_frame_equal(table, fates_frame(diagnostics.diagnose(first), draws))
 
 
 def test_the_chosen_cluster_stays_until_the_data_changes(opened):
@@ -277,7 +281,7 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
         test.run()
     assert select(test).options[11] != before
     for panel in (False, True):
-        test.session_state["wavecluster:stepper"] = panel
+        test.session_state["wavecluster:diagnosis"] = panel
         test.run()
     assert select(test).value == 12
     control(test.selectbox, "wavecluster:data").set_value("spirals").run()
@@ -289,7 +293,7 @@ def test_the_chosen_cluster_stays_until_the_data_changes(opened):
 
 
 def test_draws_are_counted_once_per_setting(opened, monkeypatch):
-    import dpviz.ui.stepper as ui
+    import dpviz.ui.diagnosis as ui
 
     counted = []
     monkeypatch.setattr(
@@ -312,11 +316,11 @@ def test_downloads_say_what_they_are(opened):
 
 
 def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):
-    import dpviz.ui.stepper as ui
+    import dpviz.ui.diagnosis as ui
 
     finer = []
     monkeypatch.setattr(
-        ui, "stepper_of", lambda *given: finer.append(given[-1]) or stepper_of(*given)
+        ui, "diagnostics_of", lambda *given: finer.append(given[-1]) or diagnostics_of(*given)
     )
     test = opened(data="spirals")
     assert finer[-1].source.shape == (80, 80)

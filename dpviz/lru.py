@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Recent:
+class LRUCache:
     """The most recently used results, a bounded number of them; safe between sessions."""
 
     def __init__(self, most: int) -> None:

@@ -10,7 +10,7 @@ from dpviz.privacy.ledger import Neighbours
 _SPEAKING = math.log(1e6)
 
 
-def odds(epsilon: float, neighbours: Neighbours) -> str:
+def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
     """Epsilon in words: what one person's taking part can change.
 
     Parameters

@@ -193,7 +193,7 @@ class KeptDraws:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stepper:
+class Diagnostics:
     """A private run beside the true one, with runs in which one part is exchanged.
 
     Parameters
@@ -372,20 +372,20 @@ class Stepper:
         return int(np.count_nonzero(held >= PART * records.sum())) if records.any() else 0
 
 
-def stepper_of(
+def diagnostics_of(
     truth: Truth, private: Stages, config: Config, seed: int, finer: Truth | None = None
-) -> Stepper:
+) -> Diagnostics:
     """Bring a private run together with what it is compared to.
 
     Parameters
     ----------
     truth, finer
-        As in :class:`Stepper`.
+        As in :class:`Diagnostics`.
     private, config, seed
         Stages of the private run, and what it was drawn with.
     """
     doubled = run(truth.source, _twice(config), SeededNoise(seed)).stages
-    return Stepper(truth=truth, private=private, doubled=doubled, finer=finer)
+    return Diagnostics(truth=truth, private=private, doubled=doubled, finer=finer)
 
 
 def kept_draws(truth: Truth, config: Config, seeds: Sequence[int]) -> KeptDraws:

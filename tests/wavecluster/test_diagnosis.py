@@ -11,18 +11,18 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments.stepper import (
+from dpviz.noise import SeededNoise
+from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.diagnosis import (
     RUNS,
-    Stepper,
+    Diagnostics,
+    diagnostics_of,
     in_words,
     kept,
     kept_draws,
     outcome,
-    stepper_of,
 )
-from dpviz.noise import SeededNoise
-from dpviz.wavecluster.components import connected_components
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source, Stages, cluster
 from dpviz.wavecluster.threshold import Threshold
@@ -72,8 +72,8 @@ def faked(truth: Truth, noise=None, threshold: float | None = None) -> Stages:
 
 
 def diagnosed(truth: Truth, private: Stages, number: int = 1, finer: Truth | None = None):
-    stepper = Stepper(truth=truth, private=private, doubled=truth.stages, finer=finer)
-    return stepper.diagnose(number)
+    diagnostics = Diagnostics(truth=truth, private=private, doubled=truth.stages, finer=finer)
+    return diagnostics.diagnose(number)
 
 
 def fates(diagnosis) -> dict[str, str]:
@@ -303,11 +303,11 @@ def test_an_equal_run_keeps_every_cluster_and_names_no_stage(mask):
     if not mask.any():
         return
     truth = truth_of(HIGH * mask.astype(float))
-    stepper = Stepper(truth=truth, private=truth.stages, doubled=truth.stages)
-    assert stepper.kept.all()
-    assert len(stepper.kept) == truth.stages.n_clusters
+    diagnostics = Diagnostics(truth=truth, private=truth.stages, doubled=truth.stages)
+    assert diagnostics.kept.all()
+    assert len(diagnostics.kept) == truth.stages.n_clusters
     for number in range(1, truth.stages.n_clusters + 1):
-        found = stepper.diagnose(number)
+        found = diagnostics.diagnose(number)
         assert (found.stage, found.cell, found.outcome.overlap) == (None, None, 1)
         assert set(fates(found).values()) == {"kept"}
 
@@ -371,16 +371,16 @@ def test_runs_are_the_methods_own_with_one_part_exchanged(method):
             Config(**{**vars(config), "epsilon": 0.4}),
             SeededNoise(seed),
         ).stages
-        stepper = stepper_of(truth, private, config, seed)
-        assert list(stepper.labels) == list(RUNS)
-        np.testing.assert_array_equal(stepper.labels["private"], private.labels)
-        np.testing.assert_array_equal(stepper.labels["twice_budget"], doubled.labels)
+        diagnostics = diagnostics_of(truth, private, config, seed)
+        assert list(diagnostics.labels) == list(RUNS)
+        np.testing.assert_array_equal(diagnostics.labels["private"], private.labels)
+        np.testing.assert_array_equal(diagnostics.labels["twice_budget"], doubled.labels)
         exchanged = (
             ("true_threshold", private.average >= truth.stages.threshold.value),
             ("true_cells", truth.stages.average >= private.threshold.value),
         )
         for name, cells in exchanged:
-            np.testing.assert_array_equal(stepper.labels[name] > 0, cells)
+            np.testing.assert_array_equal(diagnostics.labels[name] > 0, cells)
 
 
 def test_draws_count_the_runs_that_keep_a_cluster():
@@ -388,11 +388,11 @@ def test_draws_count_the_runs_that_keep_a_cluster():
     counted = kept_draws(truth, config, range(4))
     expected = {name: np.zeros(15, dtype=int) for name in RUNS}
     for seed in range(4):
-        stepper = stepper_of(
+        diagnostics = diagnostics_of(
             truth, run(truth.source, config, SeededNoise(seed)).stages, config, seed
         )
         for number in range(1, 16):
-            for name, one in stepper.diagnose(number).runs.items():
+            for name, one in diagnostics.diagnose(number).runs.items():
                 expected[name][number - 1] += one.fate == "kept"
     assert counted.draws == 4
     for name in RUNS:
@@ -407,8 +407,8 @@ def test_draws_count_the_runs_that_keep_a_cluster():
 
 def test_the_sentences():
     truth, config = sampled("spirals", "privqt", 0.5)
-    stepper = stepper_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
-    found, draws = stepper.diagnose(1), kept_draws(truth, config, range(5))
+    diagnostics = diagnostics_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
+    found, draws = diagnostics.diagnose(1), kept_draws(truth, config, range(5))
     d = f"{found.private_threshold:.3g}"
     first = (
         "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private one is "
@@ -418,7 +418,7 @@ def test_the_sentences():
     assert in_words(found) == first
     more = " Over 5 draws they keep it in 5, 0 and 0, the method itself in 0."
     assert in_words(found, draws) == first + more
-    same = Stepper(truth=truth, private=truth.stages, doubled=truth.stages).diagnose(2)
+    same = Diagnostics(truth=truth, private=truth.stages, doubled=truth.stages).diagnose(2)
     assert in_words(same, draws) == (
         f"Cluster 2 is kept: {same.cells} of its {same.cells} cells are left, overlap 1.00. "
         "It is kept in 0 of 5 draws."
@@ -428,10 +428,10 @@ def test_the_sentences():
 def test_the_order_of_the_counts_is_that_of_the_names():
     truth, config = sampled("gaussians", "privthrem", 0.1)
     draws = kept_draws(truth, config, range(5))
-    stepper = stepper_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
+    diagnostics = diagnostics_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
     seen = set()
     for number in range(1, 16):
-        found = stepper.diagnose(number)
+        found = diagnostics.diagnose(number)
         if found.stage is None:
             continue
         said = in_words(found, draws)
@@ -450,11 +450,11 @@ def test_what_does_not_belong_together_is_refused():
     truth, finer = blobs()
     same = {"truth": truth, "private": truth.stages, "doubled": truth.stages}
     with pytest.raises(InputError, match=r"private run has \(32, 32\)"):
-        Stepper(**{**same, "private": finer.stages})
+        Diagnostics(**{**same, "private": finer.stages})
     with pytest.raises(InputError, match=r"doubled run has \(32, 32\)"):
-        Stepper(**{**same, "doubled": finer.stages})
+        Diagnostics(**{**same, "doubled": finer.stages})
     with pytest.raises(InputError, match="twice as many"):
-        Stepper(**same, finer=truth)
+        Diagnostics(**same, finer=truth)
     for number in (0, 2):
         with pytest.raises(InputError, match=f"cluster = {number} does not exist"):
-            Stepper(**same).diagnose(number)
+            Diagnostics(**same).diagnose(number)

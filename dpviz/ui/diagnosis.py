@@ -1,61 +1,61 @@
-"""What broke this cluster: the WaveCluster explorer's stepper."""
+"""What broke this cluster: the WaveCluster explorer's diagnostics."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from dpviz.experiments.stepper import (
-    DRAWS,
-    KeptDraws,
-    Stepper,
-    in_words,
-    kept_draws,
-    stepper_of,
-)
-from dpviz.figures.stepper import fates_frame, frame, stepper_panels
+from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
 from dpviz.figures.wavecluster import Scene
-from dpviz.plain import csv_bytes
+from dpviz.serialize import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import following
 from dpviz.ui.wavecluster import Both, Choices
+from dpviz.wavecluster.diagnosis import (
+    DRAWS,
+    Diagnostics,
+    KeptDraws,
+    diagnostics_of,
+    in_words,
+    kept_draws,
+)
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.truth import Truth, true_config
 
-_CLUSTER = "wavecluster:stepper cluster"
-_LAST = "wavecluster:stepper last"
-_DRAWS = "wavecluster:stepper draws"
+_CLUSTER = "wavecluster:diagnosis cluster"
+_LAST = "wavecluster:diagnosis last"
+_DRAWS = "wavecluster:diagnosis draws"
 
 
-def stepper_panel(choices: Choices, both: Both, scene: Scene) -> None:
+def diagnosis_panel(choices: Choices, both: Both, scene: Scene) -> None:
     """Follow one true cluster through the stages; nothing is computed while it is closed."""
     if not WAVECLUSTER[choices.config.method].card.spends:
         return
     with st.expander(
-        "What broke this cluster?", key="wavecluster:stepper", on_change="rerun"
+        "What broke this cluster?", key="wavecluster:diagnosis", on_change="rerun"
     ) as panel:
         if not panel.open:
             return
         if not both.truth.stages.n_clusters:
             show_caption("Without noise there is no cluster here: lower p, or take another grid.")
             return
-        stepper = stepper_of(
+        diagnostics = diagnostics_of(
             both.truth, both.private.stages, choices.config, choices.seed, _finer(choices, both)
         )
-        _show(choices, stepper, scene)
+        _show(choices, diagnostics, scene)
 
 
-def _show(choices: Choices, stepper: Stepper, scene: Scene) -> None:
+def _show(choices: Choices, diagnostics: Diagnostics, scene: Scene) -> None:
     """Select of the cluster, its story, its figure, and the tables behind."""
-    diagnosis = stepper.diagnose(_chosen(stepper))
-    draws = _draws(choices, stepper.truth)
+    diagnosis = diagnostics.diagnose(_chosen(diagnostics))
+    draws = _draws(choices, diagnostics.truth)
     st.markdown(in_words(diagnosis, draws))
-    shown = stepper_panels(scene, diagnosis)
+    shown = diagnosis_panels(scene, diagnosis)
     name = f"dpviz-exploration-not-private-{choices.config.method}-cluster-{diagnosis.cluster}"
     live_figure(
         shown.spec(),
-        key="wavecluster:stepper figure",
+        key="wavecluster:diagnosis figure",
         height=shown.height,
         share=shown.share,
         alt=shown.alt,
@@ -89,29 +89,29 @@ def _show(choices: Choices, stepper: Stepper, scene: Scene) -> None:
     )
 
 
-def _chosen(stepper: Stepper) -> int:
+def _chosen(diagnostics: Diagnostics) -> int:
     """Show the select of the true cluster; on new data the first that is not kept."""
     truth, last = st.session_state.get(_LAST, (None, 0))
-    if truth is not stepper.truth:
+    if truth is not diagnostics.truth:
         # argmin: the first that is not kept, or else the first.
-        last = int(stepper.kept.argmin()) + 1
-        st.session_state[_LAST] = (stepper.truth, last)
+        last = int(diagnostics.kept.argmin()) + 1
+        st.session_state[_LAST] = (diagnostics.truth, last)
     kept = following(_CLUSTER, last)
 
     def changed() -> None:
-        st.session_state[_LAST] = (stepper.truth, st.session_state[kept["key"]])
+        st.session_state[_LAST] = (diagnostics.truth, st.session_state[kept["key"]])
 
-    sizes = stepper.true.cluster_sizes
+    sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:
         """Mark, number and size of a cluster."""
-        mark = "✓ kept" if stepper.kept[cluster - 1] else "✗ broken"
+        mark = "✓ kept" if diagnostics.kept[cluster - 1] else "✗ broken"
         size = sizes[cluster - 1]
         return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
 
     st.selectbox(
         "True cluster",
-        range(1, stepper.true.n_clusters + 1),
+        range(1, diagnostics.true.n_clusters + 1),
         last - 1,
         key=kept["key"],
         format_func=title,

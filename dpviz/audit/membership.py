@@ -28,7 +28,7 @@ DRAWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Story:
+class MembershipExperiment:
     """How many clusters there are with and without one person, in many draws.
 
     Parameters
@@ -80,7 +80,7 @@ class Story:
         return self.epsilon_lower > self.epsilon
 
 
-def one_person(
+def membership_experiment(
     method: str,
     epsilon: float = 1.0,
     *,
@@ -90,7 +90,7 @@ def one_person(
     seed: int = 0,
     progress: Progress | None = None,
     cancelled: Cancel | None = None,
-) -> Story:
+) -> MembershipExperiment:
     """Draw the number of clusters many times with and without the person who joins two.
 
     Parameters
@@ -134,7 +134,7 @@ def one_person(
     numbers = np.unique(np.concatenate([without, joined]))
     config: Any = scenario.config(epsilon)
     true = [cluster(source.counts, config).n_clusters for source in pair]
-    return Story(
+    return MembershipExperiment(
         sample=described.name,
         method=method,
         variant=variant,

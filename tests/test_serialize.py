@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dpviz.command_line import main
-from dpviz.plain import csv_bytes, no_formula, no_formulas
 from dpviz.release.tables import cells_csv, centers_csv
+from dpviz.serialize import csv_bytes, no_formula, no_formulas
+from tests.support import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (
     "=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(1+1)", "\t=1", "\r=1", "\n=1", "=1",
     "\uff1d1+1", "\uff0b1+1", "\uff0d1+1", "\uff201", "-", "=", '=HYPERLINK("http://x","y")',
