@@ -18,21 +18,19 @@ import pandas as pd
 
 from dpviz.commands.audit import audit_command
 from dpviz.commands.figures import add_figures, figures_command
-from dpviz.commands.output import Report, write_table
+from dpviz.commands.output import write_table
 from dpviz.commands.release import budget_command, release_command
 from dpviz.commands.run import run_command
 from dpviz.commands.sweep import add_sweep, sweep_command
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
 from dpviz.errors import InputError
-from dpviz.families import CARDS
-from dpviz.kmeans.config import STARTS, TEMPERATURES
-from dpviz.kmeans.schedule import SCHEDULES
-from dpviz.kmeans.space import GEOMETRIES
+from dpviz.families import CARDS, FAMILIES
+from dpviz.family.comparison import Report
+from dpviz.family.parameter import Kind
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.reproduce import columns_of
 from dpviz.serialize import jsonable
-from dpviz.wavecluster.config import SYNOPSES
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,7 +72,7 @@ def methods_command(given: argparse.Namespace) -> tuple[Report, str]:
         for variant in card.variants:
             verdict = "private" if variant.private else "not private"
             lines.append(f"{'':<{width}}  {variant.name}: {verdict}. {variant.reason}")
-    return {"methods": [asdict(card) for card in CARDS.values()]}, "\n".join(lines)
+    return {"methods": [card.facts for card in CARDS.values()]}, "\n".join(lines)
 
 
 def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -145,6 +143,8 @@ def _grid(text: str) -> int | tuple[int, ...]:
 
 _WHOLE = _number(int, "a whole number")
 _REAL = _number(float, "a number")
+_SIDES = _number(_grid, "a whole number of cells or one per axis (64 or 64,32)")
+_TYPES: dict[Kind, Any] = {"number": _REAL, "whole": _WHOLE, "choice": str, "sides": _SIDES}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -186,8 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(sweeping)
     add_sweep(sweeping)
-    _add_wavecluster(sweeping.add_argument_group("WaveCluster methods"))
-    _add_kmeans(sweeping.add_argument_group("k-means methods"))
+    _add_families(sweeping)
 
     drawing = _command(
         commands,
@@ -264,8 +263,7 @@ def _add_methods(parser: argparse.ArgumentParser) -> None:
     """Options that name a method, and those of both families."""
     parser.add_argument("--method", required=True, metavar="M", help=", ".join(CARDS))
     parser.add_argument("--variant", default="sound", metavar="V", help="sound or published")
-    _add_wavecluster(parser.add_argument_group("WaveCluster methods"))
-    _add_kmeans(parser.add_argument_group("k-means methods"))
+    _add_families(parser)
 
 
 def _add_classes(parser: argparse.ArgumentParser) -> None:
@@ -275,36 +273,15 @@ def _add_classes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_wavecluster(group: argparse._ArgumentGroup) -> None:
-    """Options of the WaveCluster family; what is not given stays None."""
-    group.add_argument("--alpha", type=_REAL, metavar="A", help="share of epsilon for the counts")
-    group.add_argument(
-        "--grid",
-        type=_number(_grid, "a whole number of cells or one per axis (64 or 64,32)"),
-        metavar="G",
-        help="cells per axis",
-    )
-    group.add_argument("--density", type=_REAL, metavar="P", help="p as a share, 0 to 1")
-    group.add_argument("--wavelet", metavar="W", help="discrete wavelet, haar unless told")
-    group.add_argument("--level", type=_WHOLE, metavar="L", help="wavelet level, 1 unless told")
-    group.add_argument("--synopsis", metavar="S", help=f"of baseline: {', '.join(SYNOPSES)}")
-
-
-def _add_kmeans(group: argparse._ArgumentGroup) -> None:
-    """Options of the k-means family; what is not given stays None."""
-    group.add_argument(
-        "--clusters",
-        type=_WHOLE,
-        metavar="K",
-        help="number of clusters; 8, or as many as the sample has, unless told",
-    )
-    group.add_argument(
-        "--iterations", type=_WHOLE, metavar="T", help="data passes (privgene: generations)"
-    )
-    group.add_argument("--start", metavar="S", help=", ".join(STARTS))
-    group.add_argument("--schedule", metavar="C", help=", ".join(SCHEDULES))
-    group.add_argument("--geometry", metavar="G", help=", ".join(GEOMETRIES))
-    group.add_argument("--temperature", metavar="TEMP", help=f"of mcmc: {', '.join(TEMPERATURES)}")
+def _add_families(parser: argparse.ArgumentParser) -> None:
+    """Options of all families; what is not given stays None."""
+    for family in FAMILIES.values():
+        group = parser.add_argument_group(f"{family.title} methods")
+        for one in family.parameters:
+            if one.name != "epsilon":
+                group.add_argument(
+                    f"--{one.name}", type=_TYPES[one.kind], metavar=one.metavar, help=one.usage
+                )
 
 
 def _command(

@@ -1,13 +1,59 @@
-"""The one place that knows both families."""
+"""The one place that knows all families."""
 
 from __future__ import annotations
 
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside
 from dpviz.family.card import Card
-from dpviz.kmeans.methods import KMEANS
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.family.family import Family
+from dpviz.family.method import check_method
+from dpviz.family.parameter import Parameter
+from dpviz.family.score import Score
+from dpviz.family.trial import Configuration, Trial
+from dpviz.kmeans.family import FAMILY as KMEANS
+from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
+
+#: Families by name, in the order in which they are shown.
+FAMILIES: dict[str, Family] = {family.name: family for family in (WAVECLUSTER, KMEANS)}
 
 #: Cards of all methods, by name.
 CARDS: dict[str, Card] = {
-    **{name: entry.card for name, entry in WAVECLUSTER.items()},
-    **{name: entry.card for name, entry in KMEANS.items()},
+    name: method.card for family in FAMILIES.values() for name, method in family.methods.items()
 }
+
+#: All scores by name: what two families call the same, people read the same way.
+SCORES: dict[str, Score] = {
+    name: family.scores[name] for family in FAMILIES.values() for name in family.telling
+}
+
+#: Parameters of all families by name; epsilon is one of each.
+PARAMETERS: dict[str, Parameter] = {
+    one.name: one for family in FAMILIES.values() for one in family.parameters
+}
+
+
+def family_of(method: str) -> Family:
+    """Return the family of a method, or raise InputError with the choices."""
+    check_method(method, CARDS)
+    return FAMILIES[CARDS[method].family]
+
+
+def score_of(name: str) -> Score:
+    """How to read a score; its bare name where nothing is known of it."""
+    return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
+
+
+def trial_of(
+    dataset: Dataset,
+    config: Configuration,
+    domain: Domain | None = None,
+    outside: Outside = "clip",
+) -> Trial:
+    """Bring data and a configuration of any family together.
+
+    Raises
+    ------
+    InputError
+        Where they do not fit together.
+    """
+    return family_of(config.method).build(dataset, config, domain, outside)

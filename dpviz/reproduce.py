@@ -7,15 +7,12 @@ import io
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from dpviz.domain import Domain, Outside
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
-from dpviz.kmeans.config import DEFAULTS, KMeansConfig
-from dpviz.wavecluster.config import Config
-
-#: What the estimators call the options that have another name there.
-_IN_PYTHON = {"clusters": "n_clusters", "seed": "random_state"}
+from dpviz.family.trial import Configuration
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +39,7 @@ class Reproduction:
     unit: str | None = None
     domain: Domain
     outside: Outside
-    config: Config | KMeansConfig
+    config: Configuration
     seed: int
 
     @property
@@ -55,7 +52,7 @@ class Reproduction:
         """Options of the command line, without ``--``, and their values."""
         config, spends = self.config, self.card.spends
         given: dict[str, object] = {"epsilon": config.epsilon} if spends else {}
-        given |= {name: getattr(config, name) for name in self._choices()}
+        given |= self._choices()
         given["domain"] = str(self.domain) if self.domain.declared else "data"
         given["outside"] = self.outside
         if self.unit is not None:
@@ -66,23 +63,22 @@ class Reproduction:
             given["neighbours"] = config.neighbours.relation
         return given
 
-    def _choices(self) -> tuple[str, ...]:
-        """Parameters of the configuration that only this family, or only this method, has."""
-        if isinstance(self.config, KMeansConfig):
-            return "clusters", *DEFAULTS[self.config.method]
-        special = tuple(name for name in ("alpha", "synopsis") if self.card.parameter(name))
+    def _choices(self) -> dict[str, Any]:
+        """Parameters of the configuration that the method has, but those of the data."""
+        chosen = family_of(self.config.method).choices(self.config)
         # A grid of counts brings its own cells.
-        grid = () if self.counts else ("grid",)
-        return *grid, "density", "wavelet", "level", *special
+        if self.counts:
+            chosen.pop("grid", None)
+        return chosen
 
 
 def python_lines(run: Reproduction) -> str:
     """Python with the estimators that repeats a run."""
-    given = {_IN_PYTHON.get(name, name): value for name, value in run.options.items()}
-    fit, found = "fit(X)", "n_clusters_"
-    if isinstance(run.config, KMeansConfig):
-        found = "cluster_centers_"
-    elif run.counts:
+    family = family_of(run.config.method)
+    python = {one.name: one.python for one in family.parameters} | {"seed": "random_state"}
+    given = {python.get(name, name): value for name, value in run.options.items()}
+    fit = "fit(X)"
+    if run.counts and family.fits_counts:
         fit = f"fit_counts(X, {str(run.domain)!r})"
         del given["domain"], given["outside"]
     if given.pop("unit", None) is not None:
@@ -96,7 +92,7 @@ def python_lines(run: Reproduction) -> str:
     return (
         f"from dpviz import {name}, {loader}\n\n{lines}\n"
         f"model = {name}(\n{arguments},\n).{fit}\n"
-        f"print(model.{found}, model.ledger_)"
+        f"print(model.{family.found}, model.ledger_)"
     )
 
 
@@ -115,7 +111,7 @@ def _loading(run: Reproduction) -> tuple[str, str]:
 
 def _points(run: Reproduction) -> tuple[str, str]:
     """What to import from where, and the points, or counts, that it loads."""
-    if run.counts and isinstance(run.config, KMeansConfig):
+    if run.counts and not family_of(run.config.method).fits_counts:
         # Records of a grid of counts stand at the centres of their cells.
         return (
             "Domain, read_counts\nfrom dpviz.kmeans.records import Records",

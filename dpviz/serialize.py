@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,3 +66,9 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
     """Table as a CSV file without formulas."""
     text: str = no_formulas(frame).to_csv(index=False)
     return text.encode()
+
+
+def whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
+    """Return whole numbers as such, and all others as they are."""
+    rounded = np.rint(values)
+    return rounded.astype(np.int64) if (rounded == values).all() else values

@@ -19,8 +19,9 @@ from dpviz.audit.scenarios import Scenario
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
+from dpviz.family.method import check_method
 from dpviz.privacy.ledger import check_epsilon
-from dpviz.wavecluster.methods import method as wavecluster_method
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.pipeline import Source, cluster
 
 #: Draws on each side that show the shape of both histograms.
@@ -113,7 +114,8 @@ def membership_experiment(
     AuditCancelled
         Where it was stopped.
     """
-    card = wavecluster_method(method).card
+    check_method(method, METHODS)
+    card = METHODS[method].card
     check_epsilon(epsilon)
     described = with_person(sample_name)
     pair = pair_of(described)

@@ -17,9 +17,8 @@ from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
 from dpviz.errors import InputError, check_number
-from dpviz.kmeans.methods import KMEANS
+from dpviz.families import family_of
 from dpviz.privacy.ledger import Ledger
-from dpviz.wavecluster.methods import WAVECLUSTER
 
 Floats = NDArray[np.float64]
 
@@ -233,8 +232,7 @@ class Trial:
         self._scenario = scenario
         self._config: Any = scenario.config(claim)
         self._pair = scenario.pair(claim)
-        methods: Any = WAVECLUSTER if scenario.method in WAVECLUSTER else KMEANS
-        self._run = scenario.run or methods[scenario.method].run
+        self._run = scenario.run or family_of(scenario.method).run
 
     def scores(self, side: int, seed: int, number: int) -> Floats:
         """Scores of one run on the first (0) or second (1) data set, shape (scores,)."""

@@ -11,13 +11,12 @@ from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import Bug
 from dpviz.errors import InputError
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.method import check_method
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.family.trial import Configuration
 from dpviz.noise import NoiseSource, SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
-from dpviz.wavecluster.config import Config
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +69,7 @@ class Scenario:
     noise: Callable[..., NoiseSource] = RunNoise
     sides: tuple[str, str] = ("without", "with the person")
 
-    def config(self, claim: float) -> Config | KMeansConfig:
+    def config(self, claim: float) -> Configuration:
         """Public parameters at a budget of the claim."""
         given: dict[str, Any] = {
             "method": self.method,
@@ -79,8 +78,8 @@ class Scenario:
             "neighbours": Neighbours(relation=self.relation),
             **self.options,
         }
-        family = CARDS[self.method].family
-        return Config(**given) if family == "wavecluster" else KMeansConfig(**given)
+        config: Configuration = family_of(self.method).config(**given)
+        return config
 
     @property
     def private(self) -> bool:

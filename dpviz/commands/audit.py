@@ -9,8 +9,8 @@ from dataclasses import asdict
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, table
-from dpviz.commands.output import Report
 from dpviz.ending import say
+from dpviz.family.comparison import Report
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from dpviz.commands.options import check_repeats
-from dpviz.commands.output import Report, write_table
+from dpviz.commands.output import write_table
 from dpviz.commands.sweep import (
     add_work,
     check_common,
@@ -34,11 +34,13 @@ from dpviz.experiments.presets import (
     preset,
     rank_table,
 )
-from dpviz.experiments.sweep import RANK, Plan, Subject, rows_of, run_sweeps
+from dpviz.experiments.sweep import Plan, Subject, rows_of, run_sweeps
 from dpviz.family.claim import EXPLORATION
+from dpviz.family.comparison import Report
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
 #: What can be said of one data set, after its name, and how it is read.

@@ -8,31 +8,14 @@ from typing import Any
 
 from dpviz.commands.source import known_sample
 from dpviz.errors import InputError
-from dpviz.families import CARDS
-from dpviz.family.card import Family
+from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.family.family import Family
 from dpviz.family.method import check_method
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import Neighbours
-from dpviz.wavecluster.config import Config
 
 #: Draws of one setting at most.
 MOST_REPEATS = 100_000
-
-#: Options that only one family has.
-OPTIONS: dict[Family, tuple[str, ...]] = {
-    "wavecluster": ("grid", "density", "wavelet", "level", "alpha", "synopsis"),
-    "kmeans": (
-        "clusters",
-        "iterations",
-        "start",
-        "schedule",
-        "geometry",
-        "temperature",
-        "classes",
-    ),
-}
-
-FAMILY_TITLES: dict[Family, str] = {"wavecluster": "WaveCluster", "kmeans": "k-means"}
 
 
 def check_options(given: argparse.Namespace) -> None:
@@ -58,35 +41,41 @@ def check_repeats(repeats: int) -> None:
 
 
 def _check_family(given: argparse.Namespace) -> None:
-    """Refuse options of the other family."""
-    for family, names in OPTIONS.items():
-        for name, value in _given(given, names).items():
-            if family != CARDS[given.method].family:
+    """Refuse options of another family."""
+    own = family_of(given.method)
+    for family in FAMILIES.values():
+        for name, value in _given(given, _names(family)).items():
+            if family is not own:
                 shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
                 raise InputError(
-                    f"--{name} {shown} goes with {FAMILY_TITLES[family]} methods, and "
+                    f"--{name} {shown} goes with {family.title} methods, and "
                     f"{given.method} is none of them: leave it out."
                 )
+    # Known classes belong to the data, but only centres are scored against them.
+    if given.classes is not None and not own.scores_classes:
+        titles = " or ".join(one.title for one in FAMILIES.values() if one.scores_classes)
+        raise InputError(
+            f"--classes {given.classes} goes with {titles} methods, and {given.method} is none of "
+            "them: leave it out."
+        )
 
 
-def config_of(given: argparse.Namespace) -> Config | KMeansConfig:
+def config_of(given: argparse.Namespace) -> Configuration:
     """Public choices of the run; a sample set brings its own where none are given."""
-    known = known_sample(given)
-    shared: dict[str, Any] = {
-        "method": given.method,
-        "epsilon": given.epsilon,
-        "variant": given.variant,
-        "neighbours": Neighbours(relation=given.neighbours, cap=_cap(given)),
-    }
-    family = CARDS[given.method].family
-    chosen = _given(given, OPTIONS[family])
-    if family == "wavecluster":
-        usual = {"grid": known.grid, "density": known.density} if known else {}
-        return Config(**shared, **(usual | chosen))
-    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
-    usual = {"clusters": max(known.clusters, 2)} if known else {}
-    chosen.pop("classes", None)  # of the data, not of the method
-    return KMeansConfig(**shared, **(usual | chosen))
+    known, family = known_sample(given), family_of(given.method)
+    config: Configuration = family.config(
+        method=given.method,
+        epsilon=given.epsilon,
+        variant=given.variant,
+        neighbours=Neighbours(relation=given.neighbours, cap=_cap(given)),
+        **((family.suited(known) if known else {}) | _given(given, _names(family))),
+    )
+    return config
+
+
+def _names(family: Family) -> list[str]:
+    """Options that only one family has."""
+    return [one.name for one in family.own]
 
 
 def _cap(given: argparse.Namespace) -> int:

@@ -15,11 +15,11 @@ import pandas as pd
 
 from dpviz.ending import say
 from dpviz.errors import InputError
+from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
 from dpviz.serialize import no_formulas
 
 T = TypeVar("T")
-Report = dict[str, Any]
 
 
 def write_table(frame: pd.DataFrame, path: str) -> None:
@@ -87,13 +87,6 @@ def _range(values: list[float]) -> str:
     """Smallest and largest of some numbers, or the one number that they are."""
     ends = list(dict.fromkeys(f"{end:.4g}" for end in (min(values), max(values))))
     return " to ".join(ends)
-
-
-def first_draws(lines: list[str], most: int = 10) -> list[str]:
-    """As many lines as a person reads, and how many draws more there are."""
-    if len(lines) <= most:
-        return lines
-    return [*lines[:most], f"         ... and {len(lines) - most} more draws"]
 
 
 @contextmanager

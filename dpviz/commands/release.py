@@ -7,12 +7,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
-from dpviz.commands.output import Report, spend_lines
+from dpviz.commands.output import spend_lines
 from dpviz.commands.source import known_sample, load_for_release
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.ending import say
 from dpviz.errors import InputError
+from dpviz.family.comparison import Report
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.names import without_packing

@@ -12,10 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.commands.kmeans import KMeansComparison
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.output import (
-    Report,
     metric_lines,
     progress,
     spend_lines,
@@ -23,17 +21,13 @@ from dpviz.commands.output import (
     timed,
     write_table,
 )
-from dpviz.commands.source import Classes, capped, domain_of, load
-from dpviz.commands.wavecluster import WaveClusterComparison
+from dpviz.commands.source import capped, domain_of, load
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION, claim
-from dpviz.kmeans.config import KMeansConfig
-from dpviz.wavecluster.config import Config
-
-#: What a family brings to the command: both have the same methods, on runs of their own kind.
-Comparison = WaveClusterComparison | KMeansComparison
+from dpviz.family.comparison import Classes, Comparison, Report
+from dpviz.family.trial import Configuration
 
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -52,8 +46,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     with timed(seconds, "private"):
         draws: list[Any] = [comparison.draw(seed) for seed in progress(seeds, "drawn")]
     with timed(seconds, "metrics"):
-        if isinstance(comparison, KMeansComparison):
-            comparison = comparison.beyond(draws)
+        comparison = comparison.beyond(draws)
         pairs = list(zip(draws, seeds, strict=True))
         scores = [comparison.scores(one, seed) for one, seed in progress(pairs, "scored")]
     if given.labels and data.points is not None:
@@ -115,18 +108,19 @@ def _check(given: argparse.Namespace) -> None:
 
 def _comparison(
     given: argparse.Namespace,
-    config: Config | KMeansConfig,
+    config: Configuration,
     data: Dataset,
     classes: Classes,
     seconds: dict[str, float],
 ) -> Comparison:
     """Data and configuration in the hands of their family."""
+    family = family_of(config.method)
     domain = domain_of(given.domain, data)
-    if isinstance(config, Config):
-        with timed(seconds, "quantize"):
-            return WaveClusterComparison.build(config, data, domain, given.outside)
-    with timed(seconds, "scale"):
-        return KMeansComparison.build(config, data, domain, given.outside, classes)
+    with timed(seconds, family.preparing):
+        material = family.material(data, config, domain, given.outside)
+        if classes is not None and data.points is not None and given.outside == "drop":
+            classes = classes[material.domain.contains(data.points)]
+        return family.comparison(material, config, given.outside, classes)
 
 
 def _labelled(

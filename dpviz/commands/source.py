@@ -7,9 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.read import read_counts, read_table
@@ -17,9 +15,7 @@ from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-
-#: Numbers of the known classes, shape (n,), where a column of them was named.
-Classes = NDArray[np.intp] | None
+from dpviz.family.comparison import Classes
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:

@@ -10,22 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpviz.commands.options import OPTIONS, check_options, check_repeats
-from dpviz.commands.output import Report
+from dpviz.commands.options import check_options, check_repeats
 from dpviz.commands.source import capped, domain_of, known_sample, load
 from dpviz.data.table import shown
 from dpviz.ending import say
 from dpviz.errors import InputError
-from dpviz.experiments.sweep import (
-    MOST_SEED,
-    PARAMETERS,
-    SCORES,
-    Plan,
-    Subject,
-    run_sweep,
-    settings_of,
-)
+from dpviz.experiments.sweep import MOST_SEED, Plan, Subject, run_sweep, settings_of
+from dpviz.families import FAMILIES, PARAMETERS
 from dpviz.family.claim import EXPLORATION
+from dpviz.family.comparison import Report
 from dpviz.privacy.ledger import Neighbours
 
 T = TypeVar("T")
@@ -44,7 +37,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
         "--epsilons", required=True, type=_listed(float), metavar="E,E", help="whole budgets"
     )
     parser.add_argument("--variant", default="sound", metavar="V", help="sound or published")
-    scores = dict.fromkeys(name for names in SCORES.values() for name in names)
+    scores = dict.fromkeys(name for family in FAMILIES.values() for name in family.scores)
     parser.add_argument(
         "--scores",
         type=_listed(str),
@@ -117,8 +110,8 @@ def check_common(given: argparse.Namespace, method: str) -> None:
             f"--seed {shown(given.seed)}: give a whole number from 0 to {MOST_SEED:,}."
         )
     # Which of the methods an option of a family goes with, the plan looks after.
-    family = {name: None for names in OPTIONS.values() for name in names}
-    check_options(argparse.Namespace(**{**vars(given), **family, "method": method}))
+    others = dict.fromkeys((*PARAMETERS, "classes"))
+    check_options(argparse.Namespace(**{**vars(given), **others, "method": method}))
 
 
 def check_out(out: str, what: str) -> None:
@@ -172,7 +165,7 @@ def _progress(done: int, total: int) -> None:
 
 def _chosen(given: argparse.Namespace) -> dict[str, Any]:
     """Parameters that were given."""
-    values = {name: getattr(given, name) for name in PARAMETERS}
+    values = {name: getattr(given, name) for name in PARAMETERS if name != "epsilon"}
     return {name: value for name, value in values.items() if value is not None}
 
 

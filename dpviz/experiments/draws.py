@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import InputError
-from dpviz.family.trial import Trial, check_scores
-from dpviz.kmeans.run import KMeansRun
+from dpviz.family.score import check_scores
+from dpviz.family.trial import Trial
 from dpviz.metrics.bands import Band, band
 
 #: Most draws that the screen offers.
@@ -74,7 +74,7 @@ def many_draws(
     seeds
         One draw each, at least one.
     names
-        Scores of ``trial.names``.
+        Scores of ``trial.score_names``.
     progress, cancelled
         Told and asked after each draw.
 
@@ -85,7 +85,7 @@ def many_draws(
     DrawsCancelled
         Where it was stopped.
     """
-    check_scores(names, trial.names)
+    check_scores(names, trial.score_names)
     if not seeds:
         raise InputError("seeds = (): ask for 1 or more draws.")
     values = np.empty((len(names), len(seeds)))
@@ -97,10 +97,11 @@ def many_draws(
         one = trial.draw(seed)
         found = trial.scores(one, seed, names)
         values[:, number] = [found[name] for name in names]
-        mask = trial.touched(one).astype(float)
+        mask = trial.affected(one).astype(float)
         touched = mask if touched is None else touched + mask
-        if isinstance(one, KMeansRun):
-            centers.append(one.centers)
+        places = trial.centers(one)
+        if places is not None:
+            centers.append(places)
         if progress:
             progress(number + 1, len(seeds))
     assert touched is not None  # noqa: S101 - there is a seed

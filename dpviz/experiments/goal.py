@@ -18,21 +18,21 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, flat_cells
 from dpviz.errors import InputError, check_number
 from dpviz.experiments.draws import Cancel, DrawsCancelled, Progress
-from dpviz.families import CARDS
+from dpviz.families import CARDS, SCORES, score_of, trial_of
 from dpviz.family.method import check_method
-from dpviz.family.score import SCORES, Better, score_of
-from dpviz.family.trial import KMeansTrial, WaveClusterTrial, check_scores, trial_of
+from dpviz.family.score import Better, check_scores
+from dpviz.family.trial import Trial
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.metrics.bands import Band, band
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 
 AnyConfig = Config | KMeansConfig
-AnyTrial = WaveClusterTrial | KMeansTrial
+AnyTrial = Trial
 C = TypeVar("C", Config, KMeansConfig)
 Search = Literal["every", "bisect"]
 Floats = NDArray[np.float64]
@@ -281,7 +281,7 @@ def smallest_epsilon(
     if not grid:
         raise InputError("epsilons = (): give one or more budgets to search.")
     trial = trial_of(dataset, config, domain, outside)
-    check_scores((target.score,), trial.names)
+    check_scores((target.score,), trial.score_names)
     chosen = search or ("bisect" if _slow(trial, target.score) else "every")
     places = len(grid) if chosen == "every" else _bisections(len(grid))
     work = _Work(places * len(seeds), progress, cancelled)
@@ -311,7 +311,7 @@ def smallest_epsilon(
 
 def _slow(trial: AnyTrial, score: str) -> bool:
     """Whether one draw with its score takes more than a few milliseconds."""
-    return trial.family == "kmeans" or score in ("ocm", "two_ce")
+    return CARDS[trial.config.method].family == "kmeans" or score in ("ocm", "two_ce")
 
 
 def _bisections(n: int) -> int:
@@ -471,7 +471,7 @@ def best_parameters(
         judge = _AgainstPoints(dataset, config, domain, outside, score)
     else:
         trial = trial_of(dataset, config, domain, outside)
-        check_scores((score,), trial.names)
+        check_scores((score,), trial.score_names)
         judge = _AgainstTruth(trial, score)
     shape = (len(values[0]), len(values[1]))
     work = _Work(math.prod(shape) * len(seeds), progress, cancelled)
@@ -788,13 +788,9 @@ def _with(config: C, **chosen: Any) -> C:
 
 def _at(trial: AnyTrial, **chosen: Any) -> AnyTrial:
     """Return the trial at other settings, on the same true run."""
-    if isinstance(trial, WaveClusterTrial):
-        return WaveClusterTrial(trial.truth, _with(trial.config, **chosen))
-    return KMeansTrial(trial.truth, _with(trial.config, **chosen))
+    return trial.at(**chosen)
 
 
 def _score(trial: AnyTrial, seed: int, name: str) -> float:
     """Score of the draw of a seed."""
-    if isinstance(trial, WaveClusterTrial):
-        return trial.scores(trial.draw(seed), seed, (name,))[name]
     return trial.scores(trial.draw(seed), seed, (name,))[name]

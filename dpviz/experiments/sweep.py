@@ -30,35 +30,17 @@ from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, grid_shape
 from dpviz.errors import InputError
 from dpviz.experiments.journal import Scores, Store
-from dpviz.families import CARDS
-from dpviz.family.card import Family, VariantName
+from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.family.card import VariantName
+from dpviz.family.family import Family
 from dpviz.family.method import check_method
-from dpviz.family.trial import (
-    CHEAP,
-    KMEANS_SCORES,
-    WAVECLUSTER_SCORES,
-    KMeansTrial,
-    WaveClusterTrial,
-    check_scores,
-    trial_of,
-)
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.family.parameter import Parameter
+from dpviz.family.score import check_scores
+from dpviz.family.trial import Configuration, Trial
 from dpviz.kmeans.records import Records
 from dpviz.lru import LRUCache
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.truth import true_config
-
-#: Score of a WaveCluster draw beside those of its trial: k', the rank of its threshold. With
-#: PrivTHREM it is read off the true data, so it is for exploring only.
-RANK = "k"
-
-#: All scores that a sweep can have, by family.
-SCORES: dict[Family, tuple[str, ...]] = {
-    "wavecluster": (*WAVECLUSTER_SCORES, RANK),
-    "kmeans": KMEANS_SCORES,
-}
 
 #: Goes into the name of a row: another number where the same settings give other numbers than in
 #: an earlier version of the program, so that no sweep mixes both.
@@ -70,34 +52,28 @@ MOST_ROWS = 5_000_000
 #: Largest seed: a table keeps them in 64 bits.
 MOST_SEED = 2**63 - 1
 
-#: Parameters that go with a data set or a plan; each applies where a method has it.
-PARAMETERS = (
-    "grid", "density", "wavelet", "level", "alpha", "synopsis",
-    "clusters", "iterations", "start", "schedule", "geometry", "temperature",
-)  # fmt: skip
 
-#: Columns that are called otherwise than their parameter: of a draw, "clusters" is a score.
-_COLUMN = {"clusters": "n_clusters"}
+def _type(parameter: Parameter) -> str:
+    """Type of a parameter's column."""
+    return {"number": "float64", "whole": "Int64"}.get(parameter.kind, "str")
+
+
+#: Parameters that go with a data set or a plan; each applies where a method has it.
+OWN = tuple(one for family in FAMILIES.values() for one in family.own)
 
 #: Columns before the scores, with their types.
 COLUMNS: dict[str, str] = {
     "run": "str", "data": "str", "method": "str", "variant": "str", "epsilon": "float64",
-    "seed": "int64", "grid": "str", "density": "float64", "wavelet": "str", "level": "Int64",
-    "alpha": "float64", "synopsis": "str", "n_clusters": "Int64", "iterations": "Int64",
-    "start": "str", "schedule": "str", "geometry": "str", "temperature": "str",
+    "seed": "int64", **{one.column: _type(one) for one in OWN},
     "neighbours": "str", "cap": "int64", "outside": "str", "domain": "str",
 }  # fmt: skip
 
 #: What a summary tells draws apart by.
 GROUP = ("data", "method", "variant", "epsilon")
 
-#: Rough seconds of a draw on 30,000 records: they cut the work into parts of half a second, so
-#: that a kill loses little and an answer to "stop" comes soon.
+#: The work is cut into parts of half a second, so that a kill loses little and an answer to "stop"
+#: comes soon.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
-_USUAL = 30_000
-_SECONDS: dict[str, float] = {"baseline": 0.004, "gupt": 0.1, "privgene": 0.25}
-_FAMILY_SECONDS: dict[Family, float] = {"wavecluster": 0.0005, "kmeans": 0.025}
-_FOLDS = 10  # OCM and 2CE draw once more on each
 
 #: True runs that a process keeps: those of one data set for both families, and the next one's.
 _KEPT = 4
@@ -177,7 +153,7 @@ class Plan:
         Further parameters, before those of the subjects. ``alpha`` applies to all methods that
         have it, ``privthr.alpha`` to that method alone.
     scores
-        Scores of ``SCORES``; None takes the cheap ones of each family.
+        Scores of the families; None takes those that each family sweeps by default.
 
     Raises
     ------
@@ -216,24 +192,24 @@ class Plan:
         for name, value in self.options.items():
             self._check_option(name, value)
         if self.scores is not None:
-            known = [name for family in self.families for name in SCORES[family]]
+            known = [name for family in self.families for name in family.scores]
             check_scores(self.scores, list(dict.fromkeys(known)))
 
     @property
     def families(self) -> tuple[Family, ...]:
         """Families of the methods."""
-        return tuple(dict.fromkeys(CARDS[method].family for method in self.methods))
+        return tuple(dict.fromkeys(family_of(method) for method in self.methods))
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Scores of the table."""
-        cheap = [name for family in self.families for name in CHEAP[family]]
+        cheap = [name for family in self.families for name in family.swept]
         return tuple(dict.fromkeys(cheap if self.scores is None else self.scores))
 
     def names(self, family: Family) -> tuple[str, ...]:
         """Scores that rows of a family have."""
-        wanted = CHEAP[family] if self.scores is None else self.columns
-        return tuple(name for name in wanted if name in SCORES[family])
+        wanted = family.swept if self.scores is None else self.columns
+        return tuple(name for name in wanted if name in family.scores)
 
     def parameters(self, subject: Subject, method: str) -> dict[str, Any]:
         """Parameters of a method on a data set, as far as it has them."""
@@ -253,7 +229,7 @@ class Plan:
         method, _, name = option.rpartition(".")
         asked = (method,) if method else self.methods
         having = [one for one in asked if one in self.methods and CARDS[one].parameter(name)]
-        if name not in PARAMETERS or not having:
+        if name not in {one.name for one in OWN} or not having:
             raise InputError(
                 f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
                 "leave it out."
@@ -280,8 +256,9 @@ def subject_of_sample(name: str) -> Subject:
 
 def settings_of(known: Sample) -> dict[str, Any]:
     """Parameters that suit a sample set."""
-    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
-    return {"grid": known.grid, "density": known.density, "clusters": max(known.clusters, 2)}
+    return {
+        name: value for family in FAMILIES.values() for name, value in family.suited(known).items()
+    }
 
 
 def run_sweep(
@@ -416,7 +393,7 @@ class _Setting:
     """What all rows of a data set, method and epsilon have in common."""
 
     subject: Subject
-    config: Config | KMeansConfig
+    config: Configuration
     names: tuple[str, ...]
 
     @cached_property
@@ -435,11 +412,7 @@ class _Setting:
     def facts(self) -> dict[str, Any]:
         """Columns that all its rows share."""
         config, card = self.config, CARDS[self.config.method]
-        found = {
-            _COLUMN.get(name, name): getattr(config, name)
-            for name in PARAMETERS
-            if card.parameter(name)
-        }
+        found = {one.column: getattr(config, one.name) for one in OWN if card.parameter(one.name)}
         if "grid" in found:
             sides = found["grid"]
             found["grid"] = "x".join(map(str, sides if isinstance(sides, tuple) else (sides,)))
@@ -458,12 +431,8 @@ class _Setting:
     @property
     def part(self) -> int:
         """Seeds that are drawn at a time."""
-        family = CARDS[self.config.method].family
-        seconds = _SECONDS.get(self.config.method, _FAMILY_SECONDS[family])
-        if family == "kmeans":
-            seconds *= max(1.0, self.subject.dataset.n / _USUAL)
-        elif {"ocm", "two_ce"} & set(self.names):
-            seconds *= _FOLDS
+        method, records = self.config.method, self.subject.dataset.n
+        seconds = family_of(method).seconds(method, records, self.names)
         return min(max(1, round(PART_SECONDS / seconds)), MOST_SEEDS)
 
 
@@ -479,9 +448,8 @@ def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
 
 def _setting(plan: Plan, subject: Subject, method: str, epsilon: float) -> _Setting:
     """Data and configuration of one data set, method and epsilon."""
-    family = CARDS[method].family
-    kind = Config if family == "wavecluster" else KMeansConfig
-    config = kind(
+    family = family_of(method)
+    config = family.config(
         method=method,
         epsilon=epsilon,
         variant=plan.variant,
@@ -667,23 +635,27 @@ def _one_thread() -> Any:
     return threadpool_limits(limits=1)
 
 
-def _trial(setting: _Setting, kept: LRUCache) -> WaveClusterTrial | KMeansTrial:
+def _trial(setting: _Setting, kept: LRUCache) -> Trial:
     """Bring data and configuration together, with a true run that other settings share."""
     subject, config = setting.subject, setting.config
-    same = (config.grid, true_config(config)) if isinstance(config, Config) else config.clusters
-    key = (subject.dataset.digest, str(subject.bounds), subject.outside, same)
-    trial: Any = kept.get(
-        key, lambda: trial_of(subject.dataset, config, subject.bounds, subject.outside)
+    family = family_of(config.method)
+    key = (
+        family.name,
+        subject.dataset.digest,
+        str(subject.bounds),
+        subject.outside,
+        family.true_settings(config),
     )
-    return cast("WaveClusterTrial | KMeansTrial", replace(trial, config=config))
+    trial: Any = kept.get(
+        key, lambda: family.build(subject.dataset, config, subject.bounds, subject.outside)
+    )
+    return cast(Trial, replace(trial, config=config))
 
 
-def _scores(trial: WaveClusterTrial | KMeansTrial, seed: int, names: Sequence[str]) -> Scores:
+def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
     """Draw a seed and score it; NaN where these data are too few for a score."""
-    one: Any = trial.draw(seed)
-    found = trial.scores(one, seed, [name for name in names if name in trial.names])
-    if RANK in names:
-        found[RANK] = float(one.k)
+    one = trial.draw(seed)
+    found = trial.scores(one, seed, [name for name in names if name in trial.score_names])
     return {name: found.get(name, math.nan) for name in names}
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-Family = Literal["wavecluster", "kmeans"]
+if TYPE_CHECKING:
+    from dpviz.family.parameter import Parameter
+
 VariantName = Literal["sound", "published"]
 
 #: Reason of every variant without noise.
@@ -25,16 +27,6 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A control of a method: its default and the range that the screen offers."""
-
-    name: str
-    default: float | int | str | None
-    low: float | int | None = None
-    high: float | int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Card:
     """What a method is, where it comes from and what it promises.
 
@@ -43,7 +35,7 @@ class Card:
     name
         Key on the command line and in links.
     family
-        ``"wavecluster"`` or ``"kmeans"``.
+        Name of its family.
     title
         Name on the screen.
     estimator
@@ -54,14 +46,16 @@ class Card:
         Authors and year; number of the algorithm in that paper.
     origin
         File number of the paper in our collection, an author, or ``"ours"``.
-    variants, parameters
-        See :class:`Variant`, :class:`Parameter`.
+    variants
+        See :class:`Variant`.
+    parameters
+        Parameters of the family that the method takes, with its defaults.
     deviations
         Where the code differs from the paper, and why.
     """
 
     name: str
-    family: Family
+    family: str
     title: str
     estimator: str
     summary: str
@@ -84,3 +78,12 @@ class Card:
     def spends(self) -> bool:
         """Whether the method takes a privacy budget at all."""
         return self.parameter("epsilon") is not None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All of it as plain values; of a parameter its name, default and range."""
+        listed = [
+            {name: getattr(one, name) for name in ("name", "default", "low", "high")}
+            for one in self.parameters
+        ]
+        return asdict(replace(self, parameters=())) | {"parameters": listed}

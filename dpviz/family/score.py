@@ -1,33 +1,51 @@
-"""What scores are called, and how to read them: one table for charts, panels and searches."""
+"""A score: what it is called, how to read it, and the function that computes it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import InputError
 
 Better = Literal["<=", ">="]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """What a score is called, and how to read it.
+    """A number that says how good a draw is, or how large.
 
     Parameters
     ----------
+    name
+        Key in tables, links and JSON.
     title
         Name on the screen.
+    compute
+        Returns the score of a family's ``Evaluation`` of one draw.
     best
         What a result like the true one scores, in words; empty where that is no one number.
     better
         ``"<="`` where less is better, ``">="`` where more is; None where the true value is best.
     log
         Whether its values span powers of ten.
+    target
+        Bound that a search for parameters begins with.
+    of_table
+        Score of a contingency table of two clusterings, where nothing else is needed.
     """
 
+    name: str
     title: str
+    compute: Callable[[Any], float]
     best: str = ""
     better: Better | None = None
     log: bool = False
+    target: float = 1.0
+    of_table: Callable[[NDArray[np.int64]], float] | None = None
 
     @property
     def axis(self) -> str:
@@ -35,43 +53,45 @@ class Score:
         return f"{self.title} ({self.best})" if self.best else self.title
 
 
-def _error(title: str) -> Score:
+def error(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
     """A distance from the true result."""
-    return Score(title=title, best="0 is equal", better="<=")
+    return Score(
+        name=name, title=title, compute=compute, best="0 is equal", better="<=", target=target
+    )
 
 
-def _ratio(title: str) -> Score:
+def ratio(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
     """An error over that of the true result."""
-    return Score(title=title, best="1 is equal", better="<=", log=True)
+    return Score(
+        name=name, title=title, compute=compute, best="1 is equal", better="<=", log=True,
+        target=target,
+    )  # fmt: skip
 
 
-def _likeness(title: str) -> Score:
+def likeness(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
     """How like the true result something is."""
-    return Score(title=title, best="1 is equal", better=">=")
+    return Score(
+        name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target
+    )
 
 
-SCORES: dict[str, Score] = {
-    "dsg_c": _error("DSG_C"),
-    "nicv_ratio": _ratio("NICV / true"),
-    "wcss_ratio": _ratio("WCSS / least"),
-    "f_measure": _likeness("F-measure"),
-    "clusters": Score(title="Clusters"),
-    "significant": Score(title="Significant cells"),
-    "k": Score(title="k′"),
-    "noise_points": Score(title="Noise points"),
-    "displacement": _error("Displacement"),
-    "kept_centers": Score(title="Kept places"),
-    "ocm": _error("OCM"),
-    "two_ce": _error("2CE"),
-    "ari": _likeness("ARI"),
-    "ami": _likeness("AMI"),
-    "wcss": Score(title="WCSS", log=True),
-    "nicv": Score(title="NICV", log=True),
-    "contour": Score(title="Simplified silhouette"),
-    "zhang_f": _likeness("F against noise-free"),
-}
+def of_table(
+    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
+) -> Score:
+    """A likeness that the contingency table of two clusterings tells."""
+    return Score(
+        name=name,
+        title=title,
+        compute=lambda one: function(one.table),
+        best="1 is equal",
+        better=">=",
+        target=target,
+        of_table=function,
+    )
 
 
-def score_of(name: str) -> Score:
-    """How to read a score; its bare name where nothing is known of it."""
-    return SCORES.get(name, Score(title=name))
+def check_scores(names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise InputError where a score is unknown, with the choices."""
+    for name in names:
+        if name not in known:
+            raise InputError(f'score = "{name}" is unknown: choose from {", ".join(known)}.')

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.families import CARDS
-from dpviz.family.score import Score, score_of
+from dpviz.families import CARDS, score_of
+from dpviz.family.score import Score
 from dpviz.figures.panels import Panels, add_heading, axis_title, literal, place, titled
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpviz.domain import Domain, flat_cells
 from dpviz.experiments.draws import Draws
-from dpviz.family.score import score_of
+from dpviz.families import score_of
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels, add_axes, add_heading, heatmap, number_font, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, MISSED, Mode, steps

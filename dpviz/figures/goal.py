@@ -14,8 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.experiments.goal import BETTER, Goal, NullSet, ParameterMap
-from dpviz.families import CARDS
-from dpviz.family.score import score_of
+from dpviz.families import CARDS, score_of
 from dpviz.figures.panels import LEGEND, Panels, named_axis, titled
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.metrics.bands import band_words, end_names

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from dpviz.errors import InputError, check_number
 from dpviz.family.card import VariantName
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
 from dpviz.privacy.ledger import Neighbours, check_epsilon
@@ -57,12 +58,101 @@ SOUND: dict[str, dict[str, Any]] = {
     "dpkmeansup": {"iterations": 1},
 }
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "start": STARTS,
-    "schedule": SCHEDULES,
-    "geometry": GEOMETRIES,
-    "temperature": TEMPERATURES,
-}
+#: Parameters of the family, as the command line lists them.
+PARAMETERS = (
+    EPSILON,
+    Parameter(
+        name="clusters",
+        label="Clusters K",
+        sign="K",
+        help="Number of centres. The fewer records a cluster has, the more noise moves it.",
+        kind="whole",
+        default=8,
+        low=1,
+        high=100,
+        log=True,
+        ends=("fewer", "more"),
+        link="k",
+        column="n_clusters",
+        python="n_clusters",
+        metavar="K",
+        usage="number of clusters; 8, or as many as the sample has, unless told",
+        report="number of clusters",
+    ),
+    Parameter(
+        name="iterations",
+        label="Iterations T",
+        sign="T",
+        help=(
+            "Data passes (of PrivGene: generations). They share the budget: more of them means "
+            "more noise in each."
+        ),
+        kind="whole",
+        low=1,
+        high=20,
+        ends=("less noise each", "more steps"),
+        link="t",
+        metavar="T",
+        usage="data passes (privgene: generations)",
+        report="iterations",
+        searched=(1, 2, 3, 4, 5, 7, 10),
+    ),
+    Parameter(
+        name="start",
+        label="Start",
+        help=(
+            "Where the centres start. Sphere packing and random know nothing of the data; the "
+            "others come from it: as printed they leak it, in the sound variant a noisy grid takes "
+            "its place."
+        ),
+        kind="choice",
+        options=STARTS,
+        words={"random": "random places", "records": "random records"},
+        metavar="S",
+        usage=", ".join(STARTS),
+        report="where the centres started",
+    ),
+    Parameter(
+        name="schedule",
+        label="Schedule",
+        help="How ε is split over the iterations: equal parts, or half of what is left each time.",
+        kind="choice",
+        options=SCHEDULES,
+        metavar="C",
+        usage=", ".join(SCHEDULES),
+        report="how ε was split over the iterations",
+    ),
+    Parameter(
+        name="geometry",
+        label="Geometry",
+        help=(
+            "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), "
+            "or the unit L1 ball (sensitivity 2), onto which the sound variant draws records "
+            "outside."
+        ),
+        kind="choice",
+        options=GEOMETRIES,
+        words={"l1": "L1 ball"},
+        metavar="G",
+        usage=", ".join(GEOMETRIES),
+        report="shape that the records were scaled into",
+        titled="no",
+    ),
+    Parameter(
+        name="temperature",
+        label="Temperature",
+        help=(
+            "How sharply the chain follows the likelihood: as the paper prints it, without ε, or "
+            "as its definition has it."
+        ),
+        kind="choice",
+        options=TEMPERATURES,
+        metavar="TEMP",
+        usage=f"of mcmc: {', '.join(TEMPERATURES)}",
+        report="temperature of the Markov chain",
+        titled="no",
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +215,15 @@ class KMeansConfig:
         clusters = check_whole("clusters", self.clusters, MAX_CLUSTERS)
         object.__setattr__(self, "clusters", clusters)
         defaults = defaults_of(self.method, self.variant)
-        for name in ("iterations", "start", "schedule", "geometry", "temperature"):
+        for parameter in PARAMETERS[2:]:
+            name, options = parameter.name, parameter.options
             value = getattr(self, name)
             if value is None:
                 object.__setattr__(self, name, defaults.get(name))
             elif name not in defaults:
                 raise InputError(f"{name} = {value}: {self.method} has no {name}; leave it out.")
-            elif name in _CHOICES and value not in _CHOICES[name]:
-                choices = ", ".join(_CHOICES[name])
+            elif options and value not in options:
+                choices = ", ".join(options)
                 raise InputError(f'{name} = "{value}" is unknown: choose one of {choices}.')
         if self.iterations is not None:
             iterations = check_whole("iterations", self.iterations, MAX_ITERATIONS)
@@ -143,6 +234,17 @@ def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
     """Choices of a method with their defaults in a variant."""
     special = PRINTED if variant == "published" else SOUND
     return DEFAULTS[method] | special.get(method, {})
+
+
+def takes(method: str) -> tuple[Parameter, ...]:
+    """Parameters on a method's card, with its defaults."""
+    names = ("clusters",) if method == "kmeans" else ("epsilon", "clusters")
+    known = {one.name: one for one in PARAMETERS}
+    special = defaults_of(method)
+    return (
+        *(known[name] for name in names),
+        *(replace(known[name], default=default) for name, default in special.items()),
+    )
 
 
 def check_whole(name: str, value: object, highest: int) -> int:

@@ -21,7 +21,7 @@ from dpviz.domain import Outside
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
 from dpviz.kmeans.config import KMeansConfig, Start, Temperature
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule

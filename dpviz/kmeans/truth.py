@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +12,18 @@ from dpviz.domain import Domain
 from dpviz.family.method import check_method
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import descended
-from dpviz.kmeans.passes import nearest, simplified_silhouettes, wcss
+from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
 from dpviz.metrics import matching
 from dpviz.noise import NoiseSource, Silenced
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
-
-#: Scores that need nothing but the centres of the private run.
-QUICK = ("wcss", "nicv", "wcss_ratio", "nicv_ratio", "f_measure", "displacement")
-
-#: All scores, in the order in which they are shown.
-SCORES = (*QUICK, "contour", "ari", "ami")
 
 
 def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KMeansRun:
@@ -39,9 +34,10 @@ def run_kmeans(records: Records, config: KMeansConfig, noise: NoiseSource) -> KM
     InputError
         Where the method does not exist or does not fit the data.
     """
-    check_method(config.method, KMEANS)
+    check_method(config.method, METHODS)
     accountant = Accountant(noise, config.epsilon, config.neighbours)
-    return KMEANS[config.method].run(records, config, accountant)
+    result: KMeansRun = METHODS[config.method].run(records, config, accountant)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +63,7 @@ class KMeansTruth:
         """The true run: the best that the search finds, or that the start leads to."""
         config = KMeansConfig(method="kmeans", clusters=self.clusters)
         if self.start is None:
-            return KMEANS["kmeans"].run(self.records, config, Accountant(_Nothing(), 1.0))
+            return run_kmeans(self.records, config, _Nothing())
         centers = descended(self.records.scaled(self.space), self.space.scale(self.start))
         return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
 
@@ -129,43 +125,15 @@ class KMeansTruth:
         _, order = of_centers.match(self.space.scale(self.centers), self.space.scale(run.centers))
         return run.reordered(order)
 
-    def scores(self, run: KMeansRun, names: tuple[str, ...] = SCORES) -> dict[str, float]:
-        """Scores of a private run.
+    def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:
+        """Scores of a private run by its centres (see ``OF_CENTERS``).
 
-        ``nicv_ratio`` is relative to the true run, ``wcss_ratio`` to the least WCSS, that of
-        k-means in the units of the data; neither is below 1, see :meth:`beyond`. ``f_measure``
-        (Hu et al., eq. 13-16), ``ari`` and ``ami`` hold its clusters against the true ones;
-        ``displacement`` is the mean distance of matched centres on data scaled to [0, 1]^d;
-        ``contour`` the mean contour coefficient of its clusters.
+        Ratios are to :meth:`beyond`: never below 1.
         """
-        centers = run.centers
-        truth = self.beyond(centers)
-        if truth is not self:
-            return truth.scores(run, names)
-        scaled = self.space.scale(centers)
+        one = Evaluation(self.beyond(run.centers), run)
+        return {name: float(SCORES[name].compute(one)) for name in names}
 
-        @cache
-        def table() -> NDArray[np.int64]:
-            return matching.contingency(self.labels, self.assign(centers))
-
-        compute = {
-            "wcss": lambda: self.wcss(centers),
-            "nicv": lambda: self.nicv(centers),
-            "wcss_ratio": lambda: self._ratio(self.in_units.beyond(centers), centers),
-            "nicv_ratio": lambda: self._ratio(self, centers),
-            "f_measure": lambda: matching.f_measure(table()),
-            "displacement": lambda: (
-                of_centers.displacement(self.space.scale(self.centers), scaled) / 2
-            ),
-            "contour": lambda: float(
-                simplified_silhouettes(self.records.scaled(self.space), scaled).mean()
-            ),
-            "ari": lambda: matching.adjusted_rand(table()),
-            "ami": lambda: matching.adjusted_mutual_information(table()),
-        }
-        return {name: compute[name]() for name in names}
-
-    def _ratio(self, truth: KMeansTruth, centers: Centers) -> float:
+    def ratio_to(self, truth: KMeansTruth, centers: Centers) -> float:
         """Ratio of NICV to that of a truth; what is rounding alone on our domain counts as 0."""
         error = truth.nicv(centers) if self.nicv(centers) > self._rounding else 0.0
         return ratio(error, truth.errors[1] if self.errors[1] > self._rounding else 0.0)

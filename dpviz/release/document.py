@@ -11,20 +11,12 @@ from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpviz import __version__
 from dpviz.domain import Domain
-from dpviz.kmeans.passes import nearest
-from dpviz.kmeans.run import KMeansRun
-from dpviz.kmeans.space import Space
-from dpviz.metrics.centers import match
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.request import Request
 from dpviz.serialize import jsonable
-from dpviz.wavecluster.pipeline import Run
 
 #: Kind and version of the document, as its schema has them.
 FORMAT, VERSION = "dpviz release", 1
@@ -46,13 +38,18 @@ class Material(Protocol):
         ...
 
     @property
+    def given(self) -> dict[str, Any]:
+        """Parameters that the data decided."""
+        ...
+
+    @property
     def counted(self) -> bool:
         """Whether the data came as a grid of counts."""
         ...
 
 
 def document(
-    request: Request, material: Material, run: Run | KMeansRun, accountant: SecureAccountant
+    request: Request, material: Material, run: Any, accountant: SecureAccountant
 ) -> Document:
     """Put together what is published of a run.
 
@@ -74,7 +71,7 @@ def document(
         "title": request.title,
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
-        "parameters": jsonable(request.parameters | _sides(run)),
+        "parameters": jsonable(request.parameters | material.given),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
             "columns": list(material.columns),
@@ -82,7 +79,7 @@ def document(
             # What became of points outside was decided before where cells were counted before.
             "outside": "counted" if material.counted else request.outside,
         },
-        "result": jsonable(_cells(run) if isinstance(run, Run) else _centers(run, material.domain)),
+        "result": jsonable(request.family.released(run, material.domain)),
     }
 
 
@@ -119,48 +116,3 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         ),
         "ledger": [asdict(spend) for spend in accountant.ledger],
     }
-
-
-def _sides(run: Run | KMeansRun) -> Document:
-    """Cells per axis, one number each."""
-    return {"grid": run.stages.counts.shape} if isinstance(run, Run) else {}
-
-
-def _cells(run: Run) -> Document:
-    """Noisy counts, and the cluster of every cell of the average subband."""
-    stages = run.stages
-    return {
-        "kind": "cells",
-        "counts": _whole(stages.counts),
-        "labels": stages.labels,
-        "block": 2**stages.level,
-        # No threshold at all where no cell can be significant: infinite, null in JSON.
-        "threshold": float(stages.threshold.value),
-        "significant": int(stages.significant.sum()),
-        "clusters": stages.n_clusters,
-    }
-
-
-def _centers(run: KMeansRun, domain: Domain) -> Document:
-    """Centres in the units of the data, with noisy numbers of records where there are any."""
-    space = Space(domain)
-    counts: NDArray[Any] | None = None
-    if run.iterations:
-        counts = run.iterations[-1].counts
-        if run.before is not None:
-            # Post-processed centres stand in another order than the clusters they come from.
-            counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
-    elif run.grid is not None:
-        owner = nearest(run.grid.centers, space.scale(run.centers))
-        counts = np.bincount(owner, weights=run.grid.weights, minlength=len(run.centers))
-    return {
-        "kind": "centers",
-        "centers": run.centers,
-        "counts": None if counts is None else _whole(counts),
-    }
-
-
-def _whole(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers as such."""
-    rounded = np.rint(values)
-    return rounded.astype(np.int64) if (rounded == values).all() else values

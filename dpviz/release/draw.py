@@ -18,35 +18,19 @@ from dpviz.data.table import LARGEST, shown
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.lloyd import START_SHARE, space_of
-from dpviz.kmeans.methods import KMEANS
-from dpviz.kmeans.records import Records
-from dpviz.kmeans.run import KMeansRun
-from dpviz.kmeans.schedule import budgets
+from dpviz.family.family import Material
 from dpviz.privacy.account import Entry, decimal, granted
 from dpviz.privacy.budget import Budget
-from dpviz.privacy.secure import LATTICE, WIDEST, SecureAccountant
+from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files
 from dpviz.release.request import Request
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
-from dpviz.wavecluster.pipeline import Run, Source
-
-#: Techniques whose noise has to be fine: PrivTHR takes half of the empty cells for positive, which
-#: noise in whole numbers, often 0, does not make them.
-FINE = ("privthr",)
 
 #: A larger budget hides next to nothing, and e^epsilon means nothing to anybody.
 MOST_EPSILON = 20.0
 
 #: What all releases of a source have in common, or their budgets would not add up.
 ALIKE = ("neighbours", "unit", "unit_column")
-
-#: Least part of an iteration's budget that a method gives to a cluster: a start and a grid may
-#: take their shares before, and contour coefficients halve it at most.
-_LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 #: How an accountant is made; tests replay one.
 Accounting = Callable[..., SecureAccountant]
@@ -102,7 +86,7 @@ class Prepared:
 
     request: Request
     columns: tuple[str, ...]
-    material: Source | Records
+    material: Material
     counted: bool = False
 
     @classmethod
@@ -125,15 +109,9 @@ class Prepared:
         if request.persons:
             # The key that chooses a person's records is thrown away.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
-        config = request.config
-        material: Source | Records
-        if isinstance(config, Config):
-            material = Source.build(
-                dataset, config.grid, request.domain, request.outside, empty=True
-            )
-        else:
-            material = Records.build(dataset, request.domain, request.outside, cut=True)
-            _check_noise(material, config)
+        material = request.family.material(
+            dataset, request.config, request.domain, request.outside, secure=True
+        )
         return cls(request, dataset.columns, material, counted=dataset.counts is not None)
 
     @property
@@ -144,8 +122,12 @@ class Prepared:
     @property
     def what(self) -> dict[str, Any]:
         """What the entry in the lifetime budget says."""
-        grid = {"grid": list(self.material.shape)} if isinstance(self.material, Source) else {}
-        return self.request.what | grid
+        return self.request.what | {name: list(value) for name, value in self.given.items()}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Parameters that the data decided."""
+        return self.request.family.given_by_data(self.material)
 
     def draw(self, epsilon: float, accounting: Accounting = SecureAccountant) -> Document:
         """Run the method with noise that nobody can repeat; returns all that is published.
@@ -158,16 +140,10 @@ class Prepared:
             Makes the accountant.
         """
         request = self.request.granted(epsilon)
-        config = request.config
-        unit = 1.0 if isinstance(config, Config) and config.method not in FINE else LATTICE
+        config, family = request.config, request.family
+        unit = family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
-        run: Run | KMeansRun
-        if isinstance(config, Config):
-            assert isinstance(self.material, Source)  # noqa: S101 - built for this family
-            run = WAVECLUSTER[config.method].run(self.material, config, accountant)
-        else:
-            assert isinstance(self.material, Records)  # noqa: S101 - built for this family
-            run = KMEANS[config.method].run(self.material, config, accountant)
+        run = family.run(self.material, config, accountant)
         return document(request, self, run, accountant)
 
 
@@ -255,24 +231,6 @@ def _usable(dataset: Dataset) -> Dataset:
     if keep.all():
         return dataset
     return replace(dataset, points=points[keep], units=None if units is None else units[keep])
-
-
-def _check_noise(records: Records, config: KMeansConfig) -> None:
-    """Refuse iterations whose noise would be too wide, by public numbers alone.
-
-    A method that stops early by chance may get as far as those, or not: a refusal by what it
-    does would tell something that nobody paid for, and after the debit it would waste that.
-    """
-    if config.iterations is None:
-        return
-    least = min(budgets(config.schedule or "uniform", 1.0, config.iterations + 1))
-    change = space_of(records, config).sensitivity * config.neighbours.multiplier / LATTICE
-    if change / (config.epsilon * _LEAST_SHARE * least) >= WIDEST:
-        raise PrivacyRefusal(
-            f"iterations = {config.iterations} leave the last ones so little of epsilon = "
-            f"{config.epsilon:g} that their noise can't be drawn: take fewer, or a uniform "
-            "schedule."
-        )
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, check_outside
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
-from dpviz.kmeans.config import DEFAULTS, KMeansConfig
-from dpviz.wavecluster.config import Config
+from dpviz.family.family import Family
+from dpviz.family.trial import Configuration
 
 #: A longer title would not fit on the report.
 _LONGEST_TITLE = 200
@@ -41,7 +41,7 @@ class Request:
         Where the title is too long for a line, or a cap has nobody to apply to.
     """
 
-    config: Config | KMeansConfig
+    config: Configuration
     domain: Domain | None
     outside: Outside = "clip"
     unit: str | None = None
@@ -67,6 +67,11 @@ class Request:
         return self.unit is not None
 
     @property
+    def family(self) -> Family:
+        """Family of the method."""
+        return family_of(self.config.method)
+
+    @property
     def card(self) -> Card:
         """Card of the method."""
         return CARDS[self.config.method]
@@ -74,13 +79,7 @@ class Request:
     @property
     def parameters(self) -> dict[str, Any]:
         """Public parameters that the method has, beside budget and neighbours."""
-        config = self.config
-        if isinstance(config, KMeansConfig):
-            names = ("clusters", *DEFAULTS[config.method])
-        else:
-            special = tuple(name for name in ("alpha", "synopsis") if self.card.parameter(name))
-            names = ("grid", "density", "wavelet", "level", *special)
-        return {name: getattr(config, name) for name in names}
+        return self.family.choices(self.config)
 
     @property
     def what(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import cluster
 
 #: Methods that claim something.

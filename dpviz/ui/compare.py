@@ -21,18 +21,18 @@ from dpviz.experiments.sweep import (
     Subject,
     subject_of_sample,
 )
-from dpviz.families import CARDS
-from dpviz.family.card import Family, VariantName
-from dpviz.family.score import SCORES
+from dpviz.families import CARDS, FAMILIES, SCORES
+from dpviz.family.card import VariantName
+from dpviz.family.family import Family
 from dpviz.figures.compare import METHODS
 from dpviz.privacy.ledger import RELATIONS, Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
 from dpviz.ui.compare_runs import (
-    QUICK,
     Wish,
     families_of,
     fitting,
     offered,
+    quick_scores,
 )
 from dpviz.ui.data_panel import UPLOAD, NothingLoadedError, OwnData, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
@@ -255,7 +255,7 @@ def settings(state: CompareState) -> Wish:
         METHODS,
         **state.widget("methods", "default"),
         format_func=lambda name: CARDS[name].title,
-        help="WaveCluster: " + _titles("wavecluster") + ".\n\nk-means: " + _titles("kmeans") + ".",
+        help="\n\n".join(f"{one.title}: {_titles(one)}." for one in FAMILIES.values()),
     )
     left, right = st.columns(2)
     left.selectbox(
@@ -283,7 +283,7 @@ def _figure(preset: Preset) -> str:
 
 def _titles(family: Family) -> str:
     """Names of a family's methods on the screen."""
-    return ", ".join(CARDS[name].title for name in METHODS if CARDS[name].family == family)
+    return ", ".join(CARDS[name].title for name in METHODS if name in family.methods)
 
 
 def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
@@ -330,9 +330,9 @@ def _sample_subject(name: str) -> Subject:
 
 def _own_data(state: CompareState) -> OwnData | None:
     """Load own data; returns it, or None where there is no file yet."""
-    two = any(CARDS[method].family == "wavecluster" for method in state.get("methods"))
+    many = all(family.many_columns for family in families_of(state.get("methods")))
     try:
-        return own_data(many=not two)
+        return own_data(many=many)
     except NothingLoadedError:
         return None
 
@@ -384,7 +384,7 @@ def _wish(
     choices = offered(families)
     if state.get("score") not in choices:
         state.set("score", choices[0])
-    quick = tuple(dict.fromkeys(name for family in families for name in QUICK[family]))
+    quick = quick_scores(families)
     scores = quick if state.get("score") in quick else tuple(dict.fromkeys((*quick, *choices)))
     preset = PRESETS.get(state.get("preset"))
     plans = {}

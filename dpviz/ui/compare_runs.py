@@ -12,36 +12,15 @@ import streamlit as st
 
 from dpviz.experiments.sweep import (
     COLUMNS,
-    RANK,
     Plan,
     Subject,
     SweepCancelled,
     rows_of,
     run_sweep,
 )
-from dpviz.experiments.sweep import SCORES as SWEPT
-from dpviz.families import CARDS
-from dpviz.family.card import Family
-from dpviz.family.score import SCORES
-from dpviz.family.trial import CHEAP
-from dpviz.kmeans.truth import QUICK as QUICK_CENTERS
+from dpviz.families import CARDS, family_of
+from dpviz.family.family import Family
 from dpviz.ui.job import Cancel, Job, Progress, job_of, start
-
-#: Scores that cost no more than a run itself.
-QUICK: dict[Family, tuple[str, ...]] = {
-    "wavecluster": (*CHEAP["wavecluster"], RANK),
-    "kmeans": (*QUICK_CENTERS, "kept_centers"),
-}
-
-#: About how many seconds a run takes, on 30,000 records for k-means; the others of a family.
-_SECONDS = {"baseline": 0.003, "gupt": 0.09, "privgene": 0.22, "mcmc": 0.04}
-
-_FAMILY_SECONDS: dict[Family, float] = {"wavecluster": 0.0005, "kmeans": 0.025}
-
-#: How many times as long it takes with all scores: OCM and 2CE alone ask for ten more runs.
-_ALL_TIMES: dict[Family, float] = {"wavecluster": 13, "kmeans": 4}
-
-_USUAL = 30_000
 
 #: Seconds of work that begin without a press of the button.
 _EAGER = 15.0
@@ -122,12 +101,18 @@ def fitting(options: Mapping[str, Any], methods: Iterable[str]) -> dict[str, Any
 
 def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
     """Families of methods."""
-    return tuple(dict.fromkeys(CARDS[method].family for method in methods))
+    return tuple(dict.fromkeys(family_of(method) for method in methods))
 
 
 def offered(families: Sequence[Family]) -> tuple[str, ...]:
     """Scores that all families have, those that tell most first."""
-    return tuple(name for name in SCORES if all(name in SWEPT[family] for family in families))
+    first, *others = families
+    return tuple(name for name in first.telling if all(name in one.scores for one in others))
+
+
+def quick_scores(families: Sequence[Family]) -> tuple[str, ...]:
+    """Scores that cost no more than a draw."""
+    return tuple(dict.fromkeys(name for family in families for name in family.quick))
 
 
 class Found:
@@ -178,7 +163,7 @@ class Found:
                     epsilons=tuple(epsilons),
                     seeds=seeds,
                     options=fitting(plan.options, (method,)),
-                    scores=plan.names(CARDS[method].family),
+                    scores=plan.names(family_of(method)),
                 )
                 for seeds, epsilons in left.items()
             ]
@@ -196,12 +181,7 @@ def seconds(pieces: Iterable[Plan]) -> float:
     total = 0.0
     for plan in pieces:
         (method,), (subject,) = plan.methods, plan.subjects
-        family = CARDS[method].family
-        one = _SECONDS.get(method, _FAMILY_SECONDS[family])
-        if family == "kmeans":
-            one *= max(0.2, subject.dataset.n / _USUAL)
-        if set(plan.columns) - set(QUICK[family]):
-            one *= _ALL_TIMES[family]
+        one = family_of(method).seconds(method, subject.dataset.n, plan.columns)
         total += one * len(plan.epsilons) * len(plan.seeds)
     return total
 

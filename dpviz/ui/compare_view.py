@@ -12,14 +12,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
 from dpviz.experiments.sweep import (
-    RANK,
     Plan,
     summary,
 )
-from dpviz.families import CARDS
-from dpviz.family.card import Family
-from dpviz.family.score import score_of
-from dpviz.family.trial import WaveClusterTrial
+from dpviz.families import CARDS, score_of
+from dpviz.family.family import Family
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.serialize import csv_bytes
@@ -28,7 +25,6 @@ from dpviz.ui.compare import VIEWS, CompareState
 from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link
 from dpviz.ui.compare_runs import (
     JOB,
-    QUICK,
     Wish,
     begin,
     begin_if_new,
@@ -42,6 +38,8 @@ from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
 from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, true_config
 
 #: Session entry of the seed that was chosen last among the runs of a chart.
@@ -81,7 +79,7 @@ def results(state: CompareState, wish: Wish) -> None:
 
 def _score_title(name: str, families: Sequence[Family]) -> str:
     """Name of a score, with a word on what it costs."""
-    slow = any(name not in QUICK[family] for family in families)
+    slow = any(name not in family.quick for family in families)
     return f"{score_of(name).title}{' (slower)' if slow else ''}"
 
 

@@ -20,7 +20,7 @@ from dpviz.wavecluster.diagnosis import (
     in_words,
     kept_draws,
 )
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.truth import Truth, true_config
 
 _CLUSTER = "wavecluster:diagnosis cluster"

@@ -9,10 +9,11 @@ from typing import Any
 import streamlit as st
 
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
-from dpviz.family.trial import CHEAP, KMeansTrial, WaveClusterTrial
+from dpviz.families import family_of
 from dpviz.figures import draws as figures
 from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.bands import band_words
 from dpviz.serialize import csv_bytes
 from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
@@ -21,6 +22,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.state import UrlState
+from dpviz.wavecluster.trial import WaveClusterTrial
 
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
@@ -100,13 +102,13 @@ def _panel(state: UrlState, asked: Asked, *, settled: bool) -> None:
         left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
         number = left.selectbox("Draws", _NUMBERS, key=f"{page}:draws:number")
         held_out = False
-        if set(_HELD_OUT) <= set(asked.trial.names):
+        if set(_HELD_OUT) <= set(asked.trial.score_names):
             held_out = middle.checkbox(
                 "with OCM and 2CE",
                 key=f"{page}:draws:held out",
                 help="They draw anew on ten parts of the data: slower.",
             )
-        names = (*CHEAP[asked.trial.family], *(_HELD_OUT if held_out else ()))
+        names = (*family_of(asked.trial.config.method).swept, *(_HELD_OUT if held_out else ()))
         seeds = _seeds(asked.seed, int(number))
         job = _job(page, asked, seeds, names) if settled else job_of(_key(page))
         with right:

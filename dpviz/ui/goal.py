@@ -25,9 +25,7 @@ from dpviz.experiments.goal import (
     null_clusters,
     smallest_epsilon,
 )
-from dpviz.families import CARDS
-from dpviz.family.score import score_of
-from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
+from dpviz.families import CARDS, family_of, score_of
 from dpviz.figures.goal import (
     goal_curves,
     goal_frame,
@@ -232,8 +230,7 @@ def _smallest(state: UrlState, asked: UrlState, active: ActiveData, config: AnyC
 
 def _scores(config: AnyConfig) -> list[str]:
     """Scores of a family that are better on one side."""
-    every = WAVECLUSTER_SCORES if isinstance(config, Config) else KMEANS_SCORES
-    return [name for name in BETTER if name in every]
+    return [name for name in family_of(config.method).telling if name in BETTER]
 
 
 def _score(asked: UrlState, offered: list[str]) -> str:

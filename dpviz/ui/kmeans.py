@@ -13,7 +13,7 @@ from dpviz.domain import Domain
 from dpviz.family.card import Card
 from dpviz.figures.kmeans import VIEWS, Ground, View
 from dpviz.kmeans.config import STARTS, TEMPERATURES, KMeansConfig, defaults_of
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES

@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.family.claim import claim
-from dpviz.family.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
 from dpviz.figures.theme import Mode
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.noise import SeededNoise
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.serialize import csv_bytes

@@ -13,14 +13,14 @@ from dpviz.data.samples import Sample
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.home import home
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.release.request import Request
 from dpviz.ui import kmeans, wavecluster
 from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import Control, UrlState, choice
 from dpviz.wavecluster.config import SYNOPSES
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.wavelet import wavelet_names
 
 FIRST_METHOD = "privthrem"

@@ -18,7 +18,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.threshold import check_density
 from dpviz.wavecluster.truth import Truth, run, true_config

@@ -10,7 +10,6 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.family.claim import claim
-from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
 from dpviz.reproduce import Reproduction, command, python_lines
@@ -31,7 +30,8 @@ from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
 from dpviz.ui.wavecluster import Both, Choices
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.wavelet import sensitivity
 
 #: Seconds that OCM and 2CE may take while a slider is held.

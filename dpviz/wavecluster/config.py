@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpviz.errors import InputError, check_number
 from dpviz.family.card import VariantName
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.wavecluster.threshold import check_density
-from dpviz.wavecluster.wavelet import check_wavelet
+from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
 
 #: Share of the budget for the counts that the paper recommends, by method.
 DEFAULT_ALPHA = {"privthr": 0.9, "privthrem": 0.7}
@@ -90,3 +91,114 @@ def check_alpha(alpha: float) -> float:
             "epsilon spent on the counts, for example 0.9."
         )
     return float(alpha)
+
+
+#: All parameters of the family, as the command line lists them.
+PARAMETERS = (
+    EPSILON,
+    Parameter(
+        name="alpha",
+        label="Counts' share α",
+        sign="α",
+        help="Part of ε spent on the counts; the rest pays for the threshold.",
+        default=0.5,
+        low=0.05,
+        high=0.95,
+        step=0.01,
+        ends=("threshold", "counts"),
+        format="%.2f",
+        check=check_alpha,
+        metavar="A",
+        usage="share of epsilon for the counts",
+        report="share of ε for the counts (alpha)",
+        searched=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
+    ),
+    Parameter(
+        name="grid",
+        label="Grid g",
+        sign="g",
+        help="Cells a side. Finer grids show more shape, with fewer points per cell to hide noise.",
+        kind="sides",
+        default=64,
+        low=2,
+        high=256,
+        step=2,
+        ends=("coarser", "finer"),
+        link="g",
+        metavar="G",
+        usage="cells per axis",
+        report="cells per column",
+        searched=(16, 24, 32, 40, 48, 64, 80, 96, 128),
+    ),
+    Parameter(
+        name="density",
+        label="Density threshold p",
+        sign="p",
+        help="Share of the positive coefficients that are not significant.",
+        default=0.5,
+        low=0.01,
+        high=0.99,
+        step=0.01,
+        ends=("more cells", "fewer cells"),
+        format="%.2f",
+        check=check_density,
+        link="p",
+        metavar="P",
+        usage="p as a share, 0 to 1",
+        report="density p (share of the blocks with a positive value that are not dense enough)",
+        searched=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    ),
+    Parameter(
+        name="wavelet",
+        label="Wavelet",
+        help="Any discrete wavelet; Haar averages blocks of 2 x 2 cells.",
+        kind="choice",
+        default="haar",
+        options=wavelet_names(),
+        check=check_wavelet,
+        metavar="W",
+        usage="discrete wavelet, haar unless told",
+        report="wavelet that smooths the counts",
+    ),
+    Parameter(
+        name="level",
+        label="Level",
+        sign="level",
+        help="How often the wavelet is applied: each level halves the resolution.",
+        kind="whole",
+        default=1,
+        low=1,
+        high=6,
+        metavar="L",
+        usage="wavelet level, 1 unless told",
+        report="level (each halves the grid)",
+        titled="joined",
+    ),
+    Parameter(
+        name="synopsis",
+        label="Synopsis",
+        help="What Baseline publishes before it draws synthetic points.",
+        kind="choice",
+        default=SYNOPSES[0],
+        options=SYNOPSES,
+        metavar="S",
+        usage=f"of baseline: {', '.join(SYNOPSES)}",
+        report="private summary that the counts were drawn from",
+        titled="no",
+    ),
+)
+
+
+def takes(method: str, *special: str) -> tuple[Parameter, ...]:
+    """Parameters on a method's card: those of every technique, after epsilon and special ones.
+
+    Parameters
+    ----------
+    method
+        Its default share for the counts is taken, where it has one.
+    special
+        Names of parameters before those that every technique has.
+    """
+    known = {one.name: one for one in PARAMETERS}
+    known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
+    return tuple(known[name] for name in (*special, "grid", "density", "wavelet", "level"))

@@ -28,7 +28,7 @@ from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 

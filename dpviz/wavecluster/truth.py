@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
-from dpviz.metrics import matching
+from dpviz.family.method import check_method
 from dpviz.noise import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.heldout import Folds, agreement
-from dpviz.wavecluster.methods import method
+from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
-
-#: Scores that come from the two labels grids alone.
-CELL_SCORES = ("dsg_c", "f_measure", "ari", "ami")
+from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
@@ -43,7 +41,9 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
         Where method or level do not exist or fit.
     """
     accountant = Accountant(noise, config.epsilon, config.neighbours)
-    return method(config.method).run(source, config, accountant)
+    check_method(config.method, METHODS)
+    result: Run = METHODS[config.method].run(source, config, accountant)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,16 +85,10 @@ class Truth:
         """Number of points in cells that are not significant."""
         return int(self.records[~stages.significant].sum())
 
-    def scores(self, private: Stages, names: tuple[str, ...] = CELL_SCORES) -> dict[str, float]:
-        """Scores of a private result from the two labels grids (see ``CELL_SCORES``)."""
-        table = matching.contingency(self.stages.labels, private.labels, self.records)
-        compute = {
-            "dsg_c": lambda: matching.dsg_c(self.stages.labels, private.labels),
-            "f_measure": lambda: matching.f_measure(table),
-            "ari": lambda: matching.adjusted_rand(table),
-            "ami": lambda: matching.adjusted_mutual_information(table),
-        }
-        return {name: compute[name]() for name in names}
+    def scores(self, private: Stages, names: tuple[str, ...] = OF_LABELS) -> dict[str, float]:
+        """Scores of a private result from the two label grids (see ``OF_LABELS``)."""
+        one = Evaluation(self, private)
+        return {name: float(SCORES[name].compute(one)) for name in names}
 
     def agreement(self, config: Config, seed: int) -> dict[str, float]:
         """OCM and 2CE of one seed: a fresh private run on each of the ten training parts."""

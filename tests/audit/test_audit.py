@@ -38,7 +38,7 @@ from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant

@@ -25,7 +25,7 @@ from dpviz.audit.steps import BUGS, CASES, CLAIM, NEAR, REASONS, Case, Seen, fra
 from dpviz.command_line import main
 from dpviz.families import CARDS
 from dpviz.wavecluster.config import SYNOPSES
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 

@@ -16,7 +16,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import QUICK, KMeansTruth, run_kmeans

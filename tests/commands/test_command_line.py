@@ -18,12 +18,12 @@ from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.families import CARDS
 from dpviz.kmeans.config import KMeansConfig, defaults_of
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import SCORES, KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, f_measure
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.support import ROOT
 
 POINTS = "x,y,who\n" + "".join(f"{i % 10},{i // 10},p{i % 7}\n" for i in range(100))

@@ -20,10 +20,10 @@ from dpviz.command_line import main
 from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS
 from dpviz.kmeans.config import STARTS, TEMPERATURES
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 
 LINES = 1_000
 PARTS = 8

@@ -15,7 +15,8 @@ from dpviz.experiments.draws import DrawsCancelled, many_draws
 from dpviz.families import CARDS
 from dpviz.family import trial as trials
 from dpviz.family.score import SCORES
-from dpviz.family.trial import CHEAP, trial_of
+from dpviz.family.trial import CHEAP
+from dpviz.families import trial_of
 from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import Ground
 from dpviz.figures.kmeans import Scene as KMeansScene
@@ -26,7 +27,7 @@ from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.noise import SeededNoise
 from dpviz.ui.live_figure import encode
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.truth import run
 
 SPENDING = [name for name, card in CARDS.items() if card.spends]

@@ -29,12 +29,14 @@ from dpviz.experiments.goal import (
     smallest_epsilon,
 )
 from dpviz.family.score import SCORES
-from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES, trial_of
+from dpviz.family.trial import KMEANS_SCORES
+from dpviz.family.trial import WAVECLUSTER_SCORES
+from dpviz.families import trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.wavecluster.test_reference import GRIDS

@@ -14,7 +14,7 @@ from dpviz.figures.kmeans import VIEWS, Ground, Scene, centre_noise, frame, pane
 from dpviz.figures.panels import MOST_CELLS
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical

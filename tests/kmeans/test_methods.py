@@ -19,7 +19,7 @@ from dpviz.errors import InputError
 from dpviz.kmeans import chain as chain_module
 from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
 from dpviz.kmeans.lloyd import space_of
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.contour import by_contour
 from dpviz.kmeans.methods.dpkmeanspp import as_printed
 from dpviz.kmeans.methods.gupt import _block_centers

@@ -19,9 +19,9 @@ import dpviz
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.family.trial import trial_of
+from dpviz.families import trial_of
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space

@@ -20,7 +20,7 @@ from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES, Geometry, Space
@@ -30,7 +30,7 @@ from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, CertifiedSpend, SecureAccountant, on_lattice, on_line
 from dpviz.wavecluster.config import SYNOPSES, Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.

@@ -26,7 +26,7 @@ from dpviz.domain import axis_edges
 from dpviz.families import CARDS
 from dpviz.figures.theme import zero_centred
 from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.release import geojson

@@ -30,7 +30,7 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.noise import SeededNoise
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.ledger import RELATIONS, Neighbours
@@ -39,7 +39,7 @@ from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
 from dpviz.wavecluster.config import SYNOPSES, Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.support import ROOT
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.

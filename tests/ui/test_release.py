@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.families import CARDS
-from dpviz.kmeans.methods import KMEANS
+from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.budget import Budget
 from dpviz.ui.release import METHODS
 from tests.support import APP

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import sample, sample_names
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui.state import Control, UrlState
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control

@@ -23,7 +23,7 @@ from dpviz.wavecluster.diagnosis import (
     kept_draws,
     outcome,
 )
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source, Stages, cluster
 from dpviz.wavecluster.threshold import Threshold
 from dpviz.wavecluster.truth import Truth, run, true_config

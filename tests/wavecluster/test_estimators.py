@@ -14,7 +14,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dpviz.family.method import Method
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.family.method import registry
 from dpviz.kmeans.methods import (
     contour,
     dpkmeans_mapreduce,
@@ -17,12 +16,10 @@ from dpviz.kmeans.methods import (
     mcmc,
     privgene,
 )
-from dpviz.kmeans.records import Records
-from dpviz.kmeans.run import KMeansRun
+from dpviz.privacy.secure import LATTICE
 
-KMEANS: dict[str, Method[Records, KMeansConfig, KMeansRun]] = {
-    module.CARD.name: Method(module.CARD, module.run)
-    for module in (
+METHODS = registry(
+    (
         kmeans,
         dplloyd,
         dpkmeanspp,
@@ -34,5 +31,7 @@ KMEANS: dict[str, Method[Records, KMeansConfig, KMeansRun]] = {
         hybrid,
         gupt,
         privgene,
-    )
-}
+    ),
+    seconds=0.025,
+    unit=LATTICE,
+)

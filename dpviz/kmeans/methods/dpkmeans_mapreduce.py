@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, SOUND
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -51,7 +50,7 @@ CARD = Card(
         Variant(name="sound", private=True, reason=SOUND_SETS),
         Variant(name="published", private=False, reason=BY_ORDER),
     ),
-    parameters=parameters("dpkmeans_mapreduce"),
+    parameters=takes("dpkmeans_mapreduce"),
     deviations=(KEEPING, STOPPING),
 )
 

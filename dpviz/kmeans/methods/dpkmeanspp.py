@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, SOUND
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
@@ -58,7 +57,7 @@ CARD = Card(
         Variant(name="sound", private=True, reason=SOUND_START),
         Variant(name="published", private=False, reason=LEAKING_START),
     ),
-    parameters=parameters("dpkmeanspp"),
+    parameters=takes("dpkmeanspp"),
     deviations=(KEEPING, HALVING, LATE_ITERATIONS),
 )
 

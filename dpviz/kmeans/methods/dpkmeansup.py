@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import lloyd
 from dpviz.kmeans.methods.dpkmeanspp import (
     HALVING,
@@ -13,7 +13,6 @@ from dpviz.kmeans.methods.dpkmeanspp import (
     as_printed,
 )
 from dpviz.kmeans.methods.dplloyd import KEEPING
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -35,7 +34,7 @@ CARD = Card(
         Variant(name="sound", private=True, reason=SOUND_START),
         Variant(name="published", private=False, reason=LEAKING_START),
     ),
-    parameters=parameters("dpkmeansup"),
+    parameters=takes("dpkmeansup"),
     deviations=(
         KEEPING,
         HALVING,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import lloyd
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -46,7 +45,7 @@ CARD = Card(
         Variant(name="sound", private=True, reason=SOUND),
         Variant(name="published", private=False, reason=OUT_OF_BALL),
     ),
-    parameters=parameters("dplloyd"),
+    parameters=takes("dplloyd"),
     deviations=(
         KEEPING,
         "Hu et al. start from K records drawn at random, compute on [0, 1]^d and halve the budget: "

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
@@ -46,7 +45,7 @@ CARD = Card(
         ),
         Variant(name="published", private=False, reason=TRUE_SIZE),
     ),
-    parameters=parameters("eugkm"),
+    parameters=takes("eugkm"),
     deviations=(
         "Cells hold 3 records per unit of 1/epsilon when sound: on S1 (K 15, epsilon 0.1) NICV is "
         "1.1 times the true one, with the printed 10 it is 2.2.",

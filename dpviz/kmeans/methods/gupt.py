@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.grid import SIZE_SHARE
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.space import Space
@@ -22,6 +21,9 @@ from dpviz.privacy.secure import on_lattice
 
 #: Blocks: number of records to this power, and never more than so many.
 POWER, MOST_BLOCKS = 0.4, 2048
+
+#: Rough time of a draw on 30,000 records.
+SECONDS = 0.1
 
 CARD = Card(
     name="gupt",
@@ -55,7 +57,7 @@ CARD = Card(
             ),
         ),
     ),
-    parameters=parameters("gupt"),
+    parameters=takes("gupt"),
     deviations=(
         "Centres of a block are ordered by their first coordinate, then the second.",
         f"There are {MOST_BLOCKS:,} blocks at most.",

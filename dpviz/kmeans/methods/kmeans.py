@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dpviz.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.methods.parameters import parameters
 from dpviz.kmeans.optimum import SAMPLE, optimum
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
@@ -30,7 +29,7 @@ CARD = Card(
         Variant(name="sound", private=False, reason=NOT_PRIVATE),
         Variant(name="published", private=False, reason=NOT_PRIVATE),
     ),
-    parameters=parameters("kmeans"),
+    parameters=takes("kmeans"),
     deviations=(
         "The search draws its chances from a fixed seed: the same records have the same centres.",
         f"Above {SAMPLE:,} records the search sees random samples, and the best of its results "

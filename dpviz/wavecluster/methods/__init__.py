@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dpviz.family.method import Method, check_method
-from dpviz.wavecluster.config import Config
+from dpviz.family.method import registry
 from dpviz.wavecluster.methods import baseline, privqt, privthr, privthrem, wavecluster
-from dpviz.wavecluster.pipeline import Run, Source
 
-WAVECLUSTER: dict[str, Method[Source, Config, Run]] = {
-    module.CARD.name: Method(module.CARD, module.run)
-    for module in (wavecluster, baseline, privqt, privthr, privthrem)
-}
-
-
-def method(name: str) -> Method[Source, Config, Run]:
-    """Return the WaveCluster technique of that name, or raise InputError with the choices."""
-    check_method(name, WAVECLUSTER)
-    return WAVECLUSTER[name]
+METHODS = registry(
+    (wavecluster, baseline, privqt, privthr, privthrem),
+    seconds=0.0005,
+    # Whole numbers of records are counted.
+    unit=1.0,
+)

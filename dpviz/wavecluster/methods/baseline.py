@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import tally
-from dpviz.family.card import Card, Parameter, Variant
+from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods.privqt import AS_PRINTED, EPSILON
+from dpviz.wavecluster.config import Config, takes
+from dpviz.wavecluster.methods.privqt import AS_PRINTED
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
-from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
 #: Share of the budget for the number of records, where that is private.
 COUNT_SHARE = 0.02
+
+#: Rough time of a draw.
+SECONDS = 0.003
 
 CARD = Card(
     name="baseline",
@@ -50,11 +52,7 @@ CARD = Card(
             ),
         ),
     ),
-    parameters=(
-        EPSILON,
-        Parameter(name="synopsis", default="adaptive_grid"),
-        *GRID_PARAMETERS,
-    ),
+    parameters=takes("baseline", "epsilon", "synopsis"),
     deviations=(
         "The sound variant pays for the number of records, also where one record is replaced: "
         "its replacement may lie outside the domain or lack a value and drop out.",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dpviz.family.card import Card, Parameter, Variant
+from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
+from dpviz.wavecluster.config import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
-
-EPSILON = Parameter(name="epsilon", default=1.0, low=0.01, high=10.0)
 
 AS_PRINTED = (
     "The paper reads the grid's range off the data, so one record can move every cell, and counts "
@@ -39,7 +36,7 @@ CARD = Card(
         ),
         Variant(name="published", private=False, reason=AS_PRINTED),
     ),
-    parameters=(EPSILON, *GRID_PARAMETERS),
+    parameters=takes("privqt", "epsilon"),
 )
 
 

@@ -7,14 +7,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.card import Card, Parameter, Variant
+from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import DEFAULT_ALPHA, Config
-from dpviz.wavecluster.methods.privqt import AS_PRINTED, EPSILON
-from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
+from dpviz.privacy.secure import LATTICE
+from dpviz.wavecluster.config import Config, takes
+from dpviz.wavecluster.methods.privqt import AS_PRINTED
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
 from dpviz.wavecluster.wavelet import sensitivity
+
+#: Half of the empty cells are taken for positive: noise in whole numbers, often 0, would not make
+#: them so.
+UNIT = LATTICE
 
 CARD = Card(
     name="privthr",
@@ -42,11 +46,7 @@ CARD = Card(
         ),
         Variant(name="published", private=False, reason=AS_PRINTED),
     ),
-    parameters=(
-        EPSILON,
-        Parameter(name="alpha", default=DEFAULT_ALPHA["privthr"], low=0.05, high=0.95),
-        *GRID_PARAMETERS,
-    ),
+    parameters=takes("privthr", "epsilon", "alpha"),
 )
 
 

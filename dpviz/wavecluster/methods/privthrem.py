@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.card import Card, Parameter, Variant
+from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import DEFAULT_ALPHA, Config
-from dpviz.wavecluster.methods.privqt import AS_PRINTED, EPSILON
-from dpviz.wavecluster.methods.wavecluster import GRID_PARAMETERS
+from dpviz.wavecluster.config import Config, takes
+from dpviz.wavecluster.methods.privqt import AS_PRINTED
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
 from dpviz.wavecluster.wavelet import sensitivity
@@ -47,11 +46,7 @@ CARD = Card(
             ),
         ),
     ),
-    parameters=(
-        EPSILON,
-        Parameter(name="alpha", default=DEFAULT_ALPHA["privthrem"], low=0.05, high=0.95),
-        *GRID_PARAMETERS,
-    ),
+    parameters=takes("privthrem", "epsilon", "alpha"),
     deviations=(
         "One draw of the exponential mechanism a run: averaging several would spend the budget "
         "several times over.",

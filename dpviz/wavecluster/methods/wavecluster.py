@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from dpviz.family.card import NOT_PRIVATE, Card, Parameter, Variant
+from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.config import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
-
-GRID_PARAMETERS = (
-    Parameter(name="grid", default=64, low=2, high=256),
-    Parameter(name="density", default=0.5, low=0.01, high=0.99),
-    Parameter(name="wavelet", default="haar"),
-    Parameter(name="level", default=1, low=1, high=6),
-)
 
 CARD = Card(
     name="wavecluster",
@@ -30,7 +23,7 @@ CARD = Card(
         Variant(name="sound", private=False, reason=NOT_PRIVATE),
         Variant(name="published", private=False, reason=NOT_PRIVATE),
     ),
-    parameters=GRID_PARAMETERS,
+    parameters=takes("wavecluster"),
 )
 
 

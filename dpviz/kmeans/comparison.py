@@ -1,4 +1,4 @@
-"""The k-means family in the ``run`` command."""
+"""True and private runs of a k-means method, as the ``run`` command prints them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.commands.output import Report, first_draws
-from dpviz.commands.source import Classes
-from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside
+from dpviz.family.comparison import Classes, Report, first_draws
 from dpviz.kmeans.config import DEFAULTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.scores import OF_CENTERS
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise
 
@@ -35,20 +35,12 @@ class KMeansComparison:
     classes: Classes
 
     @classmethod
-    def build(
-        cls,
-        config: KMeansConfig,
-        data: Dataset,
-        domain: Domain | None,
-        outside: Outside,
-        classes: Classes,
+    def of(
+        cls, records: Records, config: KMeansConfig, outside: Outside, classes: Classes
     ) -> KMeansComparison:
-        """Take the records under their domain."""
-        records = Records.build(data, domain, outside)
+        """Compare on records, also with their known classes (n,) where there are any."""
         truth = KMeansTruth(records, config.clusters)
         records.scaled(truth.space)
-        if classes is not None and outside == "drop" and data.points is not None:
-            classes = classes[records.domain.contains(data.points)]
         return cls(config, truth, outside, classes)
 
     @property
@@ -102,8 +94,8 @@ class KMeansComparison:
 
     def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
         """All scores of one draw."""
-        found = self.truth.scores(one)
-        found["zhang_f"] = self.truth.against_silenced(one, SeededNoise(seed))
+        names = (*OF_CENTERS, "zhang_f")
+        found = KMeansTrial(self.truth, self.config).scores(one, seed, names)
         return found | self._against_classes(one)
 
     def summary(self, one: KMeansRun, scores: dict[str, float]) -> Report:

@@ -1,20 +1,22 @@
-"""The WaveCluster family in the ``run`` command."""
+"""True and private runs of a WaveCluster technique, as the ``run`` command prints them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.commands.output import Report, first_draws
-from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside
+from dpviz.family.comparison import Classes, Report, first_draws
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.truth import CELL_SCORES, Truth, run, true_config
+from dpviz.wavecluster.scores import HELD_OUT, OF_LABELS
+from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import Truth, run, true_config
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +28,10 @@ class WaveClusterComparison:
     outside: Outside
 
     @classmethod
-    def build(
-        cls, config: Config, data: Dataset, domain: Domain | None, outside: Outside
+    def of(
+        cls, source: Source, config: Config, outside: Outside, classes: Classes
     ) -> WaveClusterComparison:
-        """Lay the grid over the data."""
-        source = Source.build(data, config.grid, domain, outside)
+        """Compare on a source; clusters of any shape are not scored against known classes."""
         return cls(config, Truth(source, true_config(config)), outside)
 
     @property
@@ -56,6 +57,10 @@ class WaveClusterComparison:
         """What a person may not expect of this grid."""
         return self.truth.source.notices(self.config.level)
 
+    def beyond(self, draws: Sequence[Run]) -> WaveClusterComparison:
+        """Return itself: there is one true run."""
+        return self
+
     def true(self) -> Report:
         """Key figures of the true run."""
         return self._figures(Run(config=self.config, stages=self.truth.stages, ledger=Ledger()))
@@ -66,8 +71,8 @@ class WaveClusterComparison:
 
     def scores(self, one: Run, seed: int) -> dict[str, float]:
         """All scores of one draw."""
-        found = self.truth.scores(one.stages, CELL_SCORES)
-        return found | (self.truth.agreement(self.config, seed) if self.n > 1 else {})
+        names = (*OF_LABELS, *(HELD_OUT if self.n > 1 else ()))
+        return WaveClusterTrial(self.truth, self.config).scores(one, seed, names)
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
         """Key figures of one draw."""

@@ -1,0 +1,171 @@
+"""A family of methods: all that the rest of the program asks of it, in one object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
+from dpviz.domain import Domain, Outside
+from dpviz.family.comparison import Comparison
+from dpviz.family.method import Method
+from dpviz.family.parameter import Parameter
+from dpviz.family.score import Score
+from dpviz.family.trial import Trial
+from dpviz.privacy.mechanisms import Accountant
+
+#: Records of the data on which the seconds of methods are measured.
+USUAL_RECORDS = 30_000
+
+#: On few records a draw still takes this share of its usual time.
+LEAST_TIME = 0.2
+
+
+class Material(Protocol):
+    """A data set as the methods of a family read it."""
+
+    @property
+    def domain(self) -> Domain:
+        """Bounds of the data."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """Number of records that take part."""
+        ...
+
+    @property
+    def n_outside(self) -> int:
+        """Points outside the domain."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Family:
+    """A family of methods.
+
+    Parameters
+    ----------
+    name, title
+        Key in JSON and links to pages; name for people.
+    config
+        Class of its configurations; keyword arguments are the parameters.
+    parameters, methods, scores
+        What it offers; scores and methods by name.
+    quick
+        Scores that cost no more than a draw.
+    swept
+        Scores of a sweep that names none, in the order of the table's columns.
+    slow_times
+        How many times as long a draw takes with all scores.
+    grows
+        Whether a draw takes longer on more records.
+    many_columns
+        Whether the screen offers more than two columns.
+    scores_classes
+        Whether its draws are scored against known classes.
+    found
+        Attribute of its estimators that says what was found.
+    fits_counts
+        Whether its estimators fit a grid of counts.
+    searched
+        Pairs of parameters over which a map may be searched.
+    moves_truth
+        Parameters that the true clustering depends on.
+    material
+        ``material(dataset, config, domain, outside, secure=False)``: data as the methods read it;
+        for a release (``secure``) whatever the records are like.
+    preparing
+        What making the material is called among the timed steps.
+    trial, comparison
+        ``trial(material, config)``, ``comparison(material, config, outside, classes)``.
+    true_settings
+        Of a configuration: what the true run depends on, as a key for caches.
+    given_by_data
+        Of a material: parameters that the data decided, by name.
+    released
+        ``released(run, domain)``: result of a private run as ``release.json`` has it.
+    suited
+        Parameters that suit a sample set.
+    """
+
+    name: str
+    title: str
+    config: Callable[..., Any]
+    parameters: tuple[Parameter, ...]
+    methods: Mapping[str, Method]
+    scores: Mapping[str, Score]
+    quick: tuple[str, ...]
+    swept: tuple[str, ...]
+    slow_times: float
+    grows: bool
+    many_columns: bool
+    scores_classes: bool
+    found: str
+    fits_counts: bool
+    searched: tuple[tuple[str, str], ...]
+    moves_truth: frozenset[str]
+    material: Callable[..., Any]
+    preparing: str
+    trial: Callable[[Any, Any], Trial]
+    comparison: Callable[[Any, Any, Outside, Any], Comparison]
+    true_settings: Callable[[Any], Any]
+    given_by_data: Callable[[Any], dict[str, Any]]
+    released: Callable[[Any, Domain], dict[str, Any]]
+    suited: Callable[[Sample], dict[str, Any]]
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter of that name."""
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> dict[str, Parameter]:
+        """Parameters by name."""
+        return {one.name: one for one in self.parameters}
+
+    @cached_property
+    def own(self) -> tuple[Parameter, ...]:
+        """Parameters but epsilon: those that every method has, then those that some have."""
+        others = [one for one in self.parameters if one.name != "epsilon"]
+        return tuple(sorted(others, key=lambda one: not self._has_everywhere(one)))
+
+    def _has_everywhere(self, parameter: Parameter) -> bool:
+        """Whether all methods have a parameter."""
+        return all(method.card.parameter(parameter.name) for method in self.methods.values())
+
+    @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """Names of all scores, those that tell most first: quick ones with a best value lead."""
+        quick = sorted(self.quick, key=lambda name: not self.scores[name].best)
+        return tuple(dict.fromkeys((*quick, *self.scores)))
+
+    def choices(self, config: Any) -> dict[str, Any]:
+        """Parameters of a configuration that its method has, but epsilon, with their values."""
+        card = self.methods[config.method].card
+        return {one.name: getattr(config, one.name) for one in self.own if card.parameter(one.name)}
+
+    def run(self, material: Any, config: Any, accountant: Accountant) -> Any:
+        """Run the configured method once."""
+        return self.methods[config.method].run(material, config, accountant)
+
+    def build(
+        self, dataset: Dataset, config: Any, domain: Domain | None, outside: Outside
+    ) -> Trial:
+        """Bring data and configuration together.
+
+        Raises
+        ------
+        InputError
+            Where they do not fit together.
+        """
+        return self.trial(self.material(dataset, config, domain, outside), config)
+
+    def seconds(self, method: str, records: int, scores: Collection[str]) -> float:
+        """About how long a draw of a method with some scores takes."""
+        seconds = self.methods[method].seconds
+        if self.grows:
+            seconds *= max(LEAST_TIME, records / USUAL_RECORDS)
+        return seconds * (self.slow_times if set(scores) - set(self.quick) else 1)

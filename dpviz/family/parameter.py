@@ -1,0 +1,111 @@
+"""A public choice of a family: the one object from which every place reads what it is.
+
+Sliders, links, options of the command line, release boxes, titles, columns of sweeps, axes of
+searches and the words of the report all come from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dpviz.privacy.ledger import check_epsilon
+
+#: A real number; a whole number; one of several names; cells per axis, one number or several.
+Kind = Literal["number", "whole", "choice", "sides"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """A public choice of a family.
+
+    Parameters
+    ----------
+    name
+        Field of the configuration, option on the command line, key in ``release.json``.
+    label, sign, help
+        On the screen: name of its control, short name in titles and on axes (empty where its
+        value says enough), one or two sentences beside the control.
+    kind
+        What its values are.
+    default
+        Of the method on whose card it stands.
+    low, high, step, log, ends, format
+        Of its slider: range, step (None is continuous), whether equal distances are equal ratios,
+        what the two ends mean, how values are written.
+    options, words
+        What a choice offers, and how options are written for people where it differs.
+    check
+        Raises InputError where a value (of a choice: a text) is wrong.
+    link, column, python
+        Its name in links, in tables of sweeps and in estimators; ``name`` where empty.
+    metavar, usage
+        On the command line: placeholder and help.
+    report
+        What it is called in the report of a release.
+    titled
+        Whether titles of figures name it: as a part of its own, right after the one before, or not.
+    searched
+        Values that a map of a score over parameters has on its axis.
+    """
+
+    name: str
+    label: str
+    sign: str = ""
+    help: str = ""
+    kind: Kind = "number"
+    default: Any = None
+    low: float | int | None = None
+    high: float | int | None = None
+    step: float | int | None = None
+    log: bool = False
+    ends: tuple[str, str] = ("", "")
+    format: str | None = None
+    options: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    check: Callable[[Any], Any] | None = None
+    link: str = ""
+    column: str = ""
+    python: str = ""
+    metavar: str = ""
+    usage: str = ""
+    report: str = ""
+    titled: Literal["part", "joined", "no"] = "part"
+    searched: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Names that are not given are the parameter's own."""
+        for place in ("link", "column", "python"):
+            if not getattr(self, place):
+                object.__setattr__(self, place, self.name)
+
+    def word(self, value: Any) -> str:
+        """Value of a choice as people read it."""
+        return self.words.get(value, str(value).replace("_", " "))
+
+    def text(self, value: Any) -> str:
+        """Value in a title: "g 64", "p 0.50", "sphere packing"."""
+        if self.kind == "choice":
+            return str(value).replace("_", " ")
+        if self.kind == "sides":
+            sides = value if isinstance(value, tuple) else (value,)
+            value = sides[0] if len(set(sides)) == 1 else " x ".join(map(str, sides))
+        elif self.kind == "number":
+            value = self.format % value if self.format else f"{value:.4g}"
+        return f"{self.sign} {value}".strip()
+
+
+EPSILON = Parameter(
+    name="epsilon",
+    label="Privacy budget ε",
+    sign="ε",
+    help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+    default=1.0,
+    low=0.01,
+    high=10.0,
+    log=True,
+    ends=("more private", "more accurate"),
+    check=check_epsilon,
+    searched=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10),
+)

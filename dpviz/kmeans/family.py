@@ -1,0 +1,117 @@
+"""The k-means family as the rest of the program knows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
+from dpviz.domain import Domain, Outside
+from dpviz.errors import PrivacyRefusal
+from dpviz.family.family import Family
+from dpviz.kmeans.comparison import KMeansComparison
+from dpviz.kmeans.config import PARAMETERS, KMeansConfig
+from dpviz.kmeans.lloyd import START_SHARE, space_of
+from dpviz.kmeans.methods import METHODS
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.schedule import budgets
+from dpviz.kmeans.scores import QUICK, SCORES
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.trial import KMeansTrial
+from dpviz.metrics.centers import match
+from dpviz.privacy.secure import LATTICE, WIDEST
+from dpviz.serialize import whole_numbers
+
+#: Least part of an iteration's budget that a method gives to a cluster: a start and a grid may
+#: take their shares before, and simplified silhouettes halve it at most.
+_LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
+
+
+def _material(
+    dataset: Dataset,
+    config: KMeansConfig,
+    domain: Domain | None,
+    outside: Outside,
+    secure: bool = False,
+) -> Records:
+    """Take the records of a data set."""
+    records = Records.build(dataset, domain, outside, cut=secure)
+    if secure:
+        _check_noise(records, config)
+    return records
+
+
+def _check_noise(records: Records, config: KMeansConfig) -> None:
+    """Refuse iterations whose noise would be too wide, by public numbers alone.
+
+    A method that stops early by chance may get as far as those, or not: a refusal by what it
+    does would tell something that nobody paid for, and after the debit it would waste that.
+    """
+    if config.iterations is None:
+        return
+    least = min(budgets(config.schedule or "uniform", 1.0, config.iterations + 1))
+    change = space_of(records, config).sensitivity * config.neighbours.multiplier / LATTICE
+    if change / (config.epsilon * _LEAST_SHARE * least) >= WIDEST:
+        raise PrivacyRefusal(
+            f"iterations = {config.iterations} leave the last ones so little of epsilon = "
+            f"{config.epsilon:g} that their noise can't be drawn: take fewer, or a uniform "
+            "schedule."
+        )
+
+
+def _released(run: KMeansRun, domain: Domain) -> dict[str, Any]:
+    """Centres in the units of the data, with noisy numbers of records where there are any."""
+    space = Space(domain)
+    counts: NDArray[Any] | None = None
+    if run.iterations:
+        counts = run.iterations[-1].counts
+        if run.before is not None:
+            # Post-processed centres stand in another order than the clusters they come from.
+            counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
+    elif run.grid is not None:
+        owner = nearest(run.grid.centers, space.scale(run.centers))
+        counts = np.bincount(owner, weights=run.grid.weights, minlength=len(run.centers))
+    return {
+        "kind": "centers",
+        "centers": run.centers,
+        "counts": None if counts is None else whole_numbers(counts),
+    }
+
+
+def _suited(sample: Sample) -> dict[str, Any]:
+    """Number of clusters of a sample set."""
+    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
+    return {"clusters": max(sample.clusters, 2)}
+
+
+FAMILY = Family(
+    name="kmeans",
+    title="k-means",
+    config=KMeansConfig,
+    parameters=PARAMETERS,
+    methods=METHODS,
+    scores=SCORES,
+    quick=(*QUICK, "wcss", "nicv"),
+    swept=QUICK,
+    slow_times=4,
+    grows=True,
+    many_columns=True,
+    scores_classes=True,
+    found="cluster_centers_",
+    fits_counts=False,
+    searched=(("epsilon", "iterations"),),
+    moves_truth=frozenset(),
+    material=_material,
+    preparing="scale",
+    trial=KMeansTrial.of,
+    comparison=KMeansComparison.of,
+    true_settings=lambda config: config.clusters,
+    given_by_data=lambda records: {},
+    released=_released,
+    suited=_suited,
+)

@@ -1,0 +1,102 @@
+"""Scores of a k-means draw beside the true run: one object each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.score import Score, error, likeness, of_table, ratio
+from dpviz.kmeans.passes import simplified_silhouettes
+from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.metrics import matching
+from dpviz.metrics.centers import displacement
+from dpviz.noise import SeededNoise
+
+if TYPE_CHECKING:
+    from dpviz.kmeans.truth import KMeansTruth
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A private run beside the true one; what several scores need is computed once.
+
+    Parameters
+    ----------
+    truth
+        True run that is no worse than the private one.
+    run, seed
+        The private run, and the seed that it comes from.
+    """
+
+    truth: KMeansTruth
+    run: KMeansRun
+    seed: int = 0
+
+    @property
+    def centers(self) -> Centers:
+        """Private centres (K, d)."""
+        return self.run.centers
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return matching.contingency(self.truth.labels, self.truth.assign(self.centers))
+
+    @property
+    def displacement(self) -> float:
+        """Mean distance of matched centres on data scaled to [0, 1]^d."""
+        scale = self.truth.space.scale
+        # Scaled coordinates span 2.
+        return displacement(scale(self.truth.centers), scale(self.centers)) / 2
+
+    @property
+    def silhouette(self) -> float:
+        """Mean simplified silhouette of the private clusters."""
+        truth = self.truth
+        scaled = truth.records.scaled(truth.space), truth.space.scale(self.centers)
+        return float(simplified_silhouettes(*scaled).mean())
+
+
+_ALL = (
+    Score(name="wcss", title="WCSS", compute=lambda one: one.truth.wcss(one.centers), log=True),
+    Score(name="nicv", title="NICV", compute=lambda one: one.truth.nicv(one.centers), log=True),
+    # Relative to the least WCSS, that of k-means in the units of the data.
+    ratio(
+        "wcss_ratio",
+        "WCSS / least",
+        lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
+        target=2.0,
+    ),
+    ratio(
+        "nicv_ratio",
+        "NICV / true",
+        lambda one: one.truth.ratio_to(one.truth, one.centers),
+        target=2.0,
+    ),
+    # Hu et al., eq. 13-16.
+    of_table("f_measure", "F-measure", matching.f_measure, target=0.9),
+    error("displacement", "Displacement", lambda one: one.displacement, target=0.05),
+    Score(name="contour", title="Simplified silhouette", compute=lambda one: one.silhouette),
+    of_table("ari", "ARI", matching.adjusted_rand, target=0.8),
+    of_table("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    Score(name="kept_centers", title="Kept places", compute=lambda one: one.run.kept_centers),
+    likeness(
+        "zhang_f",
+        "F against noise-free",
+        lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
+        target=0.9,
+    ),
+)
+
+#: All scores by name.
+SCORES = {score.name: score for score in _ALL}
+
+#: Scores that cost no more than a draw itself.
+QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")
+
+#: Scores that the centres of the private run tell.
+OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f"))

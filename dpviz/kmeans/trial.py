@@ -1,0 +1,104 @@
+"""A k-means method at one setting, ready to be drawn and scored many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.scores import SCORES, Evaluation
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
+from dpviz.metrics.matching import contingency
+from dpviz.noise import SeededNoise
+
+#: Records whose cluster is watched over many draws; more would take too long.
+MOST_WATCHED = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class KMeansTrial:
+    """A k-means method on records.
+
+    Parameters
+    ----------
+    truth
+        Best clustering of the records without noise.
+    config
+        Method and parameters.
+    """
+
+    truth: KMeansTruth
+    config: KMeansConfig
+
+    @classmethod
+    def of(cls, records: Records, config: KMeansConfig) -> KMeansTrial:
+        """Trial on records, with the true run that goes with the configuration."""
+        return cls(KMeansTruth(records, config.clusters), config)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """All scores."""
+        return tuple(SCORES)
+
+    def at(self, **changes: Any) -> KMeansTrial:
+        """Return the trial at other settings, on the same true run."""
+        return replace(self, config=replace(self.config, **changes))
+
+    def draw(self, seed: int) -> KMeansRun:
+        """One private run, its clusters numbered like the true ones that they are matched to."""
+        return self.truth.matched(run_kmeans(self.truth.records, self.config, SeededNoise(seed)))
+
+    def scores(self, one: KMeansRun, seed: int, names: Sequence[str]) -> dict[str, float]:
+        """Score the draw of a seed."""
+        drawn = Evaluation(self.truth.beyond(one.centers), one, seed)
+        return {name: float(SCORES[name].compute(drawn)) for name in names}
+
+    def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
+        """Mask (m,) of the watched records that are in another cluster than truly."""
+        scaled, labels = self._watched
+        return np.asarray(nearest(scaled, self.truth.space.scale(one.centers)) != labels)
+
+    def centers(self, one: KMeansRun) -> Centers:
+        """Centres of a draw, shape (K, d)."""
+        return one.centers
+
+    def true(self) -> dict[str, float]:
+        """Errors of the true run."""
+        return self.truth.scores(self.truth.run, ("wcss", "nicv", "wcss_ratio", "nicv_ratio"))
+
+    def label(self, one: KMeansRun | None) -> NDArray[np.intp]:
+        """Cluster of every record in a draw, or in the true run, shape (n,)."""
+        labels = self.truth.labels if one is None else self.truth.assign(one.centers)
+        return labels.astype(np.intp)
+
+    def tables(self, reference: NDArray[np.intp]) -> Callable[[KMeansRun], NDArray[np.int64]]:
+        """Return the function from a draw to its contingency table with labels of the records.
+
+        Parameters
+        ----------
+        reference
+            Labels of the records, shape (n,).
+        """
+        return lambda one: contingency(reference, self.truth.assign(one.centers))
+
+    @property
+    def watched(self) -> NDArray[np.intp]:
+        """Numbers of the records that :meth:`affected` watches, shape (m,): all, or a sample."""
+        n = self.truth.records.n
+        if n <= MOST_WATCHED:
+            return np.arange(n)
+        return np.sort(np.random.default_rng(0).choice(n, MOST_WATCHED, replace=False))
+
+    @cached_property
+    def _watched(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Watched records, scaled, and their true clusters."""
+        watched = self.watched
+        return self.truth.records.scaled(self.truth.space)[watched], self.truth.labels[watched]

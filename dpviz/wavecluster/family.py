@@ -1,0 +1,78 @@
+"""The WaveCluster family as the rest of the program knows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
+from dpviz.domain import Domain, Outside
+from dpviz.family.family import Family
+from dpviz.serialize import whole_numbers
+from dpviz.wavecluster.comparison import WaveClusterComparison
+from dpviz.wavecluster.config import PARAMETERS, Config
+from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.pipeline import Run, Source
+from dpviz.wavecluster.scores import QUICK, SCORES
+from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import true_config
+
+
+def _material(
+    dataset: Dataset,
+    config: Config,
+    domain: Domain | None,
+    outside: Outside,
+    secure: bool = False,
+) -> Source:
+    """Lay the grid over a data set."""
+    return Source.build(dataset, config.grid, domain, outside, empty=secure)
+
+
+def _released(run: Run, domain: Domain) -> dict[str, Any]:
+    """Noisy counts, and the cluster of every cell of the average subband."""
+    stages = run.stages
+    return {
+        "kind": "cells",
+        "counts": whole_numbers(stages.counts),
+        "labels": stages.labels,
+        "block": 2**stages.level,
+        # No threshold at all where no cell can be significant: infinite, null in JSON.
+        "threshold": float(stages.threshold.value),
+        "significant": int(stages.significant.sum()),
+        "clusters": stages.n_clusters,
+    }
+
+
+def _suited(sample: Sample) -> dict[str, Any]:
+    """Grid and density with which the clusters of a sample set show."""
+    return {"grid": sample.grid, "density": sample.density}
+
+
+FAMILY = Family(
+    name="wavecluster",
+    title="WaveCluster",
+    config=Config,
+    parameters=PARAMETERS,
+    methods=METHODS,
+    scores=SCORES,
+    quick=(*QUICK, "k"),
+    swept=QUICK,
+    # OCM and 2CE draw anew on each of ten parts.
+    slow_times=13,
+    grows=False,
+    many_columns=False,
+    scores_classes=False,
+    found="n_clusters_",
+    fits_counts=True,
+    searched=(("epsilon", "alpha"), ("grid", "density")),
+    moves_truth=frozenset({"grid", "density"}),
+    material=_material,
+    preparing="quantize",
+    trial=WaveClusterTrial.of,
+    comparison=WaveClusterComparison.of,
+    true_settings=lambda config: (config.grid, true_config(config)),
+    given_by_data=lambda source: {"grid": source.shape},
+    released=_released,
+    suited=_suited,
+)

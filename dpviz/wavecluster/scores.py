@@ -1,0 +1,101 @@
+"""Scores of a WaveCluster draw beside the true run: one object each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.score import Score, error, of_table
+from dpviz.metrics import matching
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.pipeline import Run, Stages
+
+if TYPE_CHECKING:
+    from dpviz.wavecluster.truth import Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A result beside the true run; what several scores need is computed once.
+
+    Parameters
+    ----------
+    truth
+        True run on the same grid.
+    stages
+        The result.
+    run, seed
+        Run and seed that it comes from, where there is one; None and 0 are enough for scores of
+        the two label grids.
+    """
+
+    truth: Truth
+    stages: Stages
+    run: Run | None = None
+    seed: int = 0
+
+    @property
+    def drawn(self) -> Run:
+        """The run that the result comes from."""
+        assert self.run is not None  # noqa: S101 - scores of label grids alone need none
+        return self.run
+
+    @cached_property
+    def table(self) -> NDArray[np.int64]:
+        """Records by true and by private cluster."""
+        return matching.contingency(
+            self.truth.stages.labels, self.stages.labels, self.truth.records
+        )
+
+    @cached_property
+    def agreement(self) -> dict[str, float]:
+        """OCM and 2CE: private runs on ten training parts."""
+        config: Config = self.drawn.config
+        return self.truth.agreement(config, self.seed)
+
+
+_ALL = (
+    Score(name="clusters", title="Clusters", compute=lambda one: one.stages.n_clusters),
+    Score(
+        name="significant",
+        title="Significant cells",
+        compute=lambda one: one.stages.significant.sum(),
+    ),
+    error(
+        "dsg_c",
+        "DSG_C",
+        lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
+        target=0.2,
+    ),
+    of_table("f_measure", "F-measure", matching.f_measure, target=0.9),
+    Score(
+        name="noise_points",
+        title="Noise points",
+        compute=lambda one: one.truth.noise_points(one.stages),
+    ),
+    error("ocm", "OCM", lambda one: one.agreement["ocm"], target=0.05),
+    error("two_ce", "2CE", lambda one: one.agreement["two_ce"], target=0.05),
+    of_table("ari", "ARI", matching.adjusted_rand, target=0.8),
+    of_table("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    # With PrivTHREM the rank is read off the true data: for exploring only.
+    Score(name="k", title="k′", compute=lambda one: one.drawn.k),
+)
+
+#: All scores by name.
+SCORES = {score.name: score for score in _ALL}
+
+#: Scores that cost no more than a draw itself.
+QUICK = ("clusters", "significant", "dsg_c", "f_measure", "noise_points")
+
+#: Scores that come from the two label grids alone.
+OF_LABELS = ("dsg_c", "f_measure", "ari", "ami")
+
+#: k', the rank of the threshold.
+RANK = "k"
+
+#: Scores that hold records out: they draw once more on each of ten parts.
+HELD_OUT = ("ocm", "two_ce")
