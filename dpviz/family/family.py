@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
 from dpviz.domain import Domain, Outside
+from dpviz.family.card import VariantName
 from dpviz.family.comparison import Comparison
 from dpviz.family.method import Method
 from dpviz.family.parameter import Parameter
@@ -90,6 +91,10 @@ class Family:
         ``released(run, domain)``: result of a private run as ``release.json`` has it.
     suited
         Parameters that suit a sample set.
+    defaults
+        ``defaults(method, variant)``: choices that a method sets when it is chosen.
+    finds_number
+        Whether its methods find the number of clusters, and so can invent some.
     """
 
     name: str
@@ -116,6 +121,8 @@ class Family:
     given_by_data: Callable[[Any], dict[str, Any]]
     released: Callable[[Any, Domain], dict[str, Any]]
     suited: Callable[[Sample], dict[str, Any]]
+    defaults: Callable[[str, VariantName], dict[str, Any]]
+    finds_number: bool
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of that name."""

@@ -88,6 +88,7 @@ PARAMETERS = (
             "more noise in each."
         ),
         kind="whole",
+        default=5,
         low=1,
         high=20,
         ends=("less noise each", "more steps"),

@@ -13,7 +13,7 @@ from dpviz.domain import Domain, Outside
 from dpviz.errors import PrivacyRefusal
 from dpviz.family.family import Family
 from dpviz.kmeans.comparison import KMeansComparison
-from dpviz.kmeans.config import PARAMETERS, KMeansConfig
+from dpviz.kmeans.config import PARAMETERS, KMeansConfig, defaults_of
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.passes import nearest
@@ -114,4 +114,6 @@ FAMILY = Family(
     given_by_data=lambda records: {},
     released=_released,
     suited=_suited,
+    defaults=defaults_of,
+    finds_number=False,
 )

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 import streamlit as st
 
-from dpviz.data.samples import sample, sample_names
+from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.data.table import shown
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -24,6 +24,7 @@ from dpviz.experiments.sweep import (
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
+from dpviz.family.parameter import Parameter
 from dpviz.figures.compare import METHODS
 from dpviz.privacy.ledger import RELATIONS, Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
@@ -36,7 +37,7 @@ from dpviz.ui.compare_runs import (
 )
 from dpviz.ui.data_panel import UPLOAD, NothingLoadedError, OwnData, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
-from dpviz.ui.kmeans import CLUSTERS_RANGE
+from dpviz.ui.parameters import number_box, parser
 from dpviz.ui.state import (
     Control,
     CorrectedError,
@@ -45,8 +46,7 @@ from dpviz.ui.state import (
     number,
     whole,
 )
-from dpviz.ui.wavecluster import DENSITY_RANGE, FIRST, GRID_RANGE
-from dpviz.wavecluster.threshold import check_density
+from dpviz.ui.wavecluster import FIRST
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem")
 
@@ -71,6 +71,15 @@ class Names(list[str]):
 
 #: Controls that only own data has.
 _OF_OWN_DATA = ("domain", "outside", "g", "p", "k")
+
+
+def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
+    """Parameters that suit a data set, with those of a sample set."""
+    return [
+        (family.parameter(name), value)
+        for family in FAMILIES.values()
+        for name, value in family.suited(known).items()
+    ]
 
 
 class CompareState(UrlState):
@@ -135,8 +144,6 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
 
 def page_state() -> CompareState:
     """All controls of the page, from the link or the session."""
-    first = sample(FIRST)
-
     wrong: list[str] = []
 
     def typed(text: str) -> str:
@@ -171,9 +178,7 @@ def page_state() -> CompareState:
             "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
             "domain": Control("declared", _parse_domain),
             "outside": Control("clip", choice("outside", ("clip", "drop"))),
-            "g": Control(first.grid, whole("g", *GRID_RANGE)),
-            "p": Control(first.density, number("p", *DENSITY_RANGE, check_density)),
-            "k": Control(first.clusters, whole("k", *CLUSTERS_RANGE)),
+            **{one.link: Control(value, parser(one)) for one, value in suiting(sample(FIRST))},
         },
     )
     if state.fresh:
@@ -343,12 +348,13 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
         return None
     dataset = own.current
     domain = domain_panel(state, dataset, own.identity)
-    left, middle, right = st.columns(3)
-    left.number_input(
-        "Grid g", *GRID_RANGE, step=2, **state.widget("g"), disabled=dataset.counts is not None
-    )
-    middle.number_input("Density p", *DENSITY_RANGE, step=0.01, format="%.2f", **state.widget("p"))
-    right.number_input("Clusters K", *CLUSTERS_RANGE, **state.widget("k"))
+    suited = [one for one, _ in suiting(sample(FIRST))]
+    for column, one in zip(st.columns(len(suited)), suited, strict=True):
+        column.number_input(
+            **number_box(one, f"{one.name.capitalize()} {one.sign}"),
+            **state.widget(one.link),
+            disabled=one.kind == "sides" and dataset.counts is not None,
+        )
     # A file may be called like a sample set: rows are told apart by name.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
     return Subject(
@@ -358,9 +364,8 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
         domain=domain,
         outside=state.get("outside"),
         settings={
-            "grid": int(state.get("g")),
-            "density": float(state.get("p")),
-            "clusters": int(state.get("k")),
+            one.name: state.get(one.link) if one.kind == "number" else int(state.get(one.link))
+            for one in suited
         },
     )
 

@@ -10,7 +10,7 @@ from dpviz.experiments.sweep import (
     Plan,
     Subject,
 )
-from dpviz.families import CARDS
+from dpviz.families import CARDS, PARAMETERS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import (
@@ -24,9 +24,6 @@ from dpviz.ui.state import (
 )
 
 BASE_NAME = "dpviz-exploration-not-private"
-
-#: Names in an explorer's link of the parameters that are called otherwise there.
-_IN_LINK = {"grid": "g", "density": "p", "clusters": "k", "iterations": "t"}
 
 
 def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int) -> dict[str, str]:
@@ -52,7 +49,7 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
         "neighbours": plan.neighbours.relation,
         "epsilon": float(epsilon),
         "seed": int(seed),
-        **{_IN_LINK.get(name, name): value for name, value in chosen.items()},
+        **{PARAMETERS[name].link: value for name, value in chosen.items()},
     }
     if data == UPLOAD:
         values["domain"] = str(subject.bounds) if subject.bounds.declared else "data"

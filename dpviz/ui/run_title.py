@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from dpviz.families import CARDS
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.families import CARDS, family_of
+from dpviz.family.trial import Configuration
 from dpviz.ui.data_panel import ActiveData
-from dpviz.wavecluster.config import Config
 
 
 def run_title(
     active: ActiveData,
-    config: Config | KMeansConfig,
+    config: Configuration,
     *,
     seed: int | None = None,
     without: Collection[str] = (),
@@ -28,36 +27,18 @@ def run_title(
     without
         Parameters that a search varies.
     """
-    card = CARDS[config.method]
-    said = _grid(active, config) if isinstance(config, Config) else _centers(config)
-    if card.spends:
-        said = {"epsilon": f"ε {config.epsilon:.4g}", **said}
-        said |= {} if seed is None else {"seed": f"seed {seed}"}
-    parts = [text for name, text in said.items() if name not in without]
+    card, counts = CARDS[config.method], active.dataset.counts
+    parts: list[str] = []
+    for one in family_of(config.method).parameters:
+        value = getattr(config, one.name)
+        if one.name == "grid" and counts is not None:
+            value = counts.shape  # counts bring their own
+        if one.titled == "no" or one.name in without or not card.parameter(one.name):
+            continue
+        if one.titled == "joined":
+            parts[-1] += f" {one.text(value)}"
+        else:
+            parts.append(one.text(value))
+    if card.spends and seed is not None:
+        parts.append(f"seed {seed}")
     return " · ".join([active.title, card.title, *parts])
-
-
-def _grid(active: ActiveData, config: Config) -> dict[str, str]:
-    """Parameters of a WaveCluster technique."""
-    counts = active.dataset.counts
-    grid = config.grid if counts is None else counts.shape
-    sides = grid if isinstance(grid, tuple) else (grid,)
-    shown = sides[0] if len(set(sides)) == 1 else " x ".join(map(str, sides))
-    alpha = {"alpha": f"α {config.alpha:.2f}"} if CARDS[config.method].parameter("alpha") else {}
-    return {
-        **alpha,
-        "grid": f"g {shown}",
-        "density": f"p {config.density:.2f}",
-        "wavelet": f"{config.wavelet} level {config.level}",
-    }
-
-
-def _centers(config: KMeansConfig) -> dict[str, str]:
-    """Parameters of a k-means method."""
-    said = {
-        "clusters": f"K {config.clusters}",
-        "iterations": "" if config.iterations is None else f"T {config.iterations}",
-        "start": (config.start or "").replace("_", " "),
-        "schedule": config.schedule or "",
-    }
-    return {name: text for name, text in said.items() if text}

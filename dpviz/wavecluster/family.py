@@ -7,6 +7,7 @@ from typing import Any
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
 from dpviz.domain import Domain, Outside
+from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.comparison import WaveClusterComparison
@@ -49,6 +50,12 @@ def _suited(sample: Sample) -> dict[str, Any]:
     return {"grid": sample.grid, "density": sample.density}
 
 
+def _defaults(method: str, variant: VariantName) -> dict[str, Any]:
+    """The share for the counts, where a technique has one."""
+    alpha = METHODS[method].card.parameter("alpha")
+    return {} if alpha is None else {"alpha": alpha.default}
+
+
 FAMILY = Family(
     name="wavecluster",
     title="WaveCluster",
@@ -75,4 +82,6 @@ FAMILY = Family(
     given_by_data=lambda source: {"grid": source.shape},
     released=_released,
     suited=_suited,
+    defaults=_defaults,
+    finds_number=True,
 )
