@@ -56,6 +56,8 @@ class Family:
         Class of its configurations; keyword arguments are the parameters.
     parameters, methods, scores
         What it offers; scores and methods by name.
+    first
+        Method that a screen begins with.
     quick
         Scores that cost no more than a draw.
     swept
@@ -103,6 +105,7 @@ class Family:
     parameters: tuple[Parameter, ...]
     methods: Mapping[str, Method]
     scores: Mapping[str, Score]
+    first: str
     quick: tuple[str, ...]
     swept: tuple[str, ...]
     slow_times: float

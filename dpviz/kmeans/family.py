@@ -96,6 +96,7 @@ FAMILY = Family(
     parameters=PARAMETERS,
     methods=METHODS,
     scores=SCORES,
+    first="dplloyd",
     quick=(*QUICK, "wcss", "nicv"),
     swept=QUICK,
     slow_times=4,

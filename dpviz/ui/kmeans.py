@@ -37,7 +37,7 @@ from dpviz.ui.state import Control, UrlState, choice, whole
 
 Left = Literal["true", "silent"]
 
-FIRST, FIRST_METHOD = "gaussians", "dplloyd"
+FIRST = "gaussians"
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
@@ -48,7 +48,7 @@ def page_state() -> UrlState:
         "kmeans",
         {
             **data_controls(FIRST, many=True),
-            **method_controls(FAMILY, FIRST_METHOD, sample(FIRST)),
+            **method_controls(FAMILY, sample(FIRST)),
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("regions", choice("view", tuple(VIEWS))),
             "left": Control("true", choice("left", tuple(LEFT))),

@@ -30,22 +30,20 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
     return whole(one.link, int(one.low), int(one.high))
 
 
-def method_controls(family: Family, first: str, sample: Sample) -> dict[str, Control]:
+def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     """Controls of the methods and their parameters, as they stand in the link.
 
     Parameters
     ----------
     family
         Offers the methods.
-    first
-        Method on the screen where the link names none.
     sample
-        Data set on the screen then.
+        Data set on the screen where the link names none.
     """
     defaults = {one.name: one.default for one in family.parameters}
-    defaults |= {one.name: one.default for one in CARDS[first].parameters} | family.suited(sample)
+    defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(sample)
     controls = {
-        "method": Control(first, choice("method", tuple(family.methods))),
+        "method": Control(family.first, choice("method", tuple(family.methods))),
         "variant": Control("sound", choice("variant", ("sound", "published"))),
     }
     for one in family.parameters:

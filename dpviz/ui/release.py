@@ -51,8 +51,7 @@ def page_state() -> UrlState:
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
     for family in FAMILIES.values():
-        method = FIRST_METHOD if FIRST_METHOD in family.methods else next(iter(family.methods))
-        controls |= method_controls(family, method, first)
+        controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))
     state = UrlState("release", controls)
     if state.fresh:

@@ -31,7 +31,7 @@ from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.truth import Truth, run, true_config
 
-FIRST, FIRST_METHOD = "gaussians", "privthr"
+FIRST = "gaussians"
 
 
 def page_state() -> UrlState:
@@ -40,7 +40,7 @@ def page_state() -> UrlState:
         "wavecluster",
         {
             **data_controls(FIRST),
-            **method_controls(FAMILY, FIRST_METHOD, sample(FIRST)),
+            **method_controls(FAMILY, sample(FIRST)),
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control("clusters", choice("view", tuple(VIEWS))),
         },

@@ -63,6 +63,7 @@ FAMILY = Family(
     parameters=PARAMETERS,
     methods=METHODS,
     scores=SCORES,
+    first="privthr",
     quick=(*QUICK, "k"),
     swept=QUICK,
     # OCM and 2CE draw anew on each of ten parts.
