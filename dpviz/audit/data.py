@@ -6,12 +6,15 @@ where a record is replaced, before and after.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.audit.noise import public_choices
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
+from dpviz.families import family_of
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import uniform
@@ -46,6 +49,17 @@ def one_of_eleven(claim: float) -> Sources:
 def first_in_cell(claim: float) -> Sources:
     """No record at all, then one."""
     return _grids([[0, 0], [0, 0]], [[1, 0], [0, 0]])
+
+
+def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
+    """No record at all, then one, as a method of any family reads them."""
+    family = family_of(method)
+    config, domain = family.config(method=method), Domain(((0.0, 1.0), (0.0, 1.0)))
+    before, after = (
+        family.material(Dataset(name="audit", points=points), config, domain, "clip", secure=True)
+        for points in (np.empty((0, 2)), np.full((1, 2), 0.9))
+    )
+    return before, after
 
 
 def eleventh_in_cell(claim: float) -> Sources:

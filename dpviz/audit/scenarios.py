@@ -558,4 +558,23 @@ _KMEANS = (
     _first_record("gupt", 5_000),
 )
 
-_ALL = (*_WAVECLUSTER, *_KMEANS, *_PLANTED)
+_DESIGNED = (*_WAVECLUSTER, *_KMEANS)
+
+#: Methods for which nobody designed a scenario get the plainest one.
+_PLAIN = tuple(
+    Scenario(
+        name="first-record",
+        method=method,
+        variant=variant,
+        says="There is nobody; one person joins.",
+        pair=partial(data.first_of_all, method),
+        groups=(scores.LIKELIHOOD,),
+        runs=10_000,
+    )
+    for method in sorted(
+        {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
+    )
+    for variant in _VARIANTS
+)
+
+_ALL = (*_DESIGNED, *_PLAIN, *_PLANTED)

@@ -239,11 +239,10 @@ def defaults_of(method: str, variant: VariantName = "sound") -> dict[str, Any]:
 
 def takes(method: str) -> tuple[Parameter, ...]:
     """Parameters on a method's card, with its defaults."""
-    names = ("clusters",) if method == "kmeans" else ("epsilon", "clusters")
     known = {one.name: one for one in PARAMETERS}
     special = defaults_of(method)
     return (
-        *(known[name] for name in names),
+        *PARAMETERS[:2],
         *(replace(known[name], default=default) for name, default in special.items()),
     )
 

@@ -20,6 +20,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpviz.domain import Outside
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
+from dpviz.family.estimator import (
+    DomainLike,
+    as_frame,
+    config_of,
+    dataset_of,
+    domain_of,
+    seed_of,
+)
 from dpviz.kmeans.config import KMeansConfig, Start, Temperature
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.passes import nearest, wcss
@@ -29,14 +37,6 @@ from dpviz.kmeans.space import Geometry, Space
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import Relation
-from dpviz.wavecluster.estimators import (
-    DomainLike,
-    as_frame,
-    config_of,
-    dataset_of,
-    domain_of,
-    seed_of,
-)
 
 
 # A dataclass writes the explicit constructor that scikit-learn reads parameters from; its

@@ -41,7 +41,9 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
         Data set on the screen where the link names none.
     """
     defaults = {one.name: one.default for one in family.parameters}
-    defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(sample)
+    defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
+        sample
+    )
     controls = {
         "method": Control(family.first, choice("method", tuple(family.methods))),
         "variant": Control("sound", choice("variant", ("sound", "published"))),

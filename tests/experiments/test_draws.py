@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from dpviz.data.samples import load_sample
 from dpviz.errors import InputError
 from dpviz.experiments.draws import DrawsCancelled, many_draws
-from dpviz.families import CARDS
+from dpviz.families import CARDS, trial_of
 from dpviz.family import trial as trials
 from dpviz.family.score import SCORES
 from dpviz.family.trial import CHEAP
-from dpviz.families import trial_of
 from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import Ground
 from dpviz.figures.kmeans import Scene as KMeansScene

@@ -28,10 +28,9 @@ from dpviz.experiments.goal import (
     null_clusters,
     smallest_epsilon,
 )
-from dpviz.family.score import SCORES
-from dpviz.family.trial import KMEANS_SCORES
-from dpviz.family.trial import WAVECLUSTER_SCORES
 from dpviz.families import trial_of
+from dpviz.family.score import SCORES
+from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise

@@ -34,8 +34,8 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
-from dpviz.family.trial import CHEAP
 from dpviz.families import trial_of
+from dpviz.family.trial import CHEAP
 from dpviz.privacy.ledger import Neighbours
 
 BOX, SMALL = Domain(((0, 1), (0, 1))), Domain(((0.3, 0.7), (0, 1)))

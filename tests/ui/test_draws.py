@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
-from dpviz.family.trial import CHEAP
 from dpviz.families import trial_of
+from dpviz.family.trial import CHEAP
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.ui.job import job_of
 from dpviz.wavecluster.config import Config

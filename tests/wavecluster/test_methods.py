@@ -30,7 +30,8 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.config import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER, method
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.methods import method
 from dpviz.wavecluster.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.methods.privthrem import rank_intervals
