@@ -10,9 +10,14 @@ import re
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escape(text: object) -> str:
-    """Text as it may stand in HTML, SVG and their attributes."""
-    return html.escape(_FORBIDDEN.sub("\ufffd", str(text)))
+def printable(text: str) -> str:
+    """Text that XML may contain: U+FFFD replaces every other character."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def escape(text: str) -> str:
+    """Text for SVG and its attributes."""
+    return html.escape(printable(text))
 
 
 def cut(text: str, length: int) -> str:
