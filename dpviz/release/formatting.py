@@ -48,8 +48,3 @@ def fixed(value: float, spacing: float) -> str:
 def exact(value: float) -> str:
     """Number for a program, read back to the bit; whole ones without a fraction."""
     return str(int(value)) if value == int(value) else repr(value)
-
-
-def encoded(text: str) -> bytes:
-    """UTF-8; what is no character at all is spelled out instead of failing."""
-    return text.encode("utf-8", "backslashreplace")

@@ -20,6 +20,7 @@ from dpviz.release.tables import (
     counting_step,
     margin,
     run_line,
+    title,
 )
 
 if TYPE_CHECKING:
@@ -65,21 +66,21 @@ _STEPS = {
 }
 
 
-def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, str]) -> bytes:
+def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Write the report.
 
     Parameters
     ----------
     document
         The release.
-    pictures
-        Files made so far, with the maps among them where there are any.
+    made
+        Content of the files made so far, with the maps among them where there are any.
     names
         Name of every file of the bundle, and what it is.
 
     Returns
     -------
-    bytes
+    str
         HTML that is well-formed XML too.
     """
     from markupsafe import Markup
@@ -88,15 +89,12 @@ def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, 
     facts = cluster_facts(document)
     counting = counting_step(document)
     heads, rows = _clusters(document, facts, counting)
-    text = _template().render(
+    return _template().render(
         document,
+        title=title(document),
         run_line=run_line(document),
         # The maps are markup already, with their texts escaped.
-        maps={
-            name: Markup(content.decode())
-            for name, content in pictures.items()
-            if name.endswith(".svg")
-        },
+        maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
         facts=facts,
         counting=counting,
         cluster_heads=heads,
@@ -105,7 +103,6 @@ def page(document: Document, pictures: Mapping[str, bytes], names: Mapping[str, 
         multiplier=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]).multiplier,
         names=names,
     )
-    return text.encode()
 
 
 @cache
