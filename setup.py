@@ -6,7 +6,7 @@ setup(
     packages=[*find_packages(include=["dpviz", "dpviz.*"]), "dpviz.sample_data"],
     package_dir={"dpviz.sample_data": "sample_data"},
     package_data={
-        "": ["*.json", "*.txt"],
+        "": ["*.json", "*.txt", "*.j2"],
         "dpviz.sample_data": ["*.csv", "*.parquet", "*.md"],
         "dpviz.ui": ["frontend/*"],
     },

@@ -62,7 +62,7 @@ def installed(wheel, tmp_path_factory) -> Path:
 def test_it_holds_every_module_and_every_file_beside_them(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     kinds = {path.suffix for path in (ROOT / "dpviz").rglob("*.*")} - {".pyc", ".nbi", ".nbc"}
-    assert {".py", ".js", ".css", ".svg", ".json"} <= kinds
+    assert {".py", ".js", ".css", ".svg", ".json", ".j2"} <= kinds
     for path in (ROOT / "dpviz").rglob("*.*"):
         if path.is_file() and path.suffix in kinds:
             assert str(path.relative_to(ROOT)) in held
@@ -90,7 +90,6 @@ import json
 import sys
 import dpviz
 from dpviz.command_line import main
-from tests.support import ROOT
 for command in sys.argv[1:]:
     assert main([*command.split(), "--json"]) == 0, command
 print(json.dumps(dpviz.__file__))

@@ -8,11 +8,10 @@ from importlib.resources import files as resources
 from typing import Any
 
 from dpviz.release import geojson, pictures, report
-from dpviz.release.formatting import encoded
-from dpviz.release.tables import Document, cells_csv, centers_csv, run_line
+from dpviz.release.tables import Document, cells_csv, centers_csv, run_line, title
 
-#: Files that tell of the others.
-_READ = ("report.html", "README.txt")
+#: Files that list the others.
+_LISTS = ("report.html", "README.txt")
 
 #: What each file is, in the order in which they are listed.
 ABOUT = {
@@ -55,18 +54,23 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     """
     text = written(document)
     document = json.loads(text)
-    made = {"release.json": encoded(text), "release.schema.json": schema()}
+    made = {"release.json": text, "release.schema.json": schema().decode()}
     of_cells = document["result"]["kind"] == "cells"
     if of_cells:
-        made["cells.csv"] = encoded(cells_csv(document))
+        made["cells.csv"] = cells_csv(document)
     else:
-        made["centers.csv"] = encoded(centers_csv(document))
+        made["centers.csv"] = centers_csv(document)
     if len(document["domain"]["columns"]) == 2:
-        made |= _maps(document, of_cells)
-    names = {name: about for name, about in ABOUT.items() if name in {*made, *_READ}}
+        collection = geojson.clusters(document)
+        made["clusters.geojson"] = written(collection)
+        made["clusters.svg"] = pictures.clusters_svg(document, collection)
+        if of_cells:
+            made["counts.svg"] = pictures.counts_svg(document)
+    names = {name: about for name, about in ABOUT.items() if name in {*made, *_LISTS}}
     made["report.html"] = report.page(document, made, names)
     made["README.txt"] = _readme(document, names)
-    return {name: made[name] for name in names}
+    # A lone surrogate has no UTF-8: its escape sequence replaces it.
+    return {name: made[name].encode("utf-8", "backslashreplace") for name in names}
 
 
 def schema() -> bytes:
@@ -98,25 +102,13 @@ def _plain(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _maps(document: Document, of_cells: bool) -> dict[str, bytes]:
-    """Files that only a domain of two columns has."""
-    collection = geojson.clusters(document)
-    made = {
-        "clusters.geojson": encoded(written(collection)),
-        "clusters.svg": pictures.clusters_svg(document, collection),
-    }
-    if of_cells:
-        made["counts.svg"] = pictures.counts_svg(document)
-    return made
-
-
-def _readme(document: Document, names: Mapping[str, str]) -> bytes:
-    """Few lines for who opens the folder."""
+def _readme(document: Document, names: Mapping[str, str]) -> str:
+    """Few lines for whoever opens the folder."""
     width = max(map(len, names))
     listed = "\n".join(f"  {name:<{width}}  {about}" for name, about in names.items())
-    title = document["title"] or "A differentially private clustering"
-    return encoded(
-        f"{title}\n\n{run_line(document)}; made by dpviz {document['software']['dpviz']}."
-        "\nEvery number in these files carries noise or is a public choice; the data itself is not "
+    return (
+        f"{title(document)}\n\n"
+        f"{run_line(document)}; made by dpviz {document['software']['dpviz']}.\n"
+        "Every number in these files carries noise or is a public choice; the data itself is not "
         f"here.\n\n{listed}\n"
     )

@@ -10,9 +10,14 @@ import re
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def escape(text: object) -> str:
-    """Text as it may stand in HTML, SVG and their attributes."""
-    return html.escape(_FORBIDDEN.sub("\ufffd", str(text)))
+def printable(text: str) -> str:
+    """Text that XML may contain: U+FFFD replaces every other character."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def escape(text: str) -> str:
+    """Text for SVG and its attributes."""
+    return html.escape(printable(text))
 
 
 def cut(text: str, length: int) -> str:
@@ -43,8 +48,3 @@ def fixed(value: float, spacing: float) -> str:
 def exact(value: float) -> str:
     """Number for a program, read back to the bit; whole ones without a fraction."""
     return str(int(value)) if value == int(value) else repr(value)
-
-
-def encoded(text: str) -> bytes:
-    """UTF-8; what is no character at all is spelled out instead of failing."""
-    return text.encode("utf-8", "backslashreplace")

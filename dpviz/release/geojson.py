@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, tidy
 
-if TYPE_CHECKING:
-    import shapely
-
 Point = tuple[float, float]
 
-#: Closed: the first point stands at the end again.
-Ring = list[Point]
-
-#: Outer ring, then holes.
-Polygon = list[Ring]
+#: GeoJSON object, its rings closed; None where a cluster covers no area.
+Geometry = dict[str, Any] | None
 
 #: Corners of regions are rounded to this many digits of the unit square, so that neighbours
 #: that share a corner write it alike.
@@ -41,11 +34,8 @@ def clusters(document: Document) -> dict[str, Any]:
         both columns are scaled to one length; of coinciding centres the first one has it.
     """
     facts = cluster_facts(document)
-    if document["result"]["kind"] == "cells":
-        shapes, shares = _of_cells(document)
-    else:
-        shapes, shares = _of_centers(document)
-    features = [_feature(*parts) for parts in zip(facts, shapes, shares, strict=True)]
+    find = _of_cells if document["result"]["kind"] == "cells" else _of_centers
+    features = [_feature(*parts) for parts in zip(facts, *find(document), strict=True)]
     return {
         "type": "FeatureCollection",
         "columns": document["domain"]["columns"],
@@ -53,112 +43,86 @@ def clusters(document: Document) -> dict[str, Any]:
     }
 
 
-def _feature(facts: ClusterFacts, polygons: list[Polygon], share: float) -> dict[str, Any]:
+def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str, Any]:
     """One cluster with what is known of it."""
     properties: dict[str, Any] = {"cluster": facts.number}
     if facts.center is None:
         properties["cells"] = facts.cells
     else:
         properties["center"] = list(facts.center)
-    properties["area_share"] = share
+    properties["area_share"] = round(share, _DIGITS)
     if facts.count is not None:
         whole = round(facts.count)
         properties["count"] = whole if whole == facts.count else facts.count
-    return {"type": "Feature", "properties": properties, "geometry": _geometry(polygons)}
+    return {"type": "Feature", "properties": properties, "geometry": geometry}
 
 
-def _geometry(polygons: list[Polygon]) -> dict[str, Any] | None:
-    """Geometry of one polygon, of several, or of none."""
-    if not polygons:
-        return None
-    if len(polygons) == 1:
-        return {"type": "Polygon", "coordinates": polygons[0]}
-    return {"type": "MultiPolygon", "coordinates": polygons}
-
-
-def _of_cells(document: Document) -> tuple[list[list[Polygon]], list[float]]:
+def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
     """Union of each cluster's cells, and its share of the domain."""
     result = document["result"]
-    labels, block = np.array(result["labels"]), result["block"]
-    sides = np.shape(result["counts"])
-    places = []
-    for axis, side in enumerate(sides):
-        borders = edges(document, axis, side)
-        # The last block may reach beyond the grid: it ends where the domain does.
-        places.append([borders[min(i * block, side)] for i in range(labels.shape[axis] + 1)])
-    # Cells sorted by cluster: looking for one cluster after the other would take too long.
+    labels, sides = np.array(result["labels"]), np.shape(result["counts"])
+    # The last block may reach beyond the grid: it ends where the domain does.
+    ends = [
+        np.minimum(np.arange(blocks + 1) * result["block"], side)
+        for blocks, side in zip(labels.shape, sides, strict=True)
+    ]
+    borders = [np.array(edges(document, i, side))[ends[i]] for i, side in enumerate(sides)]
+    covered = np.outer(*map(np.diff, ends))
+    size = result["clusters"] + 1
+    shares = np.bincount(labels.ravel(), covered.ravel(), size) / covered.sum()
+    # Cells sorted by cluster: a search for each cluster in turn would take too long.
     order = np.argsort(labels, axis=None, kind="stable")
-    ends = np.cumsum(np.bincount(labels.ravel(), minlength=result["clusters"] + 1))
     cells = np.stack(np.unravel_index(order, labels.shape), axis=1)
-    covered = np.prod(
-        [
-            np.minimum(block, side - block * index)
-            for index, side in zip(cells.T, sides, strict=True)
-        ],
-        axis=0,
-    )
-    shapes, shares = [], []
-    for start, end in pairwise(ends.tolist()):
-        outlines = _union(cells[start:end])
-        shapes.append([[_placed(ring, places) for ring in polygon] for polygon in outlines])
-        shares.append(_share(covered[start:end].sum() / (sides[0] * sides[1])))
-    return shapes, shares
+    _, *groups = np.split(cells, np.cumsum(np.bincount(labels.ravel(), minlength=size))[:-1])
+    return [_union(group, borders) for group in groups], shares[1:].tolist()
 
 
-def _union(cells: NDArray[np.intp]) -> list[list[NDArray[np.intp]]]:
-    """Outlines of a set of unit cells, corners as integers: per polygon outer ring and holes.
+def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> Geometry:
+    """Outline of a set of cells.
 
     Parameters
     ----------
     cells
-        Lower corners, shape (m, 2).
+        Indices, shape (m, 2).
+    borders
+        Borders of the cells on each axis, in the units of the data.
     """
     import shapely
 
     x, y = cells.T
     # Edges of unit cells match, so this exact way needs no intersections: as fast as it gets.
-    union = shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1))
-    union = shapely.orient_polygons(shapely.normalize(union))
-    return [
-        [_corners(polygon.exterior), *(_corners(hole) for hole in polygon.interiors)]
-        for polygon in shapely.get_parts(union)
-    ]
+    union = shapely.normalize(shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1)))
+    # Corners alone remain. They are whole numbers, so the topology can't change: no check of it,
+    # which would take most of the time.
+    union = shapely.orient_polygons(shapely.simplify(union, 0, preserve_topology=False))
+    placed = shapely.transform(
+        union,
+        lambda corners: np.column_stack(
+            [ends[i] for ends, i in zip(borders, corners.T.astype(np.intp), strict=True)]
+        ),
+    )
+    geometry: Geometry = shapely.geometry.mapping(placed)
+    return geometry
 
 
-def _corners(ring: shapely.LinearRing) -> NDArray[np.intp]:
-    """Points of a ring where it turns, not closed, shape (m, 2)."""
-    points = np.rint(np.asarray(ring.coords)[:-1]).astype(np.intp)
-    before, after = points - np.roll(points, 1, axis=0), np.roll(points, -1, axis=0) - points
-    turns = before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]
-    corners: NDArray[np.intp] = points[turns]
-    return corners
-
-
-def _placed(ring: NDArray[np.intp], places: Sequence[Sequence[float]]) -> Ring:
-    """Closed ring in the units of the data."""
-    points = [(places[0][i], places[1][j]) for i, j in ring.tolist()]
-    return [*points, points[0]]
-
-
-def _of_centers(document: Document) -> tuple[list[list[Polygon]], list[float]]:
+def _of_centers(document: Document) -> tuple[list[Geometry], list[float]]:
     """Part of the domain nearest to each centre, and its share of the domain."""
     bounds = document["domain"]["bounds"]
     centers = np.array(document["result"]["centers"], dtype=float)
     lows, highs = np.array(bounds, dtype=float).T
-    shapes: list[list[Polygon]] = []
-    shares = []
-    for region in regions((centers - lows) / (highs - lows)):
+    found = regions((centers - lows) / (highs - lows))
+    geometries: list[Geometry] = []
+    for region in found:
         ring = [
             # Weighted ends, not low + share * width: both bounds then come out exactly.
-            tuple(
+            [
                 tidy(lo * (1 - share) + hi * share)
                 for share, (lo, hi) in zip(point, bounds, strict=True)
-            )
+            ]
             for point in region
         ]
-        shapes.append([[[*ring, ring[0]]]] if ring else [])  # type: ignore[list-item]
-        shares.append(_share(_area(region)))
-    return shapes, shares
+        geometries.append({"type": "Polygon", "coordinates": [[*ring, ring[0]]]} if ring else None)
+    return geometries, [_area(region) for region in found]
 
 
 def regions(centers: NDArray[np.float64]) -> list[list[Point]]:
@@ -248,8 +212,3 @@ def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
 def _area(ring: list[Point]) -> float:
     """Area of a ring that runs counter-clockwise."""
     return sum(ring[i - 1][0] * y - x * ring[i - 1][1] for i, (x, y) in enumerate(ring)) / 2
-
-
-def _share(value: float) -> float:
-    """Share of the domain, without digits that are rounding."""
-    return round(float(value), _DIGITS)

@@ -104,7 +104,7 @@ class Frame:
             _TOP + (north - y) / (north - south) * self.height,
         )
 
-    def picture(self, name: str, heading: str, line: str, described: str, content: str) -> bytes:
+    def picture(self, name: str, heading: str, line: str, described: str, content: str) -> str:
         """Put a whole file together.
 
         Parameters
@@ -127,45 +127,38 @@ class Frame:
             f'<title id="{name}-title">{escape(f"{heading}. {line}")}</title>\n'
             f'<desc id="{name}-desc">{escape(described)}</desc>\n'
             f'<rect width="{wide}" height="{high}" fill="{_GROUND}"/>\n'
-            f'<text x="12" y="24" font-size="{_HEADING}" font-weight="bold">'
-            f"{escape(heading)}</text>\n"
-            f'<text x="12" y="44" font-size="{_LABEL}">{escape(cut(line, room))}</text>\n'
+            f"{_text(heading, x=12, y=24, font_size=_HEADING, font_weight='bold')}\n"
+            f"{_text(cut(line, room), x=12, y=44, font_size=_LABEL)}\n"
             f"{content}\n{self._axes()}\n</svg>\n"
-        ).encode()
+        )
 
     def _axes(self) -> str:
         """Border, ticks, numbers and names of both axes."""
-        bottom, middle = _TOP + self.height, _TOP + self.height / 2
+        bottom = _TOP + self.height
         parts = [
             f'<rect x="{self.left}" y="{_TOP}" width="{self.width}" height="{self.height}" '
             f'fill="none" stroke="{_LINE}"/>'
         ]
         for value, text in self.ticks[0]:
-            x = pixels(self.place(value, self.bounds[1][0])[0])
-            parts.append(f'<path d="M{x} {bottom}v4" stroke="{_LINE}"/>')
-            parts.append(f'<text x="{x}" y="{bottom + 16}" text-anchor="middle">{text}</text>')
+            x, _ = self.place(value, self.bounds[1][0])
+            parts.append(f'<path d="M{pixels(x)} {bottom}v4" stroke="{_LINE}"/>')
+            parts.append(_text(text, x=x, y=bottom + 16, text_anchor="middle"))
         for value, text in self.ticks[1]:
-            y = pixels(self.place(self.bounds[0][0], value)[1])
-            parts.append(f'<path d="M{self.left} {y}h-4" stroke="{_LINE}"/>')
-            parts.append(
-                f'<text x="{self.left - 7}" y="{y}" dy="0.35em" text-anchor="end">{text}</text>'
-            )
-        names = [
-            escape(cut(name, int(side / (_LABEL * _CHARACTER))))
+            _, y = self.place(self.bounds[0][0], value)
+            parts.append(f'<path d="M{self.left} {pixels(y)}h-4" stroke="{_LINE}"/>')
+            parts.append(_text(text, x=self.left - 7, y=y, dy="0.35em", text_anchor="end"))
+        across, up = (
+            cut(name, int(side / (_LABEL * _CHARACTER)))
             for name, side in zip(self.columns, (self.width, self.height), strict=True)
-        ]
-        parts.append(
-            f'<text x="{pixels(self.left + self.width / 2)}" y="{bottom + 38}" '
-            f'font-size="{_LABEL}" text-anchor="middle">{names[0]}</text>'
         )
-        parts.append(
-            f'<text transform="translate(18 {pixels(middle)}) rotate(-90)" '
-            f'font-size="{_LABEL}" text-anchor="middle">{names[1]}</text>'
-        )
+        style = {"font_size": _LABEL, "text_anchor": "middle"}
+        parts.append(_text(across, x=self.left + self.width / 2, y=bottom + 38, **style))
+        turned = f"translate(18 {pixels(_TOP + self.height / 2)}) rotate(-90)"
+        parts.append(_text(up, transform=turned, **style))
         return "\n".join(parts)
 
 
-def counts_svg(document: Document) -> bytes:
+def counts_svg(document: Document) -> str:
     """Map of the noisy counts, white at zero: blue above, brown below."""
     counts = np.array(document["result"]["counts"], dtype=float)
     steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
@@ -200,7 +193,7 @@ def counts_svg(document: Document) -> bytes:
     )
 
 
-def clusters_svg(document: Document, collection: Mapping[str, Any]) -> bytes:
+def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     """Map of the clusters, each with its number.
 
     Parameters
@@ -227,10 +220,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> bytes:
     )
     if not total:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
-        labels = (
-            f'<text x="{pixels(x0)}" y="{pixels(y0)}" font-size="{_LABEL}" '
-            'text-anchor="middle">No cluster was found.</text>'
-        )
+        labels = _text("No cluster was found.", x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
     heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
     line = run_line(document)
     if left_out:
@@ -241,6 +231,15 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> bytes:
 def pixels(value: float) -> str:
     """Place on the picture, to a hundredth of a pixel."""
     return f"{round(value, 2) + 0.0:.2f}".rstrip("0").rstrip(".")
+
+
+def _text(text: str, **attributes: object) -> str:
+    """Text element: its text is escaped, numbers have a hundredth of a pixel."""
+    written = "".join(
+        f' {name.replace("_", "-")}="{pixels(value) if isinstance(value, int | float) else value}"'
+        for name, value in attributes.items()
+    )
+    return f"<text{written}>{escape(text)}</text>"
 
 
 def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
@@ -319,7 +318,7 @@ def _legend(frame: Frame, lowest: float, highest: float, top: float, what: str) 
 
     def mark(value: float, text: str) -> str:
         y = _TOP + (last + 0.5 - value / top * _SHADES) * step
-        return f'<text x="{x + 17}" y="{pixels(y)}" dy="0.35em">{escape(text)}</text>'
+        return _text(text, x=x + 17, y=y, dy="0.35em")
 
     marks = ticks(low, high, 6)
     if highest > top:
@@ -387,11 +386,9 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, i
         if any(abs(x - a) < half + b and abs(y - c) < _LABEL for a, b, c in taken):
             continue
         taken.append((x, half, y))
-        texts.append(
-            f'<text x="{pixels(x)}" y="{pixels(y)}" dy="0.35em" font-size="{_LABEL}" '
-            f'font-weight="bold" text-anchor="middle" stroke="{_GROUND}" stroke-width="3" '
-            f'stroke-linejoin="round" paint-order="stroke">{text}</text>'
-        )
+        look = {"font_size": _LABEL, "font_weight": "bold", "text_anchor": "middle"}
+        halo = {"stroke": _GROUND, "stroke_width": 3, "stroke_linejoin": "round"}
+        texts.append(_text(text, x=x, y=y, dy="0.35em", **look, **halo, paint_order="stroke"))
     return "\n".join(dots + texts), len(texts)
 
 

@@ -52,6 +52,11 @@ class ClusterFacts:
     center: tuple[float, ...] | None = None
 
 
+def title(document: Document) -> str:
+    """What the owner calls the release, or what it is."""
+    return str(document["title"] or "A differentially private clustering")
+
+
 def run_line(document: Document) -> str:
     """Method and budget in one line."""
     return f"{document['method']['title']}, ε = {number(document['privacy']['epsilon'])}"

@@ -7,10 +7,13 @@ import io
 import json
 import math
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
 
+import jinja2
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -38,6 +41,7 @@ from dpviz.release.request import Request
 from dpviz.release.tables import margin
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.config import SYNOPSES, Config
+from tests.support import ROOT
 
 Document = dict[str, Any]
 
@@ -606,7 +610,7 @@ def test_pages_and_pictures_load_nothing_and_run_nothing(document):
 
 def test_what_was_typed_stays_text():
     document = a_grid(NASTY)
-    document["title"] = "<script>alert('&amp;')</script>"
+    document["title"] = "<script>alert('&amp;')</script> {{ 7 * 7 }} {% raw %}"
     for part in ("summary", "proof", "paper", "algorithm", "title"):
         document["method"][part] = f"<img src=x onerror=1> {part}"
     document["privacy"]["odds"] = document["privacy"]["map"] = "</p><i>odds</i>"
@@ -618,6 +622,18 @@ def test_what_was_typed_stays_text():
     for typed in (*document["method"].values(), "</p><i>odds</i>", "<u>step</u>", NASTY[0]):
         if typed not in ("privthr", "wavecluster", "sound"):
             assert typed in text
+
+
+def test_a_fact_that_is_missing_is_no_blank_in_the_report():
+    document = a_grid()
+    del document["privacy"]["odds"]
+    with pytest.raises(jinja2.UndefinedError, match="odds"):
+        files(document)
+
+
+def test_templates_cost_no_time_at_the_start():
+    code = "import sys, dpviz.command_line, dpviz.release.files; assert 'jinja2' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=60)
 
 
 def test_report_says_what_there_is_to_know(document):
