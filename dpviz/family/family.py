@@ -140,9 +140,9 @@ class Family:
     def own(self) -> tuple[Parameter, ...]:
         """Parameters but epsilon: those that every method has, then those that some have."""
         others = [one for one in self.parameters if one.name != "epsilon"]
-        return tuple(sorted(others, key=lambda one: not self._has_everywhere(one)))
+        return tuple(sorted(others, key=lambda one: not self.has_everywhere(one)))
 
-    def _has_everywhere(self, parameter: Parameter) -> bool:
+    def has_everywhere(self, parameter: Parameter) -> bool:
         """Whether all methods have a parameter."""
         return all(method.card.parameter(parameter.name) for method in self.methods.values())
 

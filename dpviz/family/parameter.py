@@ -42,8 +42,10 @@ class Parameter:
         Its name in links, in tables of sweeps and in estimators; ``name`` where empty.
     metavar, usage
         On the command line: placeholder and help.
-    report
-        What it is called in the report of a release.
+    report, meaning
+        What it is called in the report of a release; its description in the release's schema.
+    limits
+        Ends of the open interval that the library allows, where that is not the slider's range.
     titled
         Whether titles of figures name it: as a part of its own, right after the one before, or not.
     searched
@@ -71,6 +73,8 @@ class Parameter:
     metavar: str = ""
     usage: str = ""
     report: str = ""
+    meaning: str = ""
+    limits: tuple[float, float] | None = None
     titled: Literal["part", "joined", "no"] = "part"
     searched: tuple[float, ...] = ()
 
@@ -79,6 +83,26 @@ class Parameter:
         for place in ("link", "column", "python"):
             if not getattr(self, place):
                 object.__setattr__(self, place, self.name)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of its values in a release."""
+        if self.kind == "sides":
+            rule: dict[str, Any] = {
+                "type": "array", "minItems": 1, "items": {"type": "integer", "minimum": self.low}
+            }  # fmt: skip
+        elif self.kind == "whole":
+            rule = {"type": "integer", "minimum": self.low}
+        elif self.kind == "number":
+            rule = {"type": "number"}
+            if self.limits:
+                low, high = self.limits
+                rule |= {"exclusiveMinimum": low, "exclusiveMaximum": high}
+        elif self.check is None:
+            rule = {"enum": list(self.options)}
+        else:
+            rule = {"type": "string", "minLength": 1}
+        return {"description": self.meaning or f"{self.label}.", **rule}
 
     def word(self, value: Any) -> str:
         """Value of a choice as people read it."""

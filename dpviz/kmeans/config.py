@@ -78,6 +78,7 @@ PARAMETERS = (
         metavar="K",
         usage="number of clusters; 8, or as many as the sample has, unless told",
         report="number of clusters",
+        meaning="Number of centres.",
     ),
     Parameter(
         name="iterations",
@@ -96,6 +97,7 @@ PARAMETERS = (
         metavar="T",
         usage="data passes (privgene: generations)",
         report="iterations",
+        meaning="How many times the centres were moved (PrivGene: generations).",
         searched=(1, 2, 3, 4, 5, 7, 10),
     ),
     Parameter(
@@ -112,6 +114,7 @@ PARAMETERS = (
         metavar="S",
         usage=", ".join(STARTS),
         report="where the centres started",
+        meaning="Where the centres started.",
     ),
     Parameter(
         name="schedule",
@@ -122,6 +125,7 @@ PARAMETERS = (
         metavar="C",
         usage=", ".join(SCHEDULES),
         report="how ε was split over the iterations",
+        meaning="How epsilon was split over the iterations.",
     ),
     Parameter(
         name="geometry",
@@ -137,6 +141,7 @@ PARAMETERS = (
         metavar="G",
         usage=", ".join(GEOMETRIES),
         report="shape that the records were scaled into",
+        meaning="Shape that the records were scaled into.",
         titled="no",
     ),
     Parameter(
@@ -151,6 +156,7 @@ PARAMETERS = (
         metavar="TEMP",
         usage=f"of mcmc: {', '.join(TEMPERATURES)}",
         report="temperature of the Markov chain",
+        meaning="How sharply the Markov chain follows the likelihood.",
         titled="no",
     ),
 )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from importlib.resources import files as resources
 from typing import Any
 
+from dpviz.families import FAMILIES
+from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
 from dpviz.release.tables import Document, cells_csv, centers_csv, run_line, title
 
@@ -74,8 +76,22 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def schema() -> bytes:
-    """JSON Schema (draft 2020-12) of the document."""
-    return resources("dpviz.release").joinpath("release.schema.json").read_bytes()
+    """JSON Schema (draft 2020-12) of the document; parameters are those of the families."""
+    text = resources("dpviz.release").joinpath("release.schema.json").read_text("utf-8")
+    before, mark, after = text.partition('  "privacy": {\n   "description"')
+    return (before + "".join(map(_family_schema, FAMILIES.values())) + mark + after).encode()
+
+
+def _family_schema(family: Family) -> str:
+    """Definition of the parameters of a family's methods, one a line."""
+    required = [one.name for one in family.own if family.has_everywhere(one)]
+    parameters = ",\n".join(
+        f"    {json.dumps(one.name)}: {json.dumps(one.schema)}" for one in family.own
+    )
+    return (
+        f'  "{family.name}": {{\n   "type": "object",\n   "additionalProperties": false,\n'
+        f'   "required": {json.dumps(required)},\n   "properties": {{\n{parameters}\n   }}\n  }},\n'
+    )
 
 
 def written(value: Any) -> str:

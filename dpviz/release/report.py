@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dpviz.families import PARAMETERS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.release.formatting import cut, fixed, number, printable
 from dpviz.release.tables import (
@@ -25,22 +26,6 @@ from dpviz.release.tables import (
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-#: Names of parameters for the reader.
-_PARAMETERS = {
-    "grid": "cells per column",
-    "density": "density p (share of the blocks with a positive value that are not dense enough)",
-    "wavelet": "wavelet that smooths the counts",
-    "level": "level (each halves the grid)",
-    "alpha": "share of ε for the counts (alpha)",
-    "synopsis": "private summary that the counts were drawn from",
-    "clusters": "number of clusters",
-    "iterations": "iterations",
-    "start": "where the centres started",
-    "schedule": "how ε was split over the iterations",
-    "geometry": "shape that the records were scaled into",
-    "temperature": "temperature of the Markov chain",
-}
 
 #: What the steps of the methods put noise on, in plain words; by the first words of their names.
 _STEPS = {
@@ -187,7 +172,7 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 
 def parameter_words(name: str) -> str:
     """Name of a parameter for the reader."""
-    return _PARAMETERS[name]
+    return PARAMETERS[name].report
 
 
 def step_words(name: str) -> str:

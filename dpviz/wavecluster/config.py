@@ -111,6 +111,8 @@ PARAMETERS = (
         metavar="A",
         usage="share of epsilon for the counts",
         report="share of ε for the counts (alpha)",
+        meaning="Share of epsilon that went to the counts.",
+        limits=(0, 1),
         searched=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95),
     ),
     Parameter(
@@ -128,6 +130,7 @@ PARAMETERS = (
         metavar="G",
         usage="cells per axis",
         report="cells per column",
+        meaning="Number of count cells per column of the domain.",
         searched=(16, 24, 32, 40, 48, 64, 80, 96, 128),
     ),
     Parameter(
@@ -146,6 +149,8 @@ PARAMETERS = (
         metavar="P",
         usage="p as a share, 0 to 1",
         report="density p (share of the blocks with a positive value that are not dense enough)",
+        meaning="Share of the positive coefficients that are not dense enough for a cluster.",
+        limits=(0, 1),
         searched=(0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
     ),
     Parameter(
@@ -159,6 +164,7 @@ PARAMETERS = (
         metavar="W",
         usage="discrete wavelet, haar unless told",
         report="wavelet that smooths the counts",
+        meaning="Wavelet that smooths the counts, as PyWavelets calls it.",
     ),
     Parameter(
         name="level",
@@ -172,6 +178,7 @@ PARAMETERS = (
         metavar="L",
         usage="wavelet level, 1 unless told",
         report="level (each halves the grid)",
+        meaning="How many times the wavelet is applied; each time halves the grid.",
         titled="joined",
     ),
     Parameter(
@@ -184,6 +191,7 @@ PARAMETERS = (
         metavar="S",
         usage=f"of baseline: {', '.join(SYNOPSES)}",
         report="private summary that the counts were drawn from",
+        meaning="Which private summary the counts were drawn from.",
         titled="no",
     ),
 )
