@@ -8,53 +8,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpviz.data.read import read_counts, read_table
-    from dpviz.data.samples import load_sample, sample_names
-    from dpviz.domain import Domain
-    from dpviz.errors import InputError, PrivacyRefusal
-    from dpviz.kmeans.estimators import (
-        GUPT,
-        ContourDPKMeans,
-        DPKMeansMapReduce,
-        DPKMeansPlusPlus,
-        DPKMeansUp,
-        DPLloyd,
-        EUGkM,
-        Hybrid,
-        MCMCKMeans,
-        PrivGene,
-        TrueKMeans,
-    )
-    from dpviz.wavecluster.config import Config
-    from dpviz.wavecluster.estimators import Baseline, PrivQT, PrivTHR, PrivTHREM, WaveCluster
-    from dpviz.wavecluster.truth import Truth, run
+    from dpviz.data.read import read_counts as read_counts
+    from dpviz.data.read import read_table as read_table
+    from dpviz.data.samples import load_sample as load_sample
+    from dpviz.data.samples import sample_names as sample_names
+    from dpviz.domain import Domain as Domain
+    from dpviz.errors import InputError as InputError
+    from dpviz.errors import PrivacyRefusal as PrivacyRefusal
+    from dpviz.kmeans.estimators import *  # noqa: F403
+    from dpviz.wavecluster.config import Config as Config
+    from dpviz.wavecluster.estimators import *  # noqa: F403
+    from dpviz.wavecluster.truth import Truth as Truth
+    from dpviz.wavecluster.truth import run as run
 
 __version__ = "0.1.0"
 
 #: Where each public name lives. Imported when it is asked for: the app shows its frame and
 #: fetches plotly.js while numpy, scipy and pandas are still being loaded.
-_HOME = {
-    "Baseline": "wavecluster.estimators",
+_HOMES = {
     "Config": "wavecluster.config",
-    "ContourDPKMeans": "kmeans.estimators",
-    "DPKMeansMapReduce": "kmeans.estimators",
-    "DPKMeansPlusPlus": "kmeans.estimators",
-    "DPKMeansUp": "kmeans.estimators",
-    "DPLloyd": "kmeans.estimators",
     "Domain": "domain",
-    "EUGkM": "kmeans.estimators",
-    "GUPT": "kmeans.estimators",
-    "Hybrid": "kmeans.estimators",
     "InputError": "errors",
-    "MCMCKMeans": "kmeans.estimators",
-    "PrivGene": "kmeans.estimators",
-    "PrivQT": "wavecluster.estimators",
-    "PrivTHR": "wavecluster.estimators",
-    "PrivTHREM": "wavecluster.estimators",
     "PrivacyRefusal": "errors",
-    "TrueKMeans": "kmeans.estimators",
     "Truth": "wavecluster.truth",
-    "WaveCluster": "wavecluster.estimators",
     "load_sample": "data.samples",
     "read_counts": "data.read",
     "read_table": "data.read",
@@ -62,38 +38,24 @@ _HOME = {
     "sample_names": "data.samples",
 }
 
-__all__ = [
-    "GUPT",
-    "Baseline",
-    "Config",
-    "ContourDPKMeans",
-    "DPKMeansMapReduce",
-    "DPKMeansPlusPlus",
-    "DPKMeansUp",
-    "DPLloyd",
-    "Domain",
-    "EUGkM",
-    "Hybrid",
-    "InputError",
-    "MCMCKMeans",
-    "PrivGene",
-    "PrivQT",
-    "PrivTHR",
-    "PrivTHREM",
-    "PrivacyRefusal",
-    "TrueKMeans",
-    "Truth",
-    "WaveCluster",
-    "load_sample",
-    "read_counts",
-    "read_table",
-    "run",
-    "sample_names",
-]
+#: All of their names are public, too.
+_ESTIMATORS = ("wavecluster.estimators", "kmeans.estimators")
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name from its module."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
-    return getattr(import_module(f"dpviz.{_HOME[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"dpviz.{_HOMES[name]}"), name)
+    if name == "__all__":
+        return sorted(name for home in (_HOMES, *_estimators()) for name in home)
+    if not name.startswith("_"):
+        for names in _estimators():
+            if name in names:
+                return names[name]
+    raise AttributeError(f"module 'dpviz' has no attribute {name!r}")
+
+
+def _estimators() -> list[dict[str, Any]]:
+    """Estimators by name, of each family."""
+    modules = [import_module(f"dpviz.{home}") for home in _ESTIMATORS]
+    return [{name: getattr(module, name) for name in module.__all__} for module in modules]

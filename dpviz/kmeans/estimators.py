@@ -38,6 +38,20 @@ from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import Relation
 
+__all__ = [
+    "GUPT",
+    "ContourDPKMeans",
+    "DPKMeansMapReduce",
+    "DPKMeansPlusPlus",
+    "DPKMeansUp",
+    "DPLloyd",
+    "EUGkM",
+    "Hybrid",
+    "MCMCKMeans",
+    "PrivGene",
+    "TrueKMeans",
+]
+
 
 # A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
 # comparison and its repr stay scikit-learn's.

@@ -8,7 +8,8 @@ noise that nobody can repeat, would be private.
 
 from __future__ import annotations
 
-from typing import Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,17 +29,23 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 
+__all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "WaveCluster"]
 
+
+# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
+# comparison and its repr stay scikit-learn's.
+@dataclass(kw_only=True, eq=False, repr=False)
 class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
-    """What all five estimators share; the subclasses name their parameters."""
+    """What all five estimators share; the subclasses add parameters."""
 
-    _method: str
-    grid: int | tuple[int, ...]
-    density: float
-    wavelet: str
-    level: int
-    domain: DomainLike
-    outside: Outside
+    _method: ClassVar[str]
+
+    grid: int | tuple[int, ...] = 64
+    density: float = 0.5
+    wavelet: str = "haar"
+    level: int = 1
+    domain: DomainLike = "data"
+    outside: Outside = "clip"
 
     def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
         """Cluster points.
@@ -156,53 +163,16 @@ class WaveCluster(_WaveClusterEstimator):
 
     _method = "wavecluster"
 
-    def __init__(
-        self,
-        *,
-        grid: int | tuple[int, ...] = 64,
-        density: float = 0.5,
-        wavelet: str = "haar",
-        level: int = 1,
-        domain: DomainLike = "data",
-        outside: Outside = "clip",
-    ) -> None:
-        self.grid = grid
-        self.density = density
-        self.wavelet = wavelet
-        self.level = level
-        self.domain = domain
-        self.outside = outside
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class _PrivateEstimator(_WaveClusterEstimator):
-    """Parameters of the techniques with one share of the budget."""
+    """Parameters of every technique that spends a budget."""
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        grid: int | tuple[int, ...] = 64,
-        density: float = 0.5,
-        wavelet: str = "haar",
-        level: int = 1,
-        domain: DomainLike = "data",
-        outside: Outside = "clip",
-        variant: VariantName = "sound",
-        neighbours: Relation = "add_remove",
-        cap: int = 1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.grid = grid
-        self.density = density
-        self.wavelet = wavelet
-        self.level = level
-        self.domain = domain
-        self.outside = outside
-        self.variant = variant
-        self.neighbours = neighbours
-        self.cap = cap
-        self.random_state = random_state
+    epsilon: float = 1.0
+    variant: VariantName = "sound"
+    neighbours: Relation = "add_remove"
+    cap: int = 1
+    random_state: int | np.random.RandomState | None = None
 
 
 class PrivQT(_PrivateEstimator):
@@ -219,6 +189,7 @@ class PrivQT(_PrivateEstimator):
     _method = "privqt"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Baseline(_PrivateEstimator):
     """Synthetic points from a private synopsis (Chen, Yu, Chirkova 2015, Algorithm 1).
 
@@ -228,38 +199,10 @@ class Baseline(_PrivateEstimator):
 
     _method = "baseline"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        synopsis: str = "adaptive_grid",
-        grid: int | tuple[int, ...] = 64,
-        density: float = 0.5,
-        wavelet: str = "haar",
-        level: int = 1,
-        domain: DomainLike = "data",
-        outside: Outside = "clip",
-        variant: VariantName = "sound",
-        neighbours: Relation = "add_remove",
-        cap: int = 1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            grid=grid,
-            density=density,
-            wavelet=wavelet,
-            level=level,
-            domain=domain,
-            outside=outside,
-            variant=variant,
-            neighbours=neighbours,
-            cap=cap,
-            random_state=random_state,
-        )
-        self.synopsis = synopsis
+    synopsis: str = "adaptive_grid"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivTHR(_PrivateEstimator):
     """Noisy counts, refined threshold (Chen, Yu, Chirkova 2015, Algorithm 3).
 
@@ -269,36 +212,7 @@ class PrivTHR(_PrivateEstimator):
 
     _method = "privthr"
 
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.0,
-        alpha: float | None = None,
-        grid: int | tuple[int, ...] = 64,
-        density: float = 0.5,
-        wavelet: str = "haar",
-        level: int = 1,
-        domain: DomainLike = "data",
-        outside: Outside = "clip",
-        variant: VariantName = "sound",
-        neighbours: Relation = "add_remove",
-        cap: int = 1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            epsilon=epsilon,
-            grid=grid,
-            density=density,
-            wavelet=wavelet,
-            level=level,
-            domain=domain,
-            outside=outside,
-            variant=variant,
-            neighbours=neighbours,
-            cap=cap,
-            random_state=random_state,
-        )
-        self.alpha = alpha
+    alpha: float | None = None
 
 
 class PrivTHREM(PrivTHR):
