@@ -153,7 +153,11 @@ def cell_centres(
 ) -> NDArray[np.float64]:
     """Centres of flat cells of a grid over the domain, shape (m, d)."""
     index = np.stack(np.unravel_index(cells, shape), axis=1)
-    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * (
-        (domain.highs - domain.lows) / np.asarray(shape)
-    )
+    centres: NDArray[np.float64] = domain.lows + (index + 0.5) * cell_width(domain, shape)
     return centres
+
+
+def cell_width(domain: Domain, shape: tuple[int, ...], level: int = 0) -> NDArray[np.float64]:
+    """Width of a cell of a grid over the domain, or of 2**level cells, per axis, shape (d,)."""
+    width: NDArray[np.float64] = (domain.highs - domain.lows) / np.asarray(shape) * 2.0**level
+    return width

@@ -271,4 +271,4 @@ print(test.title[0].value)
 
 def test_the_screen_shows_them(copy):
     (copy.folder / "screen.py").write_text(SCREEN.strip(), encoding="utf-8")
-    assert copy.run("screen.py").splitlines() == ["['0.4']", "True", "True", "A toy page"]
+    assert copy.run("screen.py").splitlines() == ["0.4", "True", "True", "A toy page"]

@@ -19,22 +19,37 @@ from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import MembershipExperiment
 from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario
+from dpviz.counts import cell_width
+from dpviz.domain import Domain
 from dpviz.families import CARDS
-from dpviz.figures.panels import (
+from dpviz.figures.marks import (
     LEGEND,
-    Panels,
-    add_axes,
-    add_heading,
-    cluster_scale,
+    LEGEND_RIGHT,
+    Floats,
+    Trace,
+    bar,
+    base_layout,
+    bold_numbers,
+    category_axis,
+    cell_columns,
+    chart_axis,
+    cluster_codes,
+    cluster_colours,
+    counted,
+    hatched,
     heatmap,
-    named_axis,
+    line_at,
+    marker,
+    middles,
+    note,
     number_font,
-    titled,
+    outlined,
+    scatter,
+    shape,
 )
+from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
 from dpviz.wavecluster.pipeline import Source, Stages
-
-Floats = NDArray[np.float64]
 
 
 def floored(bound: float) -> str:
@@ -70,9 +85,12 @@ class Joining:
     @property
     def width(self) -> Floats:
         """Width of a subband's cell per axis."""
-        domain = self.sources[0].domain
-        width: Floats = (domain.highs - domain.lows) / np.asarray(self.stages[0].labels.shape)
-        return width
+        return cell_width(self.domain, self.stages[0].labels.shape)
+
+    @property
+    def domain(self) -> Domain:
+        """Bounds of both axes."""
+        return self.sources[0].domain
 
 
 _SIDES = ("without", "with the person")
@@ -80,119 +98,77 @@ _SIDES = ("without", "with the person")
 
 def joining_maps(joining: Joining, mode: Mode) -> Panels:
     """Draw the clusters without and with the person side by side."""
-    data: list[dict[str, Any]] = []
-    layout: dict[str, Any] = {
-        "title": titled(f"{joining.title} · WaveCluster, no noise"),
-        "margin": {"l": 58, "r": 10, "t": 54, "b": 40},
-        "annotations": [],
-        "hovermode": "closest",
-        "showlegend": False,
-    }
-    told = []
-    for number, side in enumerate(_SIDES):
-        panel = number + 1
-        add_axes(layout, joining.columns, joining.sources[0].domain, panel, (0, 1), (number, 2))
-        found = _clusters(joining.stages[number].n_clusters)
-        told.append(f"{found} {side}")
-        add_heading(layout, panel, f"<b>{side}</b> · {found}")
-        suffix = "" if panel == 1 else str(panel)
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
-        data += [{**trace, **axes} for trace in _map(joining, number, mode)]
+    found = [counted(stages.n_clusters, "cluster") for stages in joining.stages]
+    layout = base_layout(f"{joining.title} · WaveCluster, no noise", (58, 10, 54, 40))
+    maps = [
+        (f"<b>{side}</b> · {found[number]}", _map(joining, number, mode))
+        for number, side in enumerate(_SIDES)
+    ]
+    both = " and ".join(f"{clusters} {side}" for clusters, side in zip(found, _SIDES, strict=True))
     return Panels(
-        data=data,
+        data=add_maps(layout, joining.columns, joining.domain, maps),
         layout=layout,
-        alt=f"{joining.title}, clustered without noise: {' and '.join(told)}.",
+        alt=f"{joining.title}, clustered without noise: {both}.",
         height=400,
         share=0.0,
     )
 
 
-def _clusters(n: int) -> str:
-    """Write "1 cluster" or "2 clusters"."""
-    return f"{n} cluster{'' if n == 1 else 's'}"
-
-
-def _map(joining: Joining, number: int, mode: Mode) -> list[dict[str, Any]]:
+def _map(joining: Joining, number: int, mode: Mode) -> list[Trace]:
     """Cells tinted by cluster, the records on them, cluster numbers, and the person."""
-    source, stages, width = joining.sources[number], joining.stages[number], joining.width
-    palette = len(CLUSTERS[mode])
-    entry = np.where(stages.labels > 0, (stages.labels - 1) % palette + 1, 0)
-    points, ink = source.points, INK[mode]
+    source, stages = joining.sources[number], joining.stages[number]
+    # A tint on the cells of clusters; all others have the colour of the background.
+    codes = cluster_codes(stages.labels, stages.significant, mode)
+    tinted = {"opacity": 0.75, **cluster_colours(mode)}
     return [
-        heatmap(
-            # Shade 1 of an entry is a tint; cells of no cluster keep the background.
-            np.where(entry > 0, 3 * entry + 1, 0).astype(np.uint8),
-            source.domain,
-            width,
-            hoverinfo="skip",
-            opacity=0.75,
-            **cluster_scale(mode),
-        ),
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": points[:, 0],
-            "y": points[:, 1],
-            "marker": {"size": 2.5, "color": ink, "opacity": 0.4},
-            "hoverinfo": "skip",
-        },
+        heatmap(codes, source.domain, joining.width, **tinted),
+        scatter("markers", *source.points.T, marker=marker(2.5, INK[mode], opacity=0.4)),
         _cluster_numbers(joining, stages, mode),
         _person(joining, number, mode),
     ]
 
 
-def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> dict[str, Any]:
+def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
     """Number of each cluster, on its cell that is farthest from the person's mark."""
-    lows, places = joining.sources[0].domain.lows, []
+    places = []
     for number in range(1, stages.n_clusters + 1):
-        cells = lows + (np.argwhere(stages.labels == number) + 0.5) * joining.width
+        index = np.nonzero(stages.labels == number)
+        cells = np.column_stack(middles(index, joining.domain, joining.width))
         apart = np.linalg.norm((cells - joining.person) / joining.width, axis=1)
         places.append(cells[int(np.argmax(apart))])
-    return {
-        "type": "scatter",
-        "mode": "text",
-        "x": [float(place[0]) for place in places],
-        "y": [float(place[1]) for place in places],
-        "text": [f"<b>{number}</b>" for number in range(1, len(places) + 1)],
-        "textfont": {**number_font(mode), "size": 16},
-        "hoverinfo": "skip",
-    }
+    return scatter(
+        "text",
+        [float(place[0]) for place in places],
+        [float(place[1]) for place in places],
+        text=bold_numbers(range(1, len(places) + 1)),
+        textfont=number_font(mode, 16),
+    )
 
 
-def _person(joining: Joining, number: int, mode: Mode) -> dict[str, Any]:
+def _person(joining: Joining, number: int, mode: Mode) -> Trace:
     """The person, or the place where that one is missing; named."""
-    there = number == 1
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": [float(joining.person[0])],
-        "y": [float(joining.person[1])],
-        "text": ["<b>this person</b>" if there else "nobody here"],
-        "textposition": "bottom right",
-        "textfont": {**number_font(mode), "size": 12},
-        "marker": {
-            "symbol": "star" if there else "circle-open",
-            "size": 15,
-            "color": INVENTED[mode] if there else INK[mode],
-            "line": {"width": 1.5, "color": INK[mode]},
-        },
-        "hovertemplate": "%{x:,.0f}, %{y:,.0f}<extra></extra>",
-        "cliponaxis": False,
-    }
+    there, ink = number == 1, INK[mode]
+    look = (INVENTED[mode], "star") if there else (ink, "circle-open")
+    return scatter(
+        "markers+text",
+        [float(joining.person[0])],
+        [float(joining.person[1])],
+        "%{x:,.0f}, %{y:,.0f}",
+        text=["<b>this person</b>" if there else "nobody here"],
+        textposition="bottom right",
+        textfont=number_font(mode, 12),
+        marker=outlined(15, *look, ink, 1.5),
+        cliponaxis=False,
+    )
 
 
 def joining_frame(joining: Joining) -> pd.DataFrame:
     """Table behind the maps: one row per cell, its cluster without and with the person."""
-    labels = joining.stages[0].labels
-    index = np.indices(labels.shape)
-    lows = joining.sources[0].domain.lows
-    table = {
-        name: (lows[axis] + (index[axis] + 0.5) * joining.width[axis]).ravel()
-        for axis, name in enumerate(joining.columns)
-    }
+    shape = joining.stages[0].labels.shape
+    table = pd.DataFrame(cell_columns(joining.columns, shape, joining.domain, joining.width))
     for side, stages in zip(_SIDES, joining.stages, strict=True):
         table[f"cluster {side}"] = stages.labels.ravel()
-    return pd.DataFrame(table)
+    return table
 
 
 # -- one person, many draws --------------------------------------------------------------
@@ -206,53 +182,48 @@ def story_bars(story: MembershipExperiment, mode: Mode) -> Panels:
     title = CARDS[story.method].title
     times = f"{story.allowed:.3g}"
     data = [
-        {
-            "type": "bar",
-            "name": f"allowed with the person: 1/{times} to {times} times the share without",
-            "x": numbers + 0.21,
-            "width": 0.42,
-            "base": limits[:, 0],
-            "y": limits[:, 1] - limits[:, 0],
-            "marker": {
+        bar(
+            numbers + 0.21,
+            limits[:, 1] - limits[:, 0],
+            "%{customdata[0]:.2f} % to %{customdata[1]:.2f} % allowed",
+            name=f"allowed with the person: 1/{times} to {times} times the share without",
+            width=0.42,
+            base=limits[:, 0],
+            marker={
                 "color": blend(NOISE[mode], BACKGROUND[mode], 0.45),
                 "line": {"color": NOISE[mode], "width": 1.5},
             },
-            "customdata": limits,
-            "hovertemplate": "%{customdata[0]:.2f} % to %{customdata[1]:.2f} % allowed"
-            "<extra></extra>",
-        },
+            customdata=limits,
+        ),
         *(
-            {
-                **_side(number, side, mode),
-                "x": numbers + (-0.17, 0.17)[number],
-                "width": 0.3,
-                "y": shares[number],
-                "hovertemplate": f"%{{y:.2f}} % of draws {side}<extra></extra>",
-            }
+            bar(
+                numbers + (-0.17, 0.17)[number],
+                shares[number],
+                f"%{{y:.2f}} % of draws {side}",
+                name=side,
+                width=0.3,
+                marker=_look(number, mode),
+            )
             for number, side in enumerate(_SIDES)
         ),
     ]
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
-    layout = {
-        "title": titled(
-            f"{title} {story.variant} · ε {story.epsilon:.4g} · {story.draws:,} draws on each side"
+    layout = base_layout(
+        f"{title} {story.variant} · ε {story.epsilon:.4g} · {story.draws:,} draws on each side",
+        (58, 10, 62, 44),
+        barmode="overlay",
+        xaxis=chart_axis(
+            "number of clusters",
+            range=[low - 0.6, max(high, low + 3) + 0.6],
+            tickformat="d",
+            dtick=max(1, (high - low) // 14),
         ),
-        "margin": {"l": 58, "r": 10, "t": 62, "b": 44},
-        "barmode": "overlay",
-        "hovermode": "closest",
-        "xaxis": {
-            **named_axis("number of clusters"),
-            "range": [low - 0.6, max(high, low + 3) + 0.6],
-            "tickformat": "d",
-            "dtick": max(1, (high - low) // 14),
-        },
         # Where nearly every draw gives one number, the band would dwarf all bars.
-        "yaxis": {**named_axis("share of draws, %"), "range": [0, min(100.0, 1.7 * most)]},
-        "legend": LEGEND,
-        "showlegend": True,
-        "uirevision": title,
-    }
+        yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
+        legend=LEGEND,
+        uirevision=title,
+    )
     return Panels(
         data=data, layout=layout, alt=_story_alt(story, title, times), height=330, share=0.0
     )
@@ -303,36 +274,32 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     for number, ((counts, gone), side) in enumerate(zip(_parts(histogram), sides, strict=True)):
         shown = [*counts, gone] if bins.missing else list(counts)
         data.append(
-            {
-                **_side(number, side, mode),
-                "x": bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
-                "width": 0.45 * bins.width,
-                "y": [100 * count / runs[number] for count in shown],
-                "text": ["none" if place in bins.missing else "" for place in range(len(shown))],
-                "textposition": "outside",
-                "customdata": bins.labels,
-                "hovertemplate": f"%{{customdata}}: %{{y:.2f}} % of runs {side}<extra></extra>",
-            }
+            bar(
+                bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
+                [100 * count / runs[number] for count in shown],
+                f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
+                name=side,
+                width=0.45 * bins.width,
+                marker=_look(number, mode),
+                text=["none" if place in bins.missing else "" for place in range(len(shown))],
+                textposition="outside",
+                customdata=bins.labels,
+            )
         )
-    sign, value = result.sign, result.threshold
-    event = _shown(bins, sign, value)
+    event = _shown(bins, result.sign, result.threshold)
     most = max(max(trace["y"]) for trace in data)
-    layout = {
-        "title": titled(
-            f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
-            f"{result.claim:.4g} · {result.runs:,} runs on each data set"
-        ),
-        "margin": {"l": 58, "r": 14, "t": 62, "b": 46},
-        "barmode": "overlay",
-        "hovermode": "closest",
-        "xaxis": {**named_axis(histogram.score), **bins.ticks},
-        "yaxis": {**named_axis("share of deciding runs, %"), "range": [0, 1.18 * most]},
-        "legend": LEGEND,
-        "showlegend": True,
-        "shapes": _shaded(bins, event, mode),
-        "annotations": [_event_name(sign, value)],
-        "uirevision": result.event,
-    }
+    layout = base_layout(
+        f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
+        f"{result.claim:.4g} · {result.runs:,} runs on each data set",
+        (58, 14, 62, 46),
+        barmode="overlay",
+        xaxis=chart_axis(histogram.score, **bins.ticks),
+        yaxis=chart_axis("share of deciding runs, %", range=[0, 1.18 * most]),
+        legend=LEGEND,
+        shapes=_shaded(bins, event, mode),
+        annotations=[_event_name(result.sign, result.threshold)],
+        uirevision=result.event,
+    )
     return Panels(
         data=data,
         layout=layout,
@@ -448,34 +415,16 @@ def _shaded(bins: _Bins, shown: NDArray[np.bool_], mode: Mode) -> list[dict[str,
         left = float(bins.middles[first] - bins.width / 2) if first else ends[0]
         final = last == len(shown) - 1
         right = ends[1] if final else float(bins.middles[last] + bins.width / 2)
-        shapes.append(
-            {
-                "type": "rect",
-                "xref": "x",
-                "yref": "paper",
-                "x0": left,
-                "x1": right,
-                "y0": 0,
-                "y1": 1,
-                "layer": "below",
-                "line": {"width": 0},
-                "fillcolor": blend(NOISE[mode], BACKGROUND[mode], 0.25),
-            }
+        fill = blend(NOISE[mode], BACKGROUND[mode], 0.25)
+        ground = shape(
+            "rect", (left, right), (0, 1), "x", layer="below", line={"width": 0}, fillcolor=fill
         )
-        for border, inner in ((left, first > 0), (right, not final)):
-            if inner:
-                shapes.append(
-                    {
-                        "type": "line",
-                        "xref": "x",
-                        "yref": "paper",
-                        "x0": border,
-                        "x1": border,
-                        "y0": 0,
-                        "y1": 1,
-                        "line": {"width": 1.5, "dash": "dash", "color": INK[mode]},
-                    }
-                )
+        shapes.append(ground)
+        shapes += [
+            line_at(border, "x", INK[mode], 1.5, dash="dash")
+            for border, inner in ((left, first > 0), (right, not final))
+            if inner
+        ]
     return shapes
 
 
@@ -485,18 +434,7 @@ def _event_name(sign: str, value: float) -> dict[str, Any]:
     what = f"{signs[sign]} {value:,.6g}"
     if math.isinf(value):
         what = "no such number" if sign == "==" else "there is such a number"
-    return {
-        "text": f"shaded: the event, {what}",
-        "xref": "paper",
-        "yref": "paper",
-        "x": 1,
-        "y": 1,
-        "xanchor": "right",
-        "yanchor": "bottom",
-        "yshift": 5,
-        "showarrow": False,
-        "font": {"size": 12},
-    }
+    return note(f"shaded: the event, {what}", 1, 1, xanchor="right", yshift=5)
 
 
 # -- claimed against measured ------------------------------------------------------------
@@ -518,72 +456,35 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         (False, "not refuted", CLUSTERS[mode][0]),
     ):
         chosen = [number for number, one in enumerate(found) if one.violated == violated]
+        bounds = [found[number].epsilon_lower for number in chosen]
         data.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": legend,
-                "y": [names[number] for number in chosen],
-                "x": [found[number].epsilon_lower for number in chosen],
-                "text": [
-                    f"{'refuted: ' if violated else ''}≥ {floored(found[number].epsilon_lower)}"
-                    for number in chosen
-                ],
-                "textposition": "outside",
-                "textfont": {"size": 12},
-                "cliponaxis": False,
-                "marker": {"color": colour},
-                "hovertemplate": "%{y}: ε at least %{x:.3f}<extra></extra>",
-            }
+            bar(
+                bounds,
+                [names[number] for number in chosen],
+                "%{y}: ε at least %{x:.3f}",
+                orientation="h",
+                name=legend,
+                text=[f"{'refuted: ' if violated else ''}≥ {floored(bound)}" for bound in bounds],
+                textposition="outside",
+                textfont={"size": 12},
+                cliponaxis=False,
+                marker={"color": colour},
+            )
         )
     high = max([claim, *(one.epsilon_lower for one in found)])
     broken = sum(one.violated for one in found)
-    layout = {
-        "title": titled(f"Claimed ε {claim:.4g} against measured lower bounds"),
-        "margin": {"l": 60, "r": 16, "t": 66, "b": 44},
-        "barmode": "overlay",
-        "bargap": 0.35,
-        "hovermode": "closest",
-        "xaxis": {**named_axis("ε, at least, with 99% confidence"), "range": [0, 1.2 * high]},
-        "yaxis": {
-            "type": "category",
-            "categoryarray": names,
-            "categoryorder": "array",
-            "range": [max(len(names), _FEWEST_BARS) - 0.5, -0.5],
-            "tickfont": {"size": 12},
-            "dtick": 1,
-            "automargin": True,
-            "showgrid": False,
-        },
-        "shapes": [
-            {
-                "type": "line",
-                "xref": "x",
-                "yref": "paper",
-                "x0": claim,
-                "x1": claim,
-                "y0": 0,
-                "y1": 1,
-                "line": {"width": 2, "dash": "dash", "color": INK[mode]},
-            }
-        ],
-        "annotations": [
-            {
-                "text": f"claimed ε = {claim:.4g}",
-                "xref": "x",
-                "yref": "paper",
-                "x": claim,
-                "y": 1,
-                "xanchor": "center",
-                "yanchor": "bottom",
-                "showarrow": False,
-                "font": {"size": 12},
-            }
-        ],
-        "legend": {**LEGEND, "x": 1, "xanchor": "right"},
-        "showlegend": True,
-        "uirevision": "bounds",
-    }
+    layout = base_layout(
+        f"Claimed ε {claim:.4g} against measured lower bounds",
+        (60, 16, 66, 44),
+        barmode="overlay",
+        bargap=0.35,
+        xaxis=chart_axis("ε, at least, with 99% confidence", range=[0, 1.2 * high]),
+        yaxis={**category_axis(names, _FEWEST_BARS), "dtick": 1},
+        shapes=[line_at(claim, "x", INK[mode], 2, dash="dash")],
+        annotations=[note(f"claimed ε = {claim:.4g}", claim, 1, "x", xanchor="center")],
+        legend=LEGEND_RIGHT,
+        uirevision="bounds",
+    )
     return Panels(
         data=data,
         layout=layout,
@@ -640,16 +541,7 @@ def _row_name(scenario: Scenario) -> str:
 # -- what all of them share --------------------------------------------------------------
 
 
-def _side(number: int, name: str, mode: Mode) -> dict[str, Any]:
-    """Bars of the first or second data set: a colour, and hatching as the second cue."""
+def _look(number: int, mode: Mode) -> dict[str, Any]:
+    """Look of the first or second data set's bars: a colour, and hatching as the second cue."""
     colour = CLUSTERS[mode][number]
-    marker: dict[str, Any] = {"color": colour, "line": {"width": 0}}
-    if number:
-        marker["pattern"] = {
-            "shape": "/",
-            "size": 5,
-            "solidity": 0.35,
-            "fgcolor": BACKGROUND[mode],
-            "bgcolor": colour,
-        }
-    return {"type": "bar", "name": name, "marker": marker}
+    return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}

@@ -12,15 +12,32 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from dpviz.families import CARDS, score_of
 from dpviz.family.score import Score
-from dpviz.figures.panels import Panels, add_heading, axis_title, literal, place, titled
+from dpviz.figures.marks import (
+    BUDGET,
+    Floats,
+    Trace,
+    axis_title,
+    base_layout,
+    chart_axis,
+    literal,
+    marker,
+    note,
+    scatter,
+    whiskers,
+)
+from dpviz.figures.panels import (
+    Extent,
+    Panels,
+    add_heading,
+    on,
+    place,
+    suffix,
+)
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
-
-Floats = NDArray[np.float64]
 
 #: Methods that have curves: those with a budget. Their order gives them their looks.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
@@ -118,13 +135,10 @@ def curves(
     counted = any(chart.true is not None for chart in charts)
     legend_rows = -(-(len(methods) + counted) // _LEGEND_COLUMNS)
     height = 400 if rows == 1 else 90 + 230 * rows
-    layout: dict[str, Any] = {
-        "title": titled(title) | {"y": 0.99},
-        "margin": {"l": 62, "r": 14, "t": 46 + 20 * legend_rows, "b": 42},
-        "annotations": [],
-        "hovermode": "closest",
-        "showlegend": True,
-        "legend": {
+    layout = base_layout(
+        title,
+        (62, 14, 46 + 20 * legend_rows, 42),
+        legend={
             "orientation": "h",
             "x": 0,
             "xanchor": "left",
@@ -135,9 +149,10 @@ def curves(
             "font": {"size": 12},
             "tracegroupgap": 0,
         },
-        "uirevision": f"{title} {[chart.heading for chart in charts]}",
-    }
-    data: list[dict[str, Any]] = []
+        uirevision=f"{title} {[chart.heading for chart in charts]}",
+    )
+    layout["title"]["y"] = 0.99
+    data: list[Trace] = []
     named: set[str] = set()
     for number, chart in enumerate(charts):
         panel = number + 1
@@ -155,15 +170,16 @@ def curves(
         )
         add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>")
         if not len(chart.table):
-            layout["annotations"].append(_nothing(panel))
-        suffix = "" if panel == 1 else str(panel)
-        axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+            axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
+            layout["annotations"].append(
+                note("no runs yet", 0.5, 0.5, *axes, size=13, xanchor="auto", yanchor="auto")
+            )
         for trace in _traces(chart, methods, ends, mode):
             group = trace["legendgroup"]
             first = trace["showlegend"] and group not in named
             if first:
                 named.add(group)
-            data.append({**trace, **axes, "showlegend": first})
+            data.append({**trace, **on(panel), "showlegend": first})
     return Panels(
         data=data,
         layout=layout,
@@ -171,20 +187,6 @@ def curves(
         height=height,
         share=0.57 if rows == 1 else 0.0,
     )
-
-
-def _nothing(panel: int) -> dict[str, Any]:
-    """What an empty panel says."""
-    suffix = "" if panel == 1 else str(panel)
-    return {
-        "text": "no runs yet",
-        "xref": f"x{suffix} domain",
-        "yref": f"y{suffix} domain",
-        "x": 0.5,
-        "y": 0.5,
-        "showarrow": False,
-        "font": {"size": 13},
-    }
 
 
 def _span(epsilons: Sequence[float]) -> tuple[float, float]:
@@ -252,7 +254,7 @@ def _short(tick: float) -> str:
 def _add_axes(
     layout: dict[str, Any],
     panel: int,
-    extent: tuple[tuple[float, float], tuple[float, float]],
+    extent: Extent,
     score: Score,
     ends: tuple[float, float],
     reach: tuple[float, float],
@@ -262,60 +264,53 @@ def _add_axes(
     leftmost: bool,
 ) -> None:
     """Add the axes of one panel: epsilon on a log scale, linked; the score upwards."""
-    suffix = "" if panel == 1 else str(panel)
-    across: dict[str, Any] = {
+    across = chart_axis(
+        domain=list(extent[0]),
+        anchor=f"y{suffix(panel)}",
+        showticklabels=lowest,
         **_log_axis(*ends),
-        "domain": list(extent[0]),
-        "anchor": f"y{suffix}",
-        "tickfont": {"size": 11},
-        "showticklabels": lowest,
-        "zeroline": False,
-    }
-    up: dict[str, Any] = {
-        "domain": list(extent[1]),
-        "anchor": f"x{suffix}",
-        "tickfont": {"size": 11},
-        "zeroline": False,
-        "showticklabels": leftmost or not shared,
-    }
-    up |= _log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}
+    )
+    up = chart_axis(
+        domain=list(extent[1]),
+        anchor=f"x{suffix(panel)}",
+        showticklabels=leftmost or not shared,
+        **(_log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}),
+    )
     if lowest:
-        across["title"] = axis_title("privacy budget ε")
+        across["title"] = axis_title(BUDGET)
     if shared and leftmost:
-        up["title"] = axis_title(score.axis) | {"standoff": 6}
+        up["title"] = axis_title(score.axis, 6)
     if panel > 1:
         across["matches"] = "x"
         if shared:
             up["matches"] = "y"
-    layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = across, up
+    layout[f"xaxis{suffix(panel)}"], layout[f"yaxis{suffix(panel)}"] = across, up
 
 
 def _traces(
     chart: Chart, methods: Sequence[str], ends: tuple[float, float], mode: Mode
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     """Bands below, lines with markers above, the true value as a dotted line."""
     bands, lines = [], []
     for method in methods:
-        part = chart.table[chart.table["method"] == method] if len(chart.table) else chart.table
-        values = _Values.of(part)
+        values = _Values.of(chart, method)
         look = look_of(method, mode)
         if len(values.epsilons) > 1:
             bands.append(_band(method, values, look, len(methods)))
         lines.append(_line(method, values, look, chart))
     if chart.true is not None:
         bands.append(
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "name": "true, without noise",
-                "x": list(ends),
-                "y": [chart.true, chart.true],
-                "line": {"color": INK[mode], "width": 1.5, "dash": "dot"},
-                "hovertemplate": "true: %{y:,.4g}<extra></extra>",
-                "legendgroup": "true",
-                "legendrank": 2000,
-                "showlegend": True,
-            }
+            scatter(
+                "lines",
+                list(ends),
+                [chart.true, chart.true],
+                "true: %{y:,.4g}",
+                name="true, without noise",
+                line={"color": INK[mode], "width": 1.5, "dash": "dot"},
+                legendgroup="true",
+                legendrank=2000,
+                showlegend=True,
+            )
         )
     return bands + lines
 
@@ -331,12 +326,12 @@ class _Values:
     draws: Floats
 
     @classmethod
-    def of(cls, part: pd.DataFrame) -> _Values:
+    def of(cls, chart: Chart, method: str) -> _Values:
         """Numbers of the rows of one method."""
         names = ("epsilon", "median", "low", "high", "draws")
-        if not len(part):
-            empty = np.empty(0)
-            return cls(epsilons=empty, median=empty, low=empty, high=empty, draws=empty)
+        # Nothing run yet may have no columns either.
+        table = chart.table.reindex(columns=["method", *names])
+        part = table[table["method"] == method]
         found = part.sort_values("epsilon")[list(names)].to_numpy(dtype=float)
         # An empty cluster makes some ratios infinite: a gap, which the table names.
         found = found[np.isfinite(found[:, 1])]
@@ -344,81 +339,64 @@ class _Values:
         return cls(epsilons=epsilons, median=median, low=low, high=high, draws=draws)
 
 
-def _band(method: str, values: _Values, look: Look, n_methods: int) -> dict[str, Any]:
+def _band(method: str, values: _Values, look: Look, n_methods: int) -> Trace:
     """Area between the ends of the bands; paler where many lie on each other."""
     kept = np.isfinite(values.low) & np.isfinite(values.high)
-    across = values.epsilons[kept]
+    across, low, high = values.epsilons[kept], values.low[kept], values.high[kept]
     channels = ",".join(str(int(look.colour[i : i + 2], 16)) for i in (1, 3, 5))
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": np.concatenate([across, across[::-1]]),
-        "y": np.concatenate([values.high[kept], values.low[kept][::-1]]),
-        "fill": "toself",
-        "fillcolor": f"rgba({channels},{0.2 if n_methods <= 4 else 0.11})",
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "legendgroup": method,
-        "showlegend": False,
-    }
+    return scatter(
+        "lines",
+        np.concatenate([across, across[::-1]]),
+        np.concatenate([high, low[::-1]]),
+        fill="toself",
+        fillcolor=f"rgba({channels},{0.2 if n_methods <= 4 else 0.11})",
+        line={"width": 0},
+        legendgroup=method,
+        showlegend=False,
+    )
 
 
-def _line(method: str, values: _Values, look: Look, chart: Chart) -> dict[str, Any]:
+def _line(method: str, values: _Values, look: Look, chart: Chart) -> Trace:
     """Medians, told apart by colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
-    trace: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "name": title,
-        "x": values.epsilons,
-        "y": values.median,
-        "customdata": np.column_stack([values.low, values.high, values.draws]),
-        "text": [band_words(int(draws)) for draws in values.draws],
-        "meta": [chart.data, method, chart.score],
-        "line": {"color": look.colour, "width": 2, "dash": look.dash},
-        "marker": {"color": look.colour, "symbol": look.symbol, "size": 8},
-        "hovertemplate": (
-            f"<b>{title}</b> at ε %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
-            "%{text}: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>"
-            "%{customdata[2]} draws<extra></extra>"
-        ),
-        "legendgroup": method,
-        "showlegend": True,
-    }
-    if len(values.epsilons) == 1:
-        # One budget has no area: its band becomes a whisker.
-        trace["error_y"] = {
-            "type": "data",
-            "symmetric": False,
-            "array": values.high - values.median,
-            "arrayminus": values.median - values.low,
-            "width": 6,
-            "thickness": 1.5,
-        }
-    return trace
+    # One budget has no area: its band becomes a whisker.
+    ends = (values.low, values.median, values.high)
+    whisker = {"error_y": whiskers(*ends, width=6)} if len(values.epsilons) == 1 else {}
+    return scatter(
+        "lines+markers",
+        values.epsilons,
+        values.median,
+        f"<b>{title}</b> at ε %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
+        "%{text}: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>%{customdata[2]} draws",
+        name=title,
+        customdata=np.column_stack([values.low, values.high, values.draws]),
+        text=[band_words(int(draws)) for draws in values.draws],
+        meta=[chart.data, method, chart.score],
+        line={"color": look.colour, "width": 2, "dash": look.dash},
+        marker=marker(8, look.colour, look.symbol),
+        legendgroup=method,
+        showlegend=True,
+        **whisker,
+    )
 
 
 def _alt(charts: Sequence[Chart], methods: Sequence[str]) -> str:
     """The curves in words: where each begins and ends."""
-    told = []
+    described = []
     for chart in charts:
-        ends = []
-        for method in methods:
-            values = _Values.of(
-                chart.table[chart.table["method"] == method] if len(chart.table) else chart.table
-            )
-            if len(values.epsilons):
-                ends.append(
-                    f"{CARDS[method].title} from {values.median[0]:.3g} at ε "
-                    f"{values.epsilons[0]:.3g} to {values.median[-1]:.3g} at ε "
-                    f"{values.epsilons[-1]:.3g}"
-                )
+        found = {method: _Values.of(chart, method) for method in methods}
+        ends = [
+            f"{CARDS[method].title} from {values.median[0]:.3g} at ε {values.epsilons[0]:.3g} to "
+            f"{values.median[-1]:.3g} at ε {values.epsilons[-1]:.3g}"
+            for method, values in found.items()
+            if len(values.epsilons)
+        ]
         true = f"; true {chart.true:.4g}" if chart.true is not None else ""
-        told.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
+        described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
     return (
         f"Median of {', '.join(names)} over the privacy budget, with a band of "
-        f"{_held(charts)}. {' '.join(told)}"
+        f"{_held(charts)}. {' '.join(described)}"
     )
 
 

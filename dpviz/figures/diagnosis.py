@@ -13,9 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
-from dpviz.figures.panels import Panels
+from dpviz.figures.marks import Trace, middles, note, outline, outlined, scatter, shape
+from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK
-from dpviz.figures.wavecluster import Scene, panels
+from dpviz.figures.wavecluster import WaveClusterPicture, panels
 from dpviz.figures.wavecluster import frame as cells_frame
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, KeptDraws, Stage
 
@@ -51,52 +52,56 @@ _MARGIN = 4
 _ACROSS = 4
 
 
-def diagnosis_panels(scene: Scene, diagnosis: Diagnosis) -> Panels:
+def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panels:
     """Draw all stages around one true cluster, true above private.
 
     Parameters
     ----------
-    scene
+    picture
         True and private run.
     diagnosis
         Of the cluster, in these runs.
     """
-    drawn = panels(scene, "overview")
+    drawn = panels(picture, "overview")
     layout = drawn.layout
-    inside = scene.true.labels == diagnosis.cluster
-    for axis, (low, high) in zip("xy", _window(scene, inside), strict=True):
+    inside = picture.true.labels == diagnosis.cluster
+    for axis, (low, high) in zip("xy", _window(picture, inside), strict=True):
         for panel in range(1, 2 * _ACROSS + 1):
-            layout[f"{axis}axis{_suffix(panel)}"]["range"] = [low, high]
+            layout[f"{axis}axis{suffix(panel)}"]["range"] = [low, high]
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark stands below the tool bar
-    outline = _outline(scene, inside)
+    width = picture.width(picture.true.level)
+    # Ink on a lighter ground, so that it shows on any colour.
+    edges = [
+        outline(inside, picture.domain, width, {"color": colour, "width": pixels})
+        for colour, pixels in ((BACKGROUND[picture.mode], 4), (INK[picture.mode], 1.5))
+    ]
     for panel in range(1, 2 * _ACROSS + 1):
-        for style in _edge_styles(scene):
-            drawn.data.append({**outline, **style, **_on(panel)})
+        drawn.data.extend({**edge, **on(panel)} for edge in edges)
     if diagnosis.cell:
-        for panel in (3, 4, 3 + _ACROSS, 4 + _ACROSS):
-            drawn.data.append({**_ring(scene, diagnosis.cell), **_on(panel)})
+        ring = _ring(picture, diagnosis.cell)
+        drawn.data.extend({**ring, **on(panel)} for panel in (3, 4, 3 + _ACROSS, 4 + _ACROSS))
     if diagnosis.stage:
-        _mark(scene, layout, diagnosis.stage)
+        _mark(picture, layout, diagnosis.stage)
     return Panels(
         data=drawn.data,
         layout=layout,
         pairs=drawn.pairs,
-        alt=_alt(scene, diagnosis),
+        alt=_alt(picture, diagnosis),
         height=505,
         share=0.68,
     )
 
 
-def frame(scene: Scene, diagnosis: Diagnosis) -> pd.DataFrame:
+def frame(picture: WaveClusterPicture, diagnosis: Diagnosis) -> pd.DataFrame:
     """Table behind the figure: one row per subband cell around the cluster."""
-    inside = scene.true.labels == diagnosis.cluster
-    table = cells_frame(scene, "overview")
-    for place, (side, stages) in enumerate((("true", scene.true), ("private", scene.private))):
+    inside = picture.true.labels == diagnosis.cluster
+    table = cells_frame(picture, "overview")
+    for place, (side, stages) in enumerate((("true", picture.true), ("private", picture.private))):
         records = block_sums(stages.counts, stages.level).ravel()
         table.insert(2 + place, f"{side} records", records)
     table[f"in cluster {diagnosis.cluster}"] = inside.ravel()
-    for name, (low, high) in zip(scene.columns, _window(scene, inside), strict=True):
+    for name, (low, high) in zip(picture.columns, _window(picture, inside), strict=True):
         table = table[table[name].between(low, high)]
     return table.reset_index(drop=True)
 
@@ -115,128 +120,54 @@ def fates_frame(diagnosis: Diagnosis, draws: KeptDraws | None = None) -> pd.Data
     return table
 
 
-def _alt(scene: Scene, diagnosis: Diagnosis) -> str:
+def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
     """What the figure shows, in words."""
-    said = f"{scene.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
-    said += "above private: count grid, average subband, significant cells, clusters. "
+    text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
+    text += "above private: count grid, average subband, significant cells, clusters. "
     if diagnosis.stage is None:
-        return said + "It is kept."
+        return text + "It is kept."
     fate = FATE_TITLES[diagnosis.outcome.fate]
-    return said + f"It is {fate}; true and private part at {STAGE_TITLES[diagnosis.stage]}."
+    return text + f"It is {fate}; true and private part at {STAGE_TITLES[diagnosis.stage]}."
 
 
-def _width(scene: Scene) -> NDArray[np.float64]:
-    """Width of a subband cell per axis."""
-    extent = scene.domain.highs - scene.domain.lows
-    shape = np.asarray(scene.truth.source.shape)
-    width: NDArray[np.float64] = extent / shape * 2.0**scene.true.level
-    return width
-
-
-def _window(scene: Scene, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:
+def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:
     """Surroundings of a cluster: lowest and highest value per axis."""
-    width = _width(scene)
+    width = picture.width(picture.true.level)
     window = []
     for axis, cells in enumerate(np.nonzero(inside)):
         low, high = cells.min() - _MARGIN, cells.max() + 1 + _MARGIN
-        bounds = scene.domain.bounds[axis]
+        bounds = picture.domain.bounds[axis]
         low, high = (bounds[0] + at * width[axis] for at in (low, high))
         window.append((float(max(low, bounds[0])), float(min(high, bounds[1]))))
     return window
 
 
-def _outline(scene: Scene, inside: NDArray[np.bool_]) -> dict[str, Any]:
-    """Edges between cells of a cluster and all others, as one broken line."""
-    padded = np.pad(inside, 1)
-    x: list[NDArray[np.float64]] = []
-    y: list[NDArray[np.float64]] = []
-    for axis in (0, 1):
-        along, across = np.nonzero(np.diff(padded, axis=axis))
-        if axis == 0:  # an edge to the next column runs upwards
-            starts, ends = (along, across - 1), (along, across)
-        else:
-            starts, ends = (along - 1, across), (along, across)
-        gap = np.full(along.size, np.nan)
-        x.append(np.stack([starts[0], ends[0], gap], axis=1).ravel())
-        y.append(np.stack([starts[1], ends[1], gap], axis=1).ravel())
-    width = _width(scene)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": scene.domain.lows[0] + np.concatenate(x) * width[0],
-        "y": scene.domain.lows[1] + np.concatenate(y) * width[1],
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-def _edge_styles(scene: Scene) -> list[dict[str, Any]]:
-    """Line styles of the outline: ink on a lighter ground, so that it shows on any colour."""
-    return [
-        {"line": {"color": BACKGROUND[scene.mode], "width": 4}},
-        {"line": {"color": INK[scene.mode], "width": 1.5}},
-    ]
-
-
-def _ring(scene: Scene, cell: tuple[int, ...]) -> dict[str, Any]:
+def _ring(picture: WaveClusterPicture, cell: tuple[int, ...]) -> Trace:
     """Ring around the cell that bridges or cuts."""
-    place = scene.domain.lows + (np.asarray(cell) + 0.5) * _width(scene)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [float(place[0])],
-        "y": [float(place[1])],
-        "marker": {
-            "symbol": "circle-open",
-            "size": 22,
-            "color": INK[scene.mode],
-            "line": {"width": 3, "color": INK[scene.mode]},
-        },
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
+    x, y = middles(cell, picture.domain, picture.width(picture.true.level))
+    ink = INK[picture.mode]
+    look = outlined(22, ink, "circle-open", ink, 3)
+    return scatter("markers", [float(x)], [float(y)], marker=look)
 
 
-def _mark(scene: Scene, layout: dict[str, Any], stage: Stage) -> None:
+def _mark(picture: WaveClusterPicture, layout: dict[str, Any], stage: Stage) -> None:
     """Frame around the two panels of a stage, with its name above."""
-    column = COLUMNS[stage]
-    suffix, below = _suffix(column + 1), _suffix(column + 1 + _ACROSS)
-    left, right = layout[f"xaxis{suffix}"]["domain"]
-    top, bottom = layout[f"yaxis{suffix}"]["domain"][1], layout[f"yaxis{below}"]["domain"][0]
-    ink = INK[scene.mode]
+    above, below = COLUMNS[stage] + 1, COLUMNS[stage] + 1 + _ACROSS
+    left, right = layout[f"xaxis{suffix(above)}"]["domain"]
+    top = layout[f"yaxis{suffix(above)}"]["domain"][1]
+    bottom = layout[f"yaxis{suffix(below)}"]["domain"][0]
+    ink = INK[picture.mode]
     layout["shapes"] = [
-        {
-            "type": "rect",
-            "xref": "paper",
-            "yref": "paper",
-            "x0": left - 0.006,
-            "x1": right + 0.006,
-            "y0": bottom - 0.015,
-            "y1": top + 0.065,
-            "line": {"color": ink, "width": 2.5, "dash": "dash"},
-            "layer": "above",
-        }
+        shape(
+            "rect",
+            (left - 0.006, right + 0.006),
+            (bottom - 0.015, top + 0.065),
+            line={"color": ink, "width": 2.5, "dash": "dash"},
+            layer="above",
+        )
     ]
+    text = f"<b>▼ parts here: {STAGE_TITLES[stage]}</b>"
+    middle = (left + right) / 2
     layout["annotations"].append(
-        {
-            "text": f"<b>▼ parts here: {STAGE_TITLES[stage]}</b>",
-            "xref": "paper",
-            "yref": "paper",
-            "x": (left + right) / 2,
-            "y": top + 0.07,
-            "xanchor": "center",
-            "yanchor": "bottom",
-            "showarrow": False,
-            "font": {"size": 13, "color": ink},
-        }
+        note(text, middle, top + 0.07, xanchor="center", size=13, colour=ink)
     )
-
-
-def _on(panel: int) -> dict[str, str]:
-    """Axes of a panel."""
-    return {"xaxis": f"x{_suffix(panel)}", "yaxis": f"y{_suffix(panel)}"}
-
-
-def _suffix(panel: int) -> str:
-    """Number of a panel as Plotly appends it to the names of axes."""
-    return "" if panel == 1 else str(panel)

@@ -15,21 +15,27 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain, flat_cells
-from dpviz.figures.panels import (
-    MOST_CELLS,
-    Panels,
-    add_axes,
-    add_heading,
-    axis_title,
-    cluster_scale,
+from dpviz.counts import cell_width
+from dpviz.domain import Domain
+from dpviz.engine.raster import MOST_CELLS, RecordRaster
+from dpviz.figures.marks import (
+    PLACE,
+    Trace,
+    bar,
+    base_layout,
+    bold_numbers,
+    chart_axis,
+    cluster_codes,
+    cluster_colours,
+    counted,
     heatmap,
+    marker,
     number_font,
-    place,
-    shades,
-    titled,
+    outlined,
+    scatter,
 )
-from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, Mode, blend
+from dpviz.figures.panels import Panels, add_heading, add_maps, on, place, suffix
+from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, blend
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.truth import KMeansTruth
@@ -44,34 +50,7 @@ VIEWS: dict[View, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Ground:
-    """The records on the screen's lattice over the two shown columns.
-
-    Parameters
-    ----------
-    cells
-        Lattice cell of every record, row-major, shape (n,).
-    shade
-        0 where there is no record, 1 where there are few, 2 where there are many.
-    axes
-        The two columns shown, by position.
-    """
-
-    cells: NDArray[np.intp]
-    shade: NDArray[np.uint8]
-    axes: tuple[int, int]
-
-    @classmethod
-    def build(cls, points: NDArray[np.float64], domain: Domain, axes: tuple[int, int]) -> Ground:
-        """Lay the lattice over records (n, d)."""
-        shape = (MOST_CELLS, MOST_CELLS)
-        cells = flat_cells(points[:, axes], domain.select(axes), shape)
-        counts = np.bincount(cells, minlength=MOST_CELLS**2).reshape(shape)
-        return cls(cells=cells, shade=shades(counts), axes=axes)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class KMeansPicture:
     """What all panels are drawn from.
 
     Parameters
@@ -82,7 +61,7 @@ class Scene:
         What the left panel shows: the true run, or the method itself without noise.
     private
         The private run. Clusters of both bear the numbers of the true ones they are matched to.
-    ground
+    raster
         Records on the screen's lattice.
     columns
         Names of all columns.
@@ -99,7 +78,7 @@ class Scene:
     truth: KMeansTruth
     left: KMeansRun
     private: KMeansRun
-    ground: Ground
+    raster: RecordRaster
     columns: Sequence[str]
     step: int | None = None
     mode: Mode = "light"
@@ -110,12 +89,12 @@ class Scene:
     @property
     def shown_domain(self) -> Domain:
         """Bounds of the two shown columns."""
-        return self.truth.records.domain.select(self.ground.axes)
+        return self.truth.records.domain.select(self.raster.axes)
 
     @property
     def shown_columns(self) -> list[str]:
         """Names of the two shown columns."""
-        return [self.columns[axis] for axis in self.ground.axes]
+        return [self.columns[axis] for axis in self.raster.axes]
 
     @cached_property
     def before(self) -> KMeansRun:
@@ -139,25 +118,25 @@ class Scene:
         return path if run.before is None else (*path, run.centers)
 
 
-def panels(scene: Scene, view: View) -> Panels:
-    """Draw one view of a scene."""
+def panels(picture: KMeansPicture, view: View) -> Panels:
+    """Draw one view of a picture."""
     draw = {"regions": _regions, "noise": _noise, "chain": _chain}[view]
-    return draw(scene)
+    return draw(picture)
 
 
-def frame(scene: Scene, view: View) -> pd.DataFrame:
+def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
     """Table behind a view, one row per cluster, per iteration and cluster, or per trace value."""
     if view == "noise":
-        return noise_table(scene.unprocessed(scene.private), scene.columns)
-    if view == "chain" and scene.private.chain is not None:
-        trace = scene.private.chain.log_likelihood
-        return pd.DataFrame({"step": _trace_steps(scene.private), "log likelihood": trace})
-    table = pd.DataFrame({"cluster": np.arange(1, len(scene.private.centers) + 1)})
-    for axis, name in enumerate(scene.columns):
-        table[f"true {name}"] = scene.truth.centers[:, axis]
-        table[f"private {name}"] = scene.private.centers[:, axis]
-    table["true records"] = np.bincount(scene.truth.labels, minlength=len(table))
-    assigned = scene.truth.assign(scene.private.centers)
+        return noise_table(picture.unprocessed(picture.private), picture.columns)
+    if view == "chain" and picture.private.chain is not None:
+        trace = picture.private.chain.log_likelihood
+        return pd.DataFrame({"step": _trace_steps(picture.private), "log likelihood": trace})
+    table = pd.DataFrame({"cluster": np.arange(1, len(picture.private.centers) + 1)})
+    for axis, name in enumerate(picture.columns):
+        table[f"true {name}"] = picture.truth.centers[:, axis]
+        table[f"private {name}"] = picture.private.centers[:, axis]
+    table["true records"] = np.bincount(picture.truth.labels, minlength=len(table))
+    assigned = picture.truth.assign(picture.private.centers)
     table["records at the private centre"] = np.bincount(assigned, minlength=len(table))
     return table
 
@@ -178,96 +157,90 @@ def noise_table(run: KMeansRun, columns: Sequence[str]) -> pd.DataFrame:
         part.insert(1, "cluster", np.arange(1, len(part) + 1))
         part["noisy records"] = iteration.counts
         part["noise scale"] = iteration.scales
-        part["noise of the centre, % of the domain"] = centre_noise(run)[number - 1]
+        part["noise of the centre, % of the domain"] = run.centre_noise[number - 1]
         part["kept its place"] = iteration.kept
         rows.append(part)
     return pd.concat(rows, ignore_index=True)
 
 
-def centre_noise(run: KMeansRun) -> NDArray[np.float64]:
-    """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
-
-    Scale of the noise over the noisy count. NaN where the centre kept its place.
-    """
-    shift = [
-        np.where(one.kept, np.nan, one.scales / np.where(one.counts > 0, one.counts, np.nan))
-        for one in run.iterations
-    ]
-    return 100 * np.array(shift) / run.iterations[0].span
-
-
 # -- regions -----------------------------------------------------------------------------
 
 
-def _regions(scene: Scene) -> Panels:
+def _regions(picture: KMeansPicture) -> Panels:
     """Regions of the centres with records and paths, true beside private."""
-    layout = _layout(scene)
-    step = _step(scene)
-    left = _map(scene, scene.left, step)
-    right = _map(scene, scene.private, step)
-    right.append(_true_marks(scene))
-    data = _place(scene, layout, [left, right], 2)
-    K = scene.truth.clusters
-    centres = "1 centre" if K == 1 else f"{K} centres"
-    add_heading(layout, 1, f"<b>{scene.left_title}</b> · {centres}")
-    add_heading(layout, 2, f"<b>{scene.private_title}</b> · {_state(scene, step)}")
+    step = _step(picture)
+    shown = _state(picture, step)
+    centres = counted(picture.truth.clusters, "centre")
+    layout = _layout(picture)
+    data = add_maps(
+        layout,
+        picture.shown_columns,
+        picture.shown_domain,
+        [
+            (f"<b>{picture.left_title}</b> · {centres}", _map(picture, picture.left, step)),
+            (
+                f"<b>{picture.private_title}</b> · {shown}",
+                [*_map(picture, picture.private, step), _true_centres(picture)],
+            ),
+        ],
+    )
     return Panels(
         data=data,
         layout=layout,
         alt=(
-            f"{scene.title}. Regions of {centres} with the records: {scene.left_title} on the "
-            f"left, {scene.private_title} on the right, {_state(scene, step)}."
+            f"{picture.title}. Regions of {centres} with the records: {picture.left_title} on the "
+            f"left, {picture.private_title} on the right, {shown}."
         ),
     )
 
 
-def _step(scene: Scene) -> int:
+def _step(picture: KMeansPicture) -> int:
     """Position on the path that is shown; the last one is the result."""
-    last = max(len(scene.path) - 1, 0)
-    return last if scene.step is None else min(scene.step, last)
+    last = max(len(picture.path) - 1, 0)
+    return last if picture.step is None else min(picture.step, last)
 
 
-def _state(scene: Scene, step: int) -> str:
+def _state(picture: KMeansPicture, step: int) -> str:
     """What the private panel shows, in words."""
-    last, iterations = len(scene.path) - 1, len(scene.private.iterations)
+    last, iterations = len(picture.path) - 1, len(picture.private.iterations)
     if last < 1 or step == last:
         return "result (+ true centres)"
     return "start" if step == 0 else f"after iteration {step} of {iterations} (+ true centres)"
 
 
-def _map(scene: Scene, run: KMeansRun, step: int) -> list[dict[str, Any]]:
+def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
     """Traces of one panel: regions and records, paths, centres with their numbers."""
-    path, iterations = scene.path_of(run), scene.unprocessed(run).iterations
+    path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
     # A run on the left may have more iterations: its result stands beside the result.
-    at_end = step >= min(max(len(scene.path) - 1, 0), len(path))
+    at_end = step >= min(max(len(picture.path) - 1, 0), len(path))
     centers = run.centers if at_end else path[step]
-    traces = [_painted(scene, centers)]
+    traces = [_painted(picture, centers)]
     if path:
-        traces += _paths(scene, path if at_end else path[: step + 1])
+        traces += _paths(picture, path if at_end else path[: step + 1])
     made = len(path) - 1 if at_end else step
     kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
-    return [*traces, _marks(scene, centers, kept)]
+    return [*traces, _centres(picture, centers, kept)]
 
 
-def _painted(scene: Scene, centers: Centers) -> dict[str, Any]:
+def _painted(picture: KMeansPicture, centers: Centers) -> Trace:
     """Heatmap of the records in the colours of their clusters, regions tinted.
 
     With more than two columns a region is no area of the plane: there a cell shows the
     cluster of one of its records.
     """
-    truth, domain = scene.truth, scene.shown_domain
-    shape = scene.ground.shade.shape
-    width = (domain.highs - domain.lows) / shape
+    truth, raster, domain = picture.truth, picture.raster, picture.shown_domain
+    shape = raster.counts.shape
     if truth.records.domain.ndim == 2:
-        order = list(scene.ground.axes)
+        order = list(raster.axes)
         labels = nearest(_lattice(), truth.space.scale(centers)[:, order]).reshape(shape)
-        entry = (labels % len(CLUSTERS[scene.mode]) + 1).astype(np.uint8)
     else:
-        flat = np.zeros(shape[0] * shape[1], dtype=np.uint8)
-        flat[scene.ground.cells] = truth.assign(centers) % len(CLUSTERS[scene.mode]) + 1
-        entry = flat.reshape(shape)
-    codes = 3 * entry + scene.ground.shade
-    return heatmap(codes, domain, width, hoverinfo="skip", **cluster_scale(scene.mode))
+        labels = raster.painted(truth.assign(centers), -1)
+    return heatmap(
+        cluster_codes(labels + 1, raster.shade, picture.mode),
+        domain,
+        cell_width(domain, shape),
+        **cluster_colours(picture.mode),
+    )
 
 
 def _lattice() -> NDArray[np.float64]:
@@ -276,65 +249,88 @@ def _lattice() -> NDArray[np.float64]:
     return np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
 
 
-def _shown(scene: Scene, centers: Centers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shown(
+    picture: KMeansPicture, centers: Centers
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coordinates of centres on the two shown columns."""
-    return centers[..., scene.ground.axes[0]], centers[..., scene.ground.axes[1]]
+    first, second = picture.raster.axes
+    return centers[..., first], centers[..., second]
 
 
-def _paths(scene: Scene, path: tuple[Centers, ...]) -> list[dict[str, Any]]:
+def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
     """Line from each centre's start to where it is, with the start as a ring."""
-    x, y = _shown(scene, np.array(path))
+    x, y = _shown(picture, np.array(path))
     # A NaN between two paths lifts the pen.
     gap = np.full((1, x.shape[1]), np.nan)
-    ink = INK[scene.mode]
-    line = {
-        "type": "scatter",
-        "mode": "lines+markers",
-        "x": np.vstack([x, gap]).T.ravel(),
-        "y": np.vstack([y, gap]).T.ravel(),
-        "line": {"color": ink, "width": 1.2},
-        "marker": {"size": 3, "color": ink},
-        "opacity": 0.75,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    start = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x[0],
-        "y": y[0],
-        "marker": {"symbol": "circle-open", "size": 7, "color": ink, "line": {"width": 1.2}},
-        "hovertemplate": "start of centre %{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
-        "text": [str(number) for number in range(1, x.shape[1] + 1)],
-        "showlegend": False,
-    }
-    return [line, start]
+    ink = INK[picture.mode]
+    return [
+        scatter(
+            "lines+markers",
+            np.vstack([x, gap]).T.ravel(),
+            np.vstack([y, gap]).T.ravel(),
+            line={"color": ink, "width": 1.2},
+            marker=marker(3, ink),
+            opacity=0.75,
+        ),
+        scatter(
+            "markers",
+            x[0],
+            y[0],
+            f"start of centre %{{text}}<br>{PLACE}",
+            text=_numbers(x[0]),
+            marker=marker(7, ink, "circle-open", line={"width": 1.2}),
+        ),
+    ]
 
 
-def _marks(scene: Scene, centers: Centers, kept: NDArray[np.bool_] | None) -> dict[str, Any]:
+def _numbers(centers: Centers) -> list[str]:
+    """Numbers of centres, as hover texts have them."""
+    return [str(number) for number in range(1, len(centers) + 1)]
+
+
+def _centres(picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None) -> Trace:
     """Centres with their numbers; a square where one had to keep its place."""
-    x, y = _shown(scene, centers)
-    ground, ink = BACKGROUND[scene.mode], INK[scene.mode]
+    x, y = _shown(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
-    return {
-        "type": "scatter",
-        "mode": "markers+text",
-        "x": x,
-        "y": y,
-        "text": [f"<b>{number}</b>" for number in range(1, len(centers) + 1)],
-        "textposition": _inwards(scene.shown_domain, x, y),
-        "textfont": number_font(scene.mode) | {"size": 13 if len(centers) <= 40 else 10},
-        "marker": {
-            "symbol": np.where(stayed, "square", "circle").tolist(),
-            "size": 9,
-            "color": ink,
-            "line": {"color": ground, "width": 1.5},
-        },
-        "customdata": np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
-        "hovertemplate": "centre %{text}<br>%{x:.4~g}, %{y:.4~g}%{customdata}<extra></extra>",
-        "cliponaxis": False,
-        "showlegend": False,
+    symbols = np.where(stayed, "square", "circle").tolist()
+    return numbered_centres(
+        x,
+        y,
+        picture.mode,
+        "%{customdata}",
+        textposition=_inwards(picture.shown_domain, x, y),
+        textfont=number_font(picture.mode, 13 if len(centers) <= 40 else 10),
+        marker=outlined(9, INK[picture.mode], symbols, BACKGROUND[picture.mode], 1.5),
+        customdata=np.where(stayed, "<br>kept its place: noise outweighed it", "").tolist(),
+        cliponaxis=False,
+    )
+
+
+def numbered_centres(
+    x: NDArray[np.float64], y: NDArray[np.float64], mode: Mode, hover: str = "", **more: Any
+) -> Trace:
+    """Centres with their numbers.
+
+    Parameters
+    ----------
+    hover
+        What the hover text says after the place.
+    more
+        Further properties of the trace, which win.
+    """
+    look = {
+        "textposition": "top center",
+        "textfont": number_font(mode),
+        "marker": outlined(9, INK[mode], None, BACKGROUND[mode], 1.5),
     }
+    return scatter(
+        "markers+text",
+        x,
+        y,
+        f"centre %{{text}}<br>{PLACE}{hover}",
+        text=bold_numbers(range(1, len(x) + 1)),
+        **look | more,
+    )
 
 
 def _inwards(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
@@ -347,111 +343,91 @@ def _inwards(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> 
     return [f"{height} {side}" for height, side in zip(heights, sides, strict=True)]
 
 
-def _true_marks(scene: Scene) -> dict[str, Any]:
+def _true_centres(picture: KMeansPicture) -> Trace:
     """True centres in the private panel, to see how far off the private ones are."""
-    x, y = _shown(scene, scene.truth.centers)
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": x,
-        "y": y,
-        "text": [str(number) for number in range(1, len(x) + 1)],
-        "marker": {
-            "symbol": "cross-thin",
-            "size": 9,
-            "line": {"color": INK[scene.mode], "width": 1.6},
-        },
-        "hovertemplate": "true centre %{text}<br>%{x:.4~g}, %{y:.4~g}<extra></extra>",
-        "showlegend": False,
-    }
+    x, y = _shown(picture, picture.truth.centers)
+    return scatter(
+        "markers",
+        x,
+        y,
+        f"true centre %{{text}}<br>{PLACE}",
+        text=_numbers(x),
+        marker=marker(9, None, "cross-thin", line={"color": INK[picture.mode], "width": 1.6}),
+    )
 
 
 # -- noise -------------------------------------------------------------------------------
 
 
-def _noise(scene: Scene) -> Panels:
+def _noise(picture: KMeansPicture) -> Panels:
     """Bars of the noise: its scale, and what it does to each centre, per iteration."""
-    layout = _layout(scene)
-    run = scene.unprocessed(scene.private)
+    run = picture.unprocessed(picture.private)
     if not run.iterations:
-        return _spends(scene, layout)
+        return _spends(picture)
     T, K = len(run.iterations), len(run.centers)
-    shifts = centre_noise(run)
-    ground, strong = BACKGROUND[scene.mode], BOTH[scene.mode]
-    data: list[dict[str, Any]] = []
+    shifts = run.centre_noise
+    data: list[Trace] = []
     for number, iteration in enumerate(run.iterations, start=1):
-        colour = blend(strong, ground, 0.3 + 0.7 * number / T)
-        clusters = np.arange(1, K + 1)
-        bar = {
-            "type": "bar",
-            "x": clusters,
+        colour = blend(BOTH[picture.mode], BACKGROUND[picture.mode], 0.3 + 0.7 * number / T)
+        about = f"iteration {number}, cluster %{{x}}<br>"
+        shared = {
             "name": f"iteration {number} (ε {iteration.epsilon:.3g})",
             "legendgroup": str(number),
             "marker": {"color": colour, "line": {"width": 0}},
         }
-        about = f"iteration {number}, cluster %{{x}}<br>"
-        data.append(
-            {
-                **bar,
-                "y": iteration.scales,
-                "customdata": iteration.counts,
-                "hovertemplate": f"{about}noise scale %{{y:.4~g}}<br>noisy records "
-                "%{customdata:,.1f}<extra></extra>",
-                "xaxis": "x",
-                "yaxis": "y",
-            }
-        )
-        data.append(
-            {
-                **bar,
-                "y": shifts[number - 1],
-                "hovertemplate": f"{about}moves the centre by about %{{y:.3~g}}% of the domain"
-                "<extra></extra>",
-                "showlegend": False,
-                "xaxis": "x2",
-                "yaxis": "y2",
-            }
-        )
-    _chart_axes(layout, 1, (0, 2), "cluster", "scale of the noise (records)", numbers=K)
-    _chart_axes(layout, 2, (1, 2), "cluster", "% of the domain", numbers=K)
+        data += [
+            bar(
+                np.arange(1, K + 1),
+                iteration.scales,
+                f"{about}noise scale %{{y:.4~g}}<br>noisy records %{{customdata:,.1f}}",
+                customdata=iteration.counts,
+                **shared,
+                **on(1),
+            ),
+            bar(
+                np.arange(1, K + 1),
+                shifts[number - 1],
+                f"{about}moves the centre by about %{{y:.3~g}}% of the domain",
+                showlegend=False,
+                **shared,
+                **on(2),
+            ),
+        ]
+    legend = {"orientation": "h", "y": -0.14, "x": 0, "font": {"size": 11}}
+    layout = _layout(picture, barmode="group", bargap=0.15, legend=legend)
+    numbers = {"dtick": 1} if K <= 20 else {}
+    for panel, up in ((1, "scale of the noise (records)"), (2, "% of the domain")):
+        _chart_axes(layout, panel, (panel - 1, 2), "cluster", up, numbers, {"rangemode": "tozero"})
     add_heading(layout, 1, "<b>noise on each count and sum</b>")
     add_heading(layout, 2, "<b>what it does to a centre</b> · scale / noisy records")
-    layout["barmode"] = "group"
-    layout["bargap"] = 0.15
-    layout["showlegend"] = True
-    layout["legend"] = {"orientation": "h", "y": -0.14, "x": 0, "font": {"size": 11}}
     worst = float(np.nanmax(shifts)) if np.isfinite(shifts).any() else 0.0
     return Panels(
         data=data,
         layout=layout,
         alt=(
-            f"{scene.title}. Bars per cluster and iteration: scale of the noise on counts and "
+            f"{picture.title}. Bars per cluster and iteration: scale of the noise on counts and "
             f"sums, and by how much of the domain it moves each centre (at most {worst:.3g}%)."
         ),
     )
 
 
-def _spends(scene: Scene, layout: dict[str, Any]) -> Panels:
+def _spends(picture: KMeansPicture) -> Panels:
     """Bars of the noise of methods without iterations: one per spend."""
-    spends = list(scene.private.ledger)
-    data = [
-        {
-            "type": "bar",
-            "x": [one.step for one in spends],
-            "y": [one.scale for one in spends],
-            "customdata": [one.epsilon for one in spends],
-            "marker": {"color": BOTH[scene.mode]},
-            "hovertemplate": "%{x}<br>noise scale %{y:.4~g}<br>ε %{customdata:.4~g}<extra></extra>",
-            "showlegend": False,
-            "xaxis": "x",
-            "yaxis": "y",
-        }
-    ]
-    _chart_axes(layout, 1, (0, 1), "step", "scale of the noise", log=True)
-    said = "no noise" if not spends else "noise of each step"
-    add_heading(layout, 1, f"<b>{said}</b>")
+    spends, layout = list(picture.private.ledger), _layout(picture)
+    bars = bar(
+        [one.step for one in spends],
+        [one.scale for one in spends],
+        "%{x}<br>noise scale %{y:.4~g}<br>ε %{customdata:.4~g}",
+        customdata=[one.epsilon for one in spends],
+        marker={"color": BOTH[picture.mode]},
+        **on(1),
+    )
+    log = {"type": "log", "dtick": 1, "exponentformat": "none"}
+    _chart_axes(layout, 1, (0, 1), "step", "scale of the noise", {}, log)
+    heading = "noise of each step" if spends else "no noise"
+    add_heading(layout, 1, f"<b>{heading}</b>")
     listed = ", ".join(f"{one.step} {one.scale:.3g}" for one in spends[:12])
-    return Panels(data=data, layout=layout, alt=f"{scene.title}. {said}: {listed}.")
+    return Panels(data=[bars], layout=layout, alt=f"{picture.title}. {heading}: {listed}.")
 
 
 def _chart_axes(
@@ -460,72 +436,75 @@ def _chart_axes(
     slot: tuple[int, int],
     across: str,
     up: str,
-    *,
-    numbers: int = 0,
-    log: bool = False,
+    more_across: dict[str, Any],
+    more_up: dict[str, Any],
 ) -> None:
-    """Axes of a chart that shows no domain."""
-    suffix = "" if panel == 1 else str(panel)
-    extent, height = place((0, 1), slot)
-    inset = 0.04 if slot[0] else 0.0
-    layout[f"xaxis{suffix}"] = {
-        "domain": [extent[0] + inset, extent[1]],
-        "anchor": f"y{suffix}",
-        "title": axis_title(across),
-        "tickfont": {"size": 11},
-        "showgrid": False,
-        **({"dtick": 1} if 0 < numbers <= 20 else {}),
-    }
-    layout[f"yaxis{suffix}"] = {
-        "domain": list(height),
-        "anchor": f"x{suffix}",
-        "title": axis_title(up),
-        "tickfont": {"size": 11},
-        "type": "log" if log else "linear",
-        **({"dtick": 1, "exponentformat": "none"} if log else {"rangemode": "tozero"}),
-    }
+    """Add the axes of a chart that shows no domain: their names and further properties."""
+    (left, right), height = place((0, 1), slot)
+    layout[f"xaxis{suffix(panel)}"] = chart_axis(
+        across,
+        domain=[left + (0.04 if slot[0] else 0.0), right],
+        anchor=f"y{suffix(panel)}",
+        showgrid=False,
+        zeroline=True,
+        **more_across,
+    )
+    layout[f"yaxis{suffix(panel)}"] = chart_axis(
+        up,
+        domain=list(height),
+        anchor=f"x{suffix(panel)}",
+        zeroline=True,
+        **{"type": "linear"} | more_up,
+    )
 
 
 # -- chain -------------------------------------------------------------------------------
 
 
-def _chain(scene: Scene) -> Panels:
+def _chain(picture: KMeansPicture) -> Panels:
     """Before and after post-processing, and the likelihood along the chain."""
-    chain = scene.private.chain
+    private, before = picture.private, picture.before
+    chain = private.chain
     assert chain is not None  # noqa: S101 - the view is offered only then
-    layout = _layout(scene)
-    before = _map(scene, scene.before, len(scene.before.path) - 1)
-    after = [_painted(scene, scene.private.centers), _marks(scene, scene.private.centers, None)]
-    before.append(_true_marks(scene))
-    after.append(_true_marks(scene))
-    data = _place(scene, layout, [before, after], 3)
-    data.append(
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": _trace_steps(scene.private),
-            "y": chain.log_likelihood,
-            "line": {"color": BOTH[scene.mode], "width": 1.6},
-            "hovertemplate": "step %{x:,}<br>log likelihood %{y:.5~g}<extra></extra>",
-            "showlegend": False,
-            "xaxis": "x3",
-            "yaxis": "y3",
-        }
+    ratios = [picture.truth.scores(run, ("nicv_ratio",))["nicv_ratio"] for run in (before, private)]
+    true, layout = _true_centres(picture), _layout(picture)
+    data = add_maps(
+        layout,
+        picture.shown_columns,
+        picture.shown_domain,
+        [
+            (
+                f"<b>before (DPLloyd)</b> · NICV {ratios[0]:.2f} × true",
+                [*_map(picture, before, len(before.path) - 1), true],
+            ),
+            (
+                f"<b>after</b> · NICV {ratios[1]:.2f} × true",
+                [
+                    _painted(picture, private.centers),
+                    _centres(picture, private.centers, None),
+                    true,
+                ],
+            ),
+        ],
+        across=3,
     )
-    _chart_axes(layout, 3, (2, 3), "step of the chain", "log likelihood")
-    layout["yaxis3"].pop("rangemode")
-    ratios = [
-        scene.truth.scores(run, ("nicv_ratio",))["nicv_ratio"]
-        for run in (scene.before, scene.private)
-    ]
-    add_heading(layout, 1, f"<b>before (DPLloyd)</b> · NICV {ratios[0]:.2f} × true")
-    add_heading(layout, 2, f"<b>after</b> · NICV {ratios[1]:.2f} × true")
+    data.append(
+        scatter(
+            "lines",
+            _trace_steps(private),
+            chain.log_likelihood,
+            "step %{x:,}<br>log likelihood %{y:.5~g}",
+            line={"color": BOTH[picture.mode], "width": 1.6},
+            **on(3),
+        )
+    )
+    _chart_axes(layout, 3, (2, 3), "step of the chain", "log likelihood", {}, {})
     add_heading(layout, 3, f"<b>likelihood</b> · {chain.accepted:.0%} of steps accepted")
     return Panels(
         data=data,
         layout=layout,
         alt=(
-            f"{scene.title}. Centres before and after post-processing, NICV {ratios[0]:.2f} and "
+            f"{picture.title}. Centres before and after post-processing, NICV {ratios[0]:.2f} and "
             f"{ratios[1]:.2f} times the true one, and the log likelihood along the chain, from "
             f"{chain.log_likelihood[0]:.4g} to {chain.best:.4g}."
         ),
@@ -543,29 +522,8 @@ def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
 # -- layout ------------------------------------------------------------------------------
 
 
-def _layout(scene: Scene) -> dict[str, Any]:
+def _layout(picture: KMeansPicture, **more: Any) -> dict[str, Any]:
     """Return a layout without axes."""
-    title = titled(scene.title)
-    return {
-        "title": title,
-        "margin": {"l": 56, "r": 16, "t": 46, "b": 38},
-        "annotations": [],
-        # Zoom survives every change but that of the ground it was made on.
-        "uirevision": f"{scene.ground.axes}{scene.shown_domain}{scene.title.partition(' · ')[0]}",
-        "hovermode": "closest",
-        "showlegend": False,
-    }
-
-
-def _place(
-    scene: Scene, layout: dict[str, Any], maps: list[list[dict[str, Any]]], across: int
-) -> list[dict[str, Any]]:
-    """Put maps side by side on linked axes."""
-    data = []
-    for number, traces in enumerate(maps):
-        panel = number + 1
-        columns, domain = scene.shown_columns, scene.shown_domain
-        add_axes(layout, columns, domain, panel, (0, 1), (number, across))
-        suffix = "" if panel == 1 else str(panel)
-        data += [{**trace, "xaxis": f"x{suffix}", "yaxis": f"y{suffix}"} for trace in traces]
-    return data
+    ground = f"{picture.raster.axes}{picture.shown_domain}{picture.title.partition(' · ')[0]}"
+    # Zoom survives every change but that of the ground it was made on.
+    return base_layout(picture.title, (56, 16, 46, 38), uirevision=ground, **more)

@@ -104,6 +104,18 @@ class KMeansRun:
         """How often a centre stayed where it was for want of a usable update."""
         return sum(int(iteration.kept.sum()) for iteration in self.iterations)
 
+    @property
+    def centre_noise(self) -> NDArray[np.float64]:
+        """How far noise moves a coordinate of each centre, in % of the domain, shape (T, K).
+
+        Scale of the noise over the noisy count. NaN where the centre stayed where it was.
+        """
+        shift = [
+            np.where(one.kept, np.nan, one.scales / np.where(one.counts > 0, one.counts, np.nan))
+            for one in self.iterations
+        ]
+        return 100 * np.array(shift) / self.iterations[0].span
+
     def reordered(self, order: NDArray[np.intp]) -> KMeansRun:
         """Return the same run with its clusters, along their whole path, in another order.
 

@@ -39,6 +39,31 @@ def contingency(
     return np.rint(table).astype(np.int64).reshape(rows, columns)
 
 
+def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Number for each private cluster: that of the true one that it shares most cells with.
+
+    One to one at the largest total; private clusters that stay alone get the next free numbers.
+
+    Parameters
+    ----------
+    true, private
+        Labels grids, 0 = not significant, clusters 1, 2, ... without gaps.
+
+    Returns
+    -------
+    numbers
+        Shape (private clusters + 1,); number 0 for noise.
+    """
+    table = contingency(true, private)[1:, 1:]
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    shared = table[rows, columns] > 0
+    numbers = np.zeros(table.shape[1] + 1, dtype=np.intp)
+    numbers[columns[shared] + 1] = rows[shared] + 1
+    alone = np.flatnonzero(numbers[1:] == 0) + 1
+    numbers[alone] = len(table) + 1 + np.arange(alone.size)
+    return numbers
+
+
 def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 

@@ -14,8 +14,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
-from dpviz.figures.kmeans import Ground
-from dpviz.figures.wavecluster import Raster
+from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
@@ -61,7 +60,7 @@ def grid_of(
 
     def build() -> Grid:
         source = Source.build(dataset, grid, domain, outside)
-        return Grid(source, Raster.build(source))
+        return Grid(source, Raster.of_source(source))
 
     return _recent(is_sample).get(("grid", dataset.digest, grid, domain, outside), build)
 
@@ -74,10 +73,11 @@ def records_of(
     return _recent(is_sample).get(key, lambda: Records.build(dataset, domain, outside))
 
 
-def ground_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> Ground:
+def raster_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> RecordRaster:
     """Return records on the screen's lattice."""
     return _recent(is_sample).get(
-        ("ground", records, axes), lambda: Ground.build(records.points, records.domain, axes)
+        ("raster", records, axes),
+        lambda: RecordRaster.of_records(records.points, records.domain, axes),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
-from dpviz.figures.wavecluster import Scene
+from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.serialize import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
 from dpviz.ui.live_figure import live_figure
@@ -28,7 +28,7 @@ _LAST = "wavecluster:diagnosis last"
 _DRAWS = "wavecluster:diagnosis draws"
 
 
-def diagnosis_panel(choices: Choices, both: Both, scene: Scene) -> None:
+def diagnosis_panel(choices: Choices, both: Both, scene: WaveClusterPicture) -> None:
     """Follow one true cluster through the stages; nothing is computed while it is closed."""
     if not WAVECLUSTER[choices.config.method].card.spends:
         return
@@ -46,7 +46,7 @@ def diagnosis_panel(choices: Choices, both: Both, scene: Scene) -> None:
         _show(choices, diagnostics, scene)
 
 
-def _show(choices: Choices, diagnostics: Diagnostics, scene: Scene) -> None:
+def _show(choices: Choices, diagnostics: Diagnostics, scene: WaveClusterPicture) -> None:
     """Select of the cluster, its story, its figure, and the tables behind."""
     diagnosis = diagnostics.diagnose(_chosen(diagnostics))
     draws = _draws(choices, diagnostics.truth)

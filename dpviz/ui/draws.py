@@ -11,8 +11,9 @@ import streamlit as st
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
 from dpviz.families import family_of
 from dpviz.figures import draws as figures
-from dpviz.figures import kmeans, wavecluster
+from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.panels import Panels
+from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.bands import band_words
 from dpviz.serialize import csv_bytes
@@ -59,7 +60,7 @@ class Asked:
 
 
 def wavecluster_draws(
-    state: UrlState, trial: WaveClusterTrial, scene: wavecluster.Scene, seed: int, *, settled: bool
+    state: UrlState, trial: WaveClusterTrial, scene: WaveClusterPicture, seed: int, *, settled: bool
 ) -> None:
     """Show the panel for a WaveCluster technique."""
     scene = replace(scene, title=_without_seed(scene.title))
@@ -74,7 +75,7 @@ def wavecluster_draws(
 
 
 def kmeans_draws(
-    state: UrlState, trial: KMeansTrial, scene: kmeans.Scene, seed: int, *, settled: bool
+    state: UrlState, trial: KMeansTrial, scene: KMeansPicture, seed: int, *, settled: bool
 ) -> None:
     """Show the panel for a k-means method."""
     scene = replace(scene, title=_without_seed(scene.title))

@@ -26,15 +26,10 @@ from dpviz.experiments.goal import (
     smallest_epsilon,
 )
 from dpviz.families import CARDS, family_of, score_of
-from dpviz.figures.goal import (
-    goal_curves,
-    goal_frame,
-    map_frame,
-    null_bars,
-    null_frame,
-    parameter_map,
-)
+from dpviz.figures.best_parameters import map_frame, parameter_map
+from dpviz.figures.null_set import null_bars, null_frame
 from dpviz.figures.panels import Panels
+from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
 from dpviz.figures.theme import Mode
 from dpviz.serialize import csv_bytes
 from dpviz.ui.data_panel import ActiveData

@@ -11,14 +11,15 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import Sample, sample
 from dpviz.domain import Domain
+from dpviz.engine.raster import RecordRaster
 from dpviz.family.card import Card
-from dpviz.figures.kmeans import VIEWS, Ground, View
+from dpviz.figures.kmeans import VIEWS, View
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
-from dpviz.ui.cache import ground_of, kmeans_truth_of, records_of
+from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.parameters import (
@@ -105,7 +106,7 @@ class Both:
     truth: KMeansTruth
     private: KMeansRun
     left: KMeansRun
-    ground: Ground
+    raster: RecordRaster
 
 
 def settings(state: UrlState) -> ActiveData:
@@ -196,7 +197,7 @@ def run_both(choices: Choices, left: str) -> Both:
         truth=truth,
         private=private,
         left=reference,
-        ground=ground_of(records, active.axes, **common),
+        raster=raster_of(records, active.axes, **common),
     )
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.family.claim import claim
-from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
+from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
 from dpviz.figures.theme import Mode
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.trial import KMeansTrial
@@ -93,16 +93,16 @@ def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
         )
 
 
-def _scene(state: UrlState, choices: Choices, both: Both, step: int | None = None) -> Scene:
+def _scene(state: UrlState, choices: Choices, both: Both, step: int | None = None) -> KMeansPicture:
     """Everything the figure is drawn from."""
     card = KMEANS[choices.config.method].card
     mode: Mode = "dark" if st.context.theme.type == "dark" else "light"
     silent = both.left is not both.truth.run
-    return Scene(
+    return KMeansPicture(
         truth=both.truth,
         left=both.left,
         private=both.private,
-        ground=both.ground,
+        raster=both.raster,
         columns=choices.active.dataset.columns,
         step=step,
         mode=mode,
@@ -218,7 +218,7 @@ def _short(value: float) -> str:
     return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
 
 
-def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
+def _behind(choices: Choices, both: Both, scene: KMeansPicture, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
     label = "Numbers behind the picture, downloads, code"
     with st.expander(label, key="kmeans:behind", on_change="rerun") as behind:

@@ -59,7 +59,7 @@ def live_figure(
     Colours, fonts and grid lines come from the page's theme, whatever template the figure
     has; what the figure itself sets wins. Zoom and pan stay while ``layout.uirevision`` stays
     (a constant if not set). Plotly reads tags in its texts: text from outside comes from
-    :func:`dpviz.figures.panels.literal`.
+    :func:`dpviz.figures.marks.literal`.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.family.claim import claim
 from dpviz.figures.theme import Mode
-from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
+from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
@@ -96,12 +96,12 @@ def _agreement(choices: Choices, both: Both) -> dict[str, float]:
     return scores
 
 
-def _scene(choices: Choices, both: Both) -> Scene:
+def _scene(choices: Choices, both: Both) -> WaveClusterPicture:
     """Everything the figure is drawn from."""
     card = WAVECLUSTER[choices.config.method].card
     theme = st.context.theme.type
     mode: Mode = "dark" if theme == "dark" else "light"
-    return Scene(
+    return WaveClusterPicture(
         truth=both.truth,
         private=both.private.stages,
         raster=both.grid.raster,
@@ -168,7 +168,7 @@ def _readouts(both: Both, agreement: dict[str, float]) -> list[Readout]:
     ]
 
 
-def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
+def _behind(choices: Choices, both: Both, scene: WaveClusterPicture, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
     label = "Numbers behind the picture, downloads, code"
     with st.expander(label, key="wavecluster:behind", on_change="rerun") as behind:
@@ -235,7 +235,7 @@ def _sensitivities(choices: Choices, both: Both) -> str:
     )
 
 
-def _sizes(both: Both, scene: Scene) -> pd.DataFrame:
+def _sizes(both: Both, scene: WaveClusterPicture) -> pd.DataFrame:
     """Cells per cluster, under the numbers that the picture shows."""
     true, private = (
         pd.Series(stages.cluster_sizes, index=numbers[1:])

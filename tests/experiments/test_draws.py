@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data.samples import load_sample
+from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.errors import InputError
 from dpviz.experiments.draws import DrawsCancelled, many_draws
 from dpviz.families import CARDS, trial_of
@@ -17,9 +18,8 @@ from dpviz.family import trial as trials
 from dpviz.family.score import SCORES
 from dpviz.family.trial import CHEAP
 from dpviz.figures import draws as figures
-from dpviz.figures.kmeans import Ground
-from dpviz.figures.kmeans import Scene as KMeansScene
-from dpviz.figures.wavecluster import Raster, Scene
+from dpviz.figures.kmeans import KMeansPicture
+from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
@@ -232,10 +232,10 @@ def test_the_band_covers_fresh_draws(sample: str, method: str, score: str) -> No
 @pytest.fixture(scope="module")
 def grid(incomes):
     trial = trial_of(incomes, config_of("privthr"))
-    scene = Scene(
+    scene = WaveClusterPicture(
         truth=trial.truth,
         private=trial.draw(0).stages,
-        raster=Raster.build(trial.truth.source),
+        raster=Raster.of_source(trial.truth.source),
         columns=incomes.columns,
         title="Incomes · PrivTHR",
     )
@@ -246,11 +246,11 @@ def grid(incomes):
 def centres(incomes):
     trial = trial_of(incomes, config_of("dplloyd"))
     records = trial.truth.records
-    scene = KMeansScene(
+    scene = KMeansPicture(
         truth=trial.truth,
         left=trial.truth.run,
         private=trial.draw(0),
-        ground=Ground.build(records.points, records.domain, (0, 1)),
+        raster=RecordRaster.of_records(records.points, records.domain, (0, 1)),
         columns=incomes.columns,
         title="Incomes · DPLloyd",
     )

@@ -9,9 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
+from dpviz.engine.raster import Raster
 from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fates_frame, frame
 from dpviz.figures.theme import INK
-from dpviz.figures.wavecluster import Raster, Scene
+from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import RUNS, diagnostics_of, in_words, kept_draws
@@ -21,16 +22,16 @@ from tests.support.controls import control
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
-    """Scene, diagnostics and configuration of one run on a sample."""
+    """Picture, diagnostics and configuration of one run on a sample."""
     about, dataset = sample(name), load_sample(name)
     config = Config(method=method, grid=about.grid, density=about.density, epsilon=epsilon)
     source, fine = (Source.build(dataset, side) for side in (about.grid, 2 * about.grid))
     truth, finer = (Truth(one, true_config(config)) for one in (source, fine))
     private = run(source, config, SeededNoise(seed)).stages
-    scene = Scene(
+    scene = WaveClusterPicture(
         truth=truth,
         private=private,
-        raster=Raster.build(source),
+        raster=Raster.of_source(source),
         columns=dataset.columns,
         mode=mode,
         title="a · b",
@@ -190,7 +191,7 @@ def page() -> None:
     """The explorer's controls, and the panel alone."""
     import streamlit as st
 
-    from dpviz.figures.wavecluster import Scene
+    from dpviz.figures.wavecluster import WaveClusterPicture
     from dpviz.ui.diagnosis import diagnosis_panel
     from dpviz.ui.wavecluster import choices_of, page_state, run_both, settings
 
@@ -199,7 +200,7 @@ def page() -> None:
     choices = choices_of(state, active)
     both = run_both(choices)
     st.session_state["told"] = both
-    scene = Scene(
+    scene = WaveClusterPicture(
         truth=both.truth,
         private=both.private.stages,
         raster=both.grid.raster,

@@ -10,8 +10,8 @@ import pytest
 
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
-from dpviz.figures.kmeans import VIEWS, Ground, Scene, centre_noise, frame, panels
-from dpviz.figures.panels import MOST_CELLS
+from dpviz.engine.raster import MOST_CELLS, RecordRaster
+from dpviz.figures.kmeans import VIEWS, KMeansPicture, frame, panels
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
@@ -52,14 +52,14 @@ def run_of(method, ndim=2, clusters=4, seed=0, silent=False, **choices):
 
 
 def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **more):
-    """Scene of a run; what is no part of the scene goes into the run's configuration."""
+    """Picture of a run; what is no part of the scene goes into the run's configuration."""
     shown = {name: more.pop(name) for name in ("step", "mode", "title") if name in more}
     truth, run = truth_of(ndim, clusters), run_of(method, ndim, clusters, **more)
-    return Scene(
+    return KMeansPicture(
         truth=truth,
         left=run_of(method, ndim, clusters, silent=True, **more) if silent else truth.run,
         private=run,
-        ground=Ground.build(truth.records.points, truth.records.domain, axes),
+        raster=RecordRaster.of_records(truth.records.points, truth.records.domain, axes),
         columns=NAMES[:ndim],
         left_title=f"{method} without noise" if silent else "true",
         private_title=method,
@@ -428,7 +428,7 @@ def test_noise_bars_by_hand(method):
                 assert share == pytest.approx(100 * moved)
                 shares.append(share)
     assert f"at most {max(shares):.3g}%" in shown.alt
-    assert np.array_equal(centre_noise(run), [bar["y"] for bar in right], equal_nan=True)
+    assert np.array_equal(run.centre_noise, [bar["y"] for bar in right], equal_nan=True)
 
 
 def test_noise_moves_a_centre_by_what_the_bar_says():
@@ -442,14 +442,14 @@ def test_noise_moves_a_centre_by_what_the_bar_says():
         # Two coordinates tell how scaled ones relate to the unit cube: a line through both.
         slope = (centre[1] - centre[0]) / (scaled[1] - scaled[0])
         moved = slope * iteration.scales[k] / iteration.counts[k]
-        assert centre_noise(one.private)[0][k] == pytest.approx(100 * moved)
+        assert one.private.centre_noise[0][k] == pytest.approx(100 * moved)
 
 
 def test_noise_of_centres_that_all_kept_their_place_has_no_bars():
     one = scene(epsilon=0.01, clusters=14)
     kept = np.array([iteration.kept for iteration in one.private.iterations])
     assert kept.any()
-    assert np.array_equal(np.isnan(centre_noise(one.private)), kept)
+    assert np.array_equal(np.isnan(one.private.centre_noise), kept)
     assert isinstance(panels(one, "noise").figure(), go.Figure)
 
 
@@ -556,7 +556,7 @@ def test_the_table_of_the_noise_has_a_row_per_iteration_and_cluster(method):
         assert np.array_equal(rows["noise scale"], iteration.scales)
         assert np.array_equal(rows["kept its place"], iteration.kept)
         share = rows["noise of the centre, % of the domain"]
-        assert np.array_equal(share, centre_noise(run)[number - 1], equal_nan=True)
+        assert np.array_equal(share, run.centre_noise[number - 1], equal_nan=True)
 
 
 def test_the_table_of_the_chain_is_its_trace():
@@ -600,11 +600,11 @@ def test_zoom_does_not_stay_on_other_columns_with_the_same_bounds():
     truth = KMeansTruth(Records.build(Dataset(name="cube", points=points, domain=domain)), 3)
     revisions = {
         panels(
-            Scene(
+            KMeansPicture(
                 truth=truth,
                 left=truth.run,
                 private=truth.run,
-                ground=Ground.build(points, domain, axes),
+                raster=RecordRaster.of_records(points, domain, axes),
                 columns=NAMES[:3],
                 title="cube · DPLloyd",
             ),

@@ -6,9 +6,10 @@ import pytest
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
+from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
-from dpviz.figures.wavecluster import MOST_CELLS, VIEWS, Raster, Scene, frame, panels
+from dpviz.figures.wavecluster import VIEWS, WaveClusterPicture, frame, panels
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source
@@ -20,10 +21,10 @@ def scene(name="spirals", grid=40, density=0.1, epsilon=0.3, level=1, mode="ligh
     config = Config(method="privthr", density=density, epsilon=epsilon, level=level)
     truth = Truth(source, config)
     private = run(source, config, SeededNoise(seed)).stages
-    return Scene(
+    return WaveClusterPicture(
         truth=truth,
         private=private,
-        raster=Raster.build(source),
+        raster=Raster.of_source(source),
         columns=("x", "y"),
         mode=mode,
         title="a · b",
@@ -46,16 +47,6 @@ def test_every_view_is_valid_plotly_with_words(view, grid, level, mode):
     for trace in figure.data:
         if trace.type == "heatmap":
             assert max(np.shape(trace.z)) <= MOST_CELLS
-
-
-@pytest.mark.parametrize("grid", [40, 45, 64])
-def test_the_raster_is_the_points(grid):
-    source = Source.build(load_sample("spirals"), grid)
-    raster = Raster.build(source)
-    assert raster.counts.sum() == source.n
-    blocks = raster.counts.reshape(grid, raster.factor, grid, raster.factor).sum(axis=(1, 3))
-    # Both lattices compute their own edges: a point on one may fall to either side.
-    assert np.abs(blocks - source.counts).sum() <= 4
 
 
 def test_heatmaps_stand_where_the_cells_are():
@@ -124,7 +115,9 @@ def test_three_columns_can_not_be_drawn():
     source = Source.build(Dataset(name="three", points=points), 8)
     truth = Truth(source, Config())
     with pytest.raises(InputError, match="two columns"):
-        Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns="abc")
+        WaveClusterPicture(
+            truth=truth, private=truth.stages, raster=Raster.of_source(source), columns="abc"
+        )
 
 
 def test_hover_and_table_tell_the_numbers_that_are_drawn():
@@ -144,7 +137,9 @@ def test_no_filled_cell_of_a_large_grid_vanishes():
     counts[spots[:, 0], spots[:, 1]] = 5
     source = Source.build(Dataset(name="sparse", counts=counts), 600)
     truth = Truth(source, Config(density=0.5))
-    one = Scene(truth=truth, private=truth.stages, raster=Raster.build(source), columns=("x", "y"))
+    one = WaveClusterPicture(
+        truth=truth, private=truth.stages, raster=Raster.of_source(source), columns=("x", "y")
+    )
     codes = panels(one, "clusters").data[0]["z"]
     assert max(codes.shape) <= MOST_CELLS
     x, y = np.nonzero(counts)

@@ -25,6 +25,7 @@ from dpviz.metrics.matching import (
     contingency,
     dsg_c,
     f_measure,
+    matched_numbers,
     ocm,
     two_ce,
 )
@@ -423,3 +424,13 @@ def test_noise_points_and_records_are_those_of_the_labelled_points(source: Sourc
     assert truth.records.sum() == source.n
     scores = truth.scores(truth.stages)
     assert scores == pytest.approx({"dsg_c": 0, "f_measure": 1, "ari": 1, "ami": 1})
+
+
+def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most_cells_with():
+    true = np.array([1, 1, 1, 2, 2, 0, 0], dtype=np.int32)
+    private = np.array([2, 2, 1, 3, 0, 4, 0], dtype=np.int32)
+    # Cluster 1 shares a cell with true cluster 1, but 2 shares more; 4 shares none.
+    assert matched_numbers(true, private).tolist() == [0, 3, 1, 2, 4]
+    assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
+    assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]
+    assert matched_numbers(true, true).tolist() == [0, 1, 2]

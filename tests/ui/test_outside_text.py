@@ -17,8 +17,8 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from dpviz.experiments.goal import Goal, Target
-from dpviz.figures.goal import goal_curves
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
+from dpviz.figures.smallest_epsilon import goal_curves
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
 from tests.support import APP, ROOT
 from tests.support.controls import control

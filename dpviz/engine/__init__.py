@@ -1,0 +1,1 @@
+"""Passes over the records: what pictures and methods read of them, computed once."""

@@ -1,0 +1,115 @@
+"""Records on the lattice of the screen: a picture reads a bounded number of cells, whatever n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import quantize, tally
+from dpviz.domain import Domain, flat_cells
+from dpviz.wavecluster.pipeline import Source
+
+#: Cells a side that travel to the screen at most; finer ones are put together in blocks.
+MOST_CELLS = 256
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raster:
+    """Records as counts on a lattice over two columns.
+
+    Parameters
+    ----------
+    counts
+        Records per lattice cell, shape (right, up).
+    """
+
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of_source(cls, source: Source) -> Raster:
+        """Count the records of a source on the finest lattice of the screen that refines its grid.
+
+        A grid that is too fine to be refined is the lattice itself: no pass over the records.
+        """
+        factor = max(1, MOST_CELLS // max(source.shape))
+        if factor == 1:
+            return cls(counts=source.counts)
+        shape = tuple(side * factor for side in source.shape)
+        return cls(counts=quantize(source.points, source.domain, shape)[0])
+
+    @cached_property
+    def shade(self) -> NDArray[np.uint8]:
+        """0 where there is no record, 1 where there are few, 2 where there are many."""
+        filled = self.counts[self.counts > 0]
+        middle = np.median(filled) if filled.size else 0
+        return (self.counts > 0).astype(np.uint8) + (self.counts > max(1, middle))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RecordRaster(Raster):
+    """A raster that also knows the cell of every record.
+
+    Parameters
+    ----------
+    cells
+        Lattice cell of every record, row-major, shape (n,).
+    axes
+        The two columns shown, by position.
+    """
+
+    cells: NDArray[np.intp]
+    axes: tuple[int, int]
+
+    @classmethod
+    def of_records(
+        cls, points: NDArray[np.float64], domain: Domain, axes: tuple[int, int]
+    ) -> RecordRaster:
+        """Lay the lattice of the screen over two columns of records (n, d)."""
+        shape = (MOST_CELLS, MOST_CELLS)
+        cells = flat_cells(points[:, axes], domain.select(axes), shape)
+        return cls(counts=tally(cells, MOST_CELLS**2).reshape(shape), cells=cells, axes=axes)
+
+    def painted(self, labels: NDArray[np.int32], empty: int) -> NDArray[np.int32]:
+        """Label of one record of each lattice cell.
+
+        Parameters
+        ----------
+        labels
+            Label of every record, shape (n,).
+        empty
+            Label of cells without any.
+        """
+        painted = np.full(self.counts.size, empty, dtype=np.int32)
+        painted[self.cells] = labels
+        return painted.reshape(self.counts.shape)
+
+
+def cell_means(
+    points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
+) -> NDArray[np.float64]:
+    """Mean of a value over the records of each cell of a lattice, NaN where there is none.
+
+    Parameters
+    ----------
+    points
+        Shape (n, 2).
+    values
+        One number for each record, shape (n,).
+    domain
+        Bounds of the two columns.
+    side
+        Cells per axis.
+
+    Returns
+    -------
+    means
+        Shape (side, side).
+    """
+    cells = flat_cells(points, domain, (side, side))
+    records = np.bincount(cells, minlength=side**2)
+    sums = np.bincount(cells, weights=values, minlength=side**2)
+    means = np.where(records > 0, sums / np.maximum(records, 1), np.nan)
+    return means.reshape(side, side)

@@ -1,0 +1,362 @@
+"""What all figures are drawn with, in Plotly's terms: traces, shapes, notes, axes, legends.
+
+Text is literal where it is said so; everything else reads tags: take text from outside from
+:func:`literal`.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE, Mode, blend, steps
+
+Trace = dict[str, Any]
+Floats = NDArray[np.float64]
+
+#: Name of the axis of budgets.
+BUDGET = "privacy budget ε"
+
+#: Hover text of a place: its values on both axes.
+PLACE = "%{x:.4~g}, %{y:.4~g}"
+
+#: Legend above a chart, its entries in a row; at the left or at the right end.
+LEGEND = {
+    "orientation": "h",
+    "x": 0,
+    "xanchor": "left",
+    "y": 1.0,
+    "yanchor": "bottom",
+    "font": {"size": 12},
+}
+LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
+
+
+# -- text --------------------------------------------------------------------------------
+
+
+def literal(text: str) -> str:
+    """Text that Plotly draws as it is: it reads no tag, no entity and no formula in it.
+
+    File names and names of columns come from outside, and Plotly makes links of their tags.
+    """
+    return html.escape(text, quote=False).replace("$", "&#36;")
+
+
+def counted(n: int, name: str) -> str:
+    """Write "1 cluster" or "2 clusters"."""
+    return f"{n} {name}{'' if n == 1 else 's'}"
+
+
+def bold_numbers(numbers: Sequence[int] | NDArray[np.integer]) -> list[str]:
+    """Texts of cluster numbers."""
+    return [f"<b>{number}</b>" for number in numbers]
+
+
+def note(
+    text: str,
+    x: float,
+    y: float,
+    xref: str = "paper",
+    yref: str = "paper",
+    *,
+    size: int = 12,
+    colour: str | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """Text at a place, with tags; to the right of the place and above it."""
+    return {
+        "text": text,
+        "x": x,
+        "y": y,
+        "xref": xref,
+        "yref": yref,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": {"size": size, **({"color": colour} if colour else {})},
+        **more,
+    }
+
+
+def number_font(mode: Mode, size: int = 13) -> dict[str, Any]:
+    """Font of cluster numbers, which stand on any colour."""
+    ground = BACKGROUND[mode]
+    return {
+        "size": size,
+        "color": INK[mode],
+        "shadow": f"0 0 3px {ground}, 0 0 3px {ground}, 0 0 4px {ground}",
+    }
+
+
+def finite(values: Any) -> Floats:
+    """Return numbers that can be drawn: NaN where infinite."""
+    given = np.asarray(values, dtype=float)
+    return np.where(np.isfinite(given), given, np.nan)
+
+
+# -- layout ------------------------------------------------------------------------------
+
+
+def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
+    """Layout that all figures start from.
+
+    The page's theme takes the place of Plotly's templates, hence a plain dictionary.
+
+    Parameters
+    ----------
+    title
+        Stands in the top left corner, any text.
+    margin
+        Pixels at the left, at the right, at the top and at the bottom.
+    more
+        Further properties, which win; with a legend among them legends are shown.
+    """
+    return {
+        "title": {
+            "text": literal(title),
+            "font": {"size": 12},
+            "x": 0,
+            "xanchor": "left",
+            "y": 0.985,
+        },
+        "margin": dict(zip("lrtb", margin, strict=True)),
+        "annotations": [],
+        "hovermode": "closest",
+        "showlegend": "legend" in more,
+        **more,
+    }
+
+
+def axis_title(text: str, standoff: int = 4) -> dict[str, Any]:
+    """Name of an axis, any text."""
+    return {"text": literal(text), "font": {"size": 12}, "standoff": standoff}
+
+
+def chart_axis(title: str | None = None, **more: Any) -> dict[str, Any]:
+    """Axis without a line at zero, with a name, which may be any text."""
+    named = {} if title is None else {"title": axis_title(title)}
+    return {"tickfont": {"size": 11}, "zeroline": False, **named, **more}
+
+
+def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
+    """Axis upwards with one row for each name, the first on top.
+
+    Parameters
+    ----------
+    fewest
+        Room for as many rows at least, so that a single bar does not fill the figure.
+    """
+    return {
+        "type": "category",
+        "categoryarray": names,
+        "categoryorder": "array",
+        "range": [max(len(names), fewest) - 0.5, -0.5],
+        "tickfont": {"size": 12},
+        "automargin": True,
+        "showgrid": False,
+    }
+
+
+def colour_bar(title: str, side: str = "top", **more: Any) -> dict[str, Any]:
+    """Colour bar with its name at the top or at the right."""
+    return {
+        "thickness": 10,
+        "tickfont": {"size": 11},
+        "title": {"text": title, "side": side, "font": {"size": 11}},
+        **more,
+    }
+
+
+# -- shapes ------------------------------------------------------------------------------
+
+
+def shape(
+    kind: str,
+    x: tuple[float, float],
+    y: tuple[float, float],
+    xref: str = "paper",
+    yref: str = "paper",
+    **more: Any,
+) -> dict[str, Any]:
+    """Line from corner to corner ("line"), or rectangle ("rect")."""
+    ends = {"x0": x[0], "x1": x[1], "y0": y[0], "y1": y[1]}
+    return {"type": kind, "xref": xref, "yref": yref, **ends, **more}
+
+
+def line_at(x: float, xref: str, colour: str, width: float, **more: Any) -> dict[str, Any]:
+    """Upright line at a value, from the bottom of the figure to its top.
+
+    Parameters
+    ----------
+    more
+        Further properties of the line.
+    """
+    return shape("line", (x, x), (0, 1), xref, line={"width": width, "color": colour, **more})
+
+
+# -- traces ------------------------------------------------------------------------------
+
+
+def hovering(text: str | None) -> dict[str, Any]:
+    """Hover text of a trace, with tags; None: it does not answer the pointer."""
+    return {"hovertemplate": f"{text}<extra></extra>"} if text else {"hoverinfo": "skip"}
+
+
+def scatter(mode: str, x: Any, y: Any, hover: str | None = None, **more: Any) -> Trace:
+    """Lines, markers or text at places."""
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, **hovering(hover), **more}
+
+
+def marker(size: float, colour: Any = None, symbol: Any = None, **more: Any) -> dict[str, Any]:
+    """Look of markers; what is None is left to Plotly."""
+    given = {"color": colour, "symbol": symbol}
+    return {"size": size, **{name: one for name, one in given.items() if one is not None}, **more}
+
+
+def outlined(
+    size: float, colour: str, symbol: Any, edge: str, width: float, **more: Any
+) -> dict[str, Any]:
+    """Look of markers with an edge of a colour and a width in pixels."""
+    return marker(size, colour, symbol, line={"width": width, "color": edge}, **more)
+
+
+def bar(x: Any, y: Any, hover: str, **more: Any) -> Trace:
+    """Bars."""
+    return {"type": "bar", "x": x, "y": y, **hovering(hover), **more}
+
+
+def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
+    """Error bars from the low to the high end of a band."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": np.subtract(high, median),
+        "arrayminus": np.subtract(median, low),
+        "thickness": 1.5,
+        **more,
+    }
+
+
+def hatched(colour: str, mode: Mode) -> dict[str, Any]:
+    """Look of bars with a hatching, the cue beside colour."""
+    return {
+        "color": colour,
+        "pattern": {
+            "shape": "/",
+            "size": 5,
+            "solidity": 0.35,
+            "fgcolor": BACKGROUND[mode],
+            "bgcolor": colour,
+        },
+    }
+
+
+def heatmap(
+    band: NDArray[Any], domain: Domain, width: Floats, hover: str | None = None, **more: Any
+) -> Trace:
+    """Heatmap of an array over a domain of two axes; its first axis runs to the right.
+
+    Parameters
+    ----------
+    width
+        Cell width per axis.
+    more
+        Further properties of the trace.
+    """
+    z = band.T
+    return {
+        "type": "heatmap",
+        "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
+        "x0": float(domain.lows[0] + width[0] / 2),
+        "dx": float(width[0]),
+        "y0": float(domain.lows[1] + width[1] / 2),
+        "dy": float(width[1]),
+        "showscale": False,
+        **hovering(hover),
+        **more,
+    }
+
+
+def coded(colours: list[str]) -> dict[str, Any]:
+    """Colour scale of a heatmap of codes 0, 1, 2, ... with one flat colour each."""
+    return {"colorscale": steps(colours), "zmin": 0, "zmax": len(colours) - 1}
+
+
+def cluster_codes(labels: NDArray[Any], shade: NDArray[Any], mode: Mode) -> NDArray[np.uint8]:
+    """Codes of cells for :func:`cluster_colours`.
+
+    Parameters
+    ----------
+    labels
+        Cluster of each cell: 0 is noise; 1, 2, ... take the colours in turn.
+    shade
+        0 is the palest, 2 the full colour.
+    """
+    entry = np.where(labels > 0, (labels - 1) % len(CLUSTERS[mode]) + 1, 0)
+    codes: NDArray[np.uint8] = (3 * entry + shade).astype(np.uint8)
+    return codes
+
+
+def cluster_colours(mode: Mode) -> dict[str, Any]:
+    """Colour scale of :func:`cluster_codes`."""
+    ground = BACKGROUND[mode]
+    scale = [ground, blend(NOISE[mode], ground, 0.55), NOISE[mode]]
+    for colour in CLUSTERS[mode]:
+        scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
+    return coded(scale)
+
+
+def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:
+    """Edges between the cells of a mask and all others, as one broken line.
+
+    Parameters
+    ----------
+    mask
+        Shape (right, up).
+    width
+        Cell width per axis.
+    line
+        Look of the line.
+    """
+    padded = np.pad(mask, 1)
+    edges = []
+    # An edge between neighbours on one axis runs along the other.
+    for across, along in ((0, [[0], [1]]), (1, [[1], [0]])):
+        ends = np.stack(np.nonzero(np.diff(padded, axis=across)))
+        gap = np.full(ends.shape, np.nan)
+        edges.append(np.stack([ends - along, ends, gap], axis=2).reshape(2, -1))
+    x, y = np.concatenate(edges, axis=1)
+    return scatter("lines", domain.lows[0] + x * width[0], domain.lows[1] + y * width[1], line=line)
+
+
+# -- cells -------------------------------------------------------------------------------
+
+
+def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
+    """Coordinates of the middles of cells on both axes.
+
+    Parameters
+    ----------
+    index
+        Cell numbers on both axes, two arrays of one shape.
+    width
+        Cell width per axis.
+    """
+    x, y = (
+        low + (at + 0.5) * step for low, at, step in zip(domain.lows, index, width, strict=True)
+    )
+    return x, y
+
+
+def cell_columns(
+    columns: Sequence[str], shape: tuple[int, ...], domain: Domain, width: Floats
+) -> dict[str, Floats]:
+    """First columns of a table with one row per cell: the middles of the cells."""
+    places = middles(np.indices(shape), domain, width)
+    return {name: place.ravel() for name, place in zip(columns, places, strict=True)}

@@ -1,0 +1,174 @@
+"""Smallest epsilon: the share of draws that meet a target, and a score's band, over the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpviz.experiments.goal import Goal
+from dpviz.families import score_of
+from dpviz.figures.marks import (
+    BUDGET,
+    LEGEND_RIGHT,
+    Trace,
+    base_layout,
+    chart_axis,
+    finite,
+    line_at,
+    note,
+    scatter,
+    shape,
+)
+from dpviz.figures.panels import Panels, on
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend
+from dpviz.metrics.bands import band_words, end_names
+
+#: Extents of the two panels of the curves; to the right of each stands its target's name.
+_SIDES = ((0.0, 0.42), (0.55, 0.94))
+
+#: So many times the target, larger values of a score run out of the picture.
+_HEADROOM = 6
+
+
+def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
+    """Draw the share of draws that meet the target, and the score's band, over the budget.
+
+    Parameters
+    ----------
+    goal
+        What was found.
+    title
+        Method and data, for the figure's title.
+    mode
+        ``"light"`` or ``"dark"``.
+    """
+    score, n = score_of(goal.target.score).title, len(goal.seeds)
+    left, right = _SIDES
+    goals = (
+        (left, 100 * goal.share, "y", f"{goal.share:.0%}<br>of draws"),
+        (right, goal.target.value, "y2", f"target<br>{goal.target.value:.4g}"),
+    )
+    dashes = {"width": 1.5, "dash": "dash", "color": INK[mode]}
+    layout = base_layout(
+        f"{title} · {goal.target} · {n} draws at each ε",
+        (58, 14, 62, 44),
+        xaxis=_budgets(goal.epsilons, domain=list(left), anchor="y"),
+        yaxis=chart_axis("share of draws that meet the target, %", range=[-3, 104]),
+        xaxis2=_budgets(goal.epsilons, domain=list(right), anchor="y2", matches="x"),
+        yaxis2=chart_axis(score, anchor="x2", **_reach(goal)),
+        shapes=[
+            shape("line", side, (value, value), yref=up, line=dashes)
+            for side, value, up, _ in goals
+        ],
+        # Names of the targets stand beside the right ends of their lines: there is no data.
+        annotations=[
+            note(text, side[1], value, yref=up, yanchor="middle", xshift=4, align="left")
+            for side, value, up, text in goals
+        ],
+        legend={**LEGEND_RIGHT, "x": right[1]},
+        uirevision=str(goal.target),
+    )
+    if goal.epsilon is not None:
+        layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
+        # An annotation on a logarithmic axis stands at the exponent, a shape at the value.
+        exponent = math.log10(goal.epsilon)
+        found = f"<b>smallest ε = {goal.epsilon:.3g}</b>"
+        layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
+    return Panels(
+        data=[_shares(goal, mode), *_band(goal, mode)],
+        layout=layout,
+        alt=(
+            f"{title}: share of draws that meet {goal.target}, from "
+            f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
+            f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it, median and "
+            f"{band_words(n)}. {goal.says}"
+        ),
+        height=330,
+        share=0.0,
+    )
+
+
+def _shares(goal: Goal, mode: Mode) -> Trace:
+    """Share of draws at each budget that was tried."""
+    return scatter(
+        "lines+markers",
+        np.array(goal.epsilons)[goal.tried],
+        100 * goal.shares[goal.tried],
+        "ε %{x:.3~g}: %{y:.0f} % of draws",
+        name="share of draws",
+        showlegend=False,
+        line={"color": CLUSTERS[mode][0], "width": 2},
+        marker={"size": 6},
+    )
+
+
+def _band(goal: Goal, mode: Mode) -> list[Trace]:
+    """Median and band of the score."""
+    colour, budgets = CLUSTERS[mode][0], list(goal.bands)
+    low, median, high = finite([(b.low, b.median, b.high) for b in goal.bands.values()]).T
+    edge: dict[str, Any] = {"line": {"width": 0}, **on(2)}
+    area: dict[str, Any] = {"fill": "tonexty", "fillcolor": blend(colour, BACKGROUND[mode], 0.3)}
+    return [
+        scatter("lines", budgets, low, showlegend=False, **edge),
+        scatter("lines", budgets, high, name=band_words(len(goal.seeds)), **edge, **area),
+        scatter(
+            "lines+markers",
+            budgets,
+            median,
+            "ε %{x:.3~g}: median %{y:.3~g}, %{customdata[0]:.3~g} to %{customdata[1]:.3~g}",
+            name="median",
+            line={"color": colour, "width": 2},
+            marker={"size": 6},
+            customdata=np.column_stack([low, high]),
+            **on(2),
+        ),
+    ]
+
+
+def _reach(goal: Goal) -> dict[str, Any]:
+    """Range of the score's axis: a huge error of tiny budgets must not hide the target."""
+    highs = finite([one.high for one in goal.bands.values()])
+    most = float(np.nanmax(highs, initial=goal.target.value))
+    enough = _HEADROOM * goal.target.value
+    if goal.target.sign == "<=" and 0 < enough < most:
+        most = enough
+    return {"range": [0, 1.05 * most]} if most > 0 else {}
+
+
+def _budgets(epsilons: Sequence[float], **more: Any) -> dict[str, Any]:
+    """Logarithmic axis of budgets."""
+    low, high = min(epsilons), max(epsilons)
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**decade for decade in decades for step in (1, 3)]
+    room = 0.04 * max(math.log10(high / low), 1)
+    return chart_axis(
+        BUDGET,
+        type="log",
+        tickvals=ticks,
+        ticktext=[f"{tick:.3g}" for tick in ticks],
+        range=[math.log10(low) - room, math.log10(high) + room],
+        **more,
+    )
+
+
+def goal_frame(goal: Goal) -> pd.DataFrame:
+    """Table behind the curves: one row per budget that was tried."""
+    bands, tried = goal.bands, goal.tried
+    low, high = end_names(len(goal.seeds))
+    return pd.DataFrame(
+        {
+            "epsilon": list(bands),
+            "share of draws that meet the target": goal.shares[tried],
+            "median": [one.median for one in bands.values()],
+            low: [one.low for one in bands.values()],
+            high: [one.high for one in bands.values()],
+            "draws": len(goal.seeds),
+            "score": score_of(goal.target.score).title,
+            "target": f"{goal.target.sign} {goal.target.value:g}",
+            "smallest": [epsilon == goal.epsilon for epsilon in bands],
+        }
+    )
