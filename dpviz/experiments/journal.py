@@ -1,15 +1,19 @@
-"""The table of a sweep on disk, and a journal of finished rows that no kill can spoil."""
+"""The table of a sweep on disk, and a journal of finished rows that no kill can spoil.
+
+The journal is a SQLite file, and each finished part of the work a transaction: after a kill all its
+rows are there, or none. SQLite's lock on it goes with the process, however that ends.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import sqlite3
+import stat
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import pandas as pd
 
@@ -20,74 +24,84 @@ from dpviz.serialize import no_formulas
 #: Scores of a row by name.
 Scores = dict[str, float]
 
-#: Columns by which a table is known as a sweep's: they tell its rows apart.
+#: Columns by which a table is recognized as a sweep's: they tell its rows apart.
 KEYS = ("run", "data", "method", "variant", "epsilon", "seed")
 
-#: First bytes of what a sweep writes, by the file's ending: a kill may leave no more of it.
-_STARTS = {
-    ".csv": ",".join(KEYS).encode(),
-    ".parquet": b"PAR1",
-    ".journal": b'{"run": "',
-}
+#: Marks a journal among the files of SQLite ("dpsw").
+APPLICATION = 0x64707377
+
+#: Scores are bytes of float64, little-endian: SQLite has no NaN.
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS finished "
+    "(run TEXT PRIMARY KEY, names TEXT, scores BLOB) WITHOUT ROWID"
+)
 
 
 @dataclass(frozen=True)
 class Store:
-    """The table on disk, and the journal of finished rows beside it.
-
-    Parameters
-    ----------
-    out
-        The table, .csv or .parquet by its ending.
-    """
+    """The table on disk (.csv or .parquet), and the open journal of finished rows beside it."""
 
     out: Path
+    connection: sqlite3.Connection
 
     @classmethod
-    def at(cls, out: Path) -> Store:
-        """Store at a path, or InputError where none can be."""
-        if out.suffix not in (".csv", ".parquet"):
-            raise InputError(f'out = "{out}": name a file that ends in .csv or .parquet.')
-        try:
-            if out.is_dir():
-                raise InputError(f'out = "{out}" is a folder: name a file in it.')
-            if not out.resolve().parent.is_dir():
-                raise InputError(f'out = "{out}": that folder does not exist; create it first.')
-        except OSError as error:
-            raise InputError(
-                f"out = {shown(out)} can't be a file ({error.strerror}): name another one."
-            ) from None
-        return cls(out)
-
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other sweeps off the files while one is at work; the system lets go at its end."""
-        lock = self.out.with_name(self.out.name + ".lock")
+    def held(cls, out: Path) -> Iterator[Store]:
+        """Store at a path for one sweep at a time; a journal without rows is removed at the end.
+
+        Raises
+        ------
+        InputError
+            Where no table can be, another sweep is at work, or the journal is not of a sweep;
+            also later, where a file can't be written.
+        """
+        _check_out(out)
+        journal = _beside(out, "journal")
         try:
-            with lock.open("ab") as file:
-                _lock(file, self.out)
-                if file.seek(0, os.SEEK_END):  # ours are empty
-                    raise _foreign(lock)
+            with suppress(FileNotFoundError):
+                found = journal.lstat()
+                # SQLite takes a file of one byte for an empty one.
+                if not stat.S_ISREG(found.st_mode) or found.st_size == 1:
+                    raise _foreign(journal)
+            # Half a second: another sweep may be about to end, or to start and be refused.
+            with closing(sqlite3.connect(journal, timeout=0.5)) as connection:
+                store = cls(out, connection)
+                # A power cut must not undo a part; its syncs take little of its half a second.
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("BEGIN EXCLUSIVE")
+                # Not before: of two sweeps that start at once, neither would release the file.
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+                application = store._number("PRAGMA application_id")
+                begun = application or store._number("PRAGMA schema_version")
+                if begun and application != APPLICATION:
+                    raise _foreign(journal)
+                # Also where it is set: writing fails if the file was removed before the lock.
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(_TABLE)
+                connection.commit()
                 try:
-                    yield
+                    yield store
                 finally:
-                    lock.unlink(missing_ok=True)
+                    # Under the lock: later, the name may be that of another sweep's journal.
+                    if not store._number("SELECT count(*) FROM finished"):
+                        journal.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(
-                f'"{lock}" can\'t be written ({error.strerror}): choose another file.'
+                f'"{out}" can\'t be written ({error.strerror or error}): choose another file.'
             ) from None
-
-    @property
-    def journal(self) -> Path:
-        """One row a line, until the table is whole."""
-        return self.out.with_name(self.out.name + ".journal")
+        except sqlite3.Error as error:
+            raise _unusable(out, journal, error) from None
 
     def rows(self, names: Sequence[str]) -> dict[str, Scores]:
         """Rows of an earlier sweep, with their scores among these names."""
-        return self._written(names) | self._journaled()
+        rows = self._written(names)
+        for row, known, scores in self.connection.execute("SELECT * FROM finished"):
+            values = struct.unpack(f"<{len(scores) // 8}d", scores)
+            rows[row] = dict(zip(known.split(), values, strict=True))
+        return rows
 
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
-        """Begin a journal that holds the rows taken over and nothing else.
+        """Put the rows that are taken over into the journal.
 
         Raises
         ------
@@ -95,59 +109,52 @@ class Store:
             Where a file is there already that no sweep wrote, or, anew, finished rows of an
             interrupted one: they would be lost.
         """
-        for path in (self.out, self.journal):
-            _check_beside(path)
+        part = _beside(self.out, "part")
+        if os.path.lexists(part) and not self._number("PRAGMA user_version"):
+            raise _foreign(part)
         if anew:
             self._written(())
-            self._check_finished()
+            rows = self._number("SELECT count(*) FROM finished")
+            if rows:
+                raise InputError(
+                    f'"{_beside(self.out, "journal")}" holds {rows:,} finished '
+                    f"row{'' if rows == 1 else 's'} of an interrupted sweep: go on with --resume, "
+                    "or remove it."
+                )
             # Old rows must not come back when the new sweep is killed and taken up again.
             self.out.unlink(missing_ok=True)
-        # Atomically, and not by appending: a torn last line would spoil the next one.
-        self._replace(self.journal, lambda path: path.write_bytes(_lines(done)))
+        self.add(done)
 
     def add(self, rows: Mapping[str, Scores]) -> None:
-        """Put finished rows on disk."""
-        try:
-            with self.journal.open("ab") as file:
-                file.write(_lines(rows))
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise InputError(
-                f'"{self.journal}" can\'t be written ({error.strerror}): make room, then go on '
-                "with resume."
-            ) from None
+        """Put finished rows on disk, all or none."""
+        entries = [
+            (row, " ".join(scores), struct.pack(f"<{len(scores)}d", *scores.values()))
+            for row, scores in rows.items()
+        ]
+        with self.connection:
+            self.connection.executemany("REPLACE INTO finished VALUES (?, ?, ?)", entries)
 
     def finish(self, table: pd.DataFrame) -> None:
-        """Write the table at once and whole; then the journal has done its duty."""
-        as_csv = no_formulas(table).to_csv
-        write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
+        """Write the table at once and whole; the journal is then empty."""
         if len(table):
-            self._replace(self.out, lambda path: write(path, index=False))
-        self.journal.unlink(missing_ok=True)
+            # What a kill leaves beside is known as ours by this.
+            self.connection.execute("PRAGMA user_version = 1")
+            part = _beside(self.out, "part")
+            as_csv = no_formulas(table).to_csv
+            write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
+            try:
+                write(part, index=False)
+                with part.open("rb") as file:
+                    os.fsync(file.fileno())
+                os.replace(part, self.out)
+            finally:
+                part.unlink(missing_ok=True)
+        with self.connection:
+            self.connection.execute("DELETE FROM finished")
 
-    def _check_finished(self) -> None:
-        """Refuse to begin where an interrupted sweep left rows."""
-        rows = len(self._journaled())
-        if rows:
-            raise InputError(
-                f'"{self.journal}" holds {rows:,} finished row{"" if rows == 1 else "s"} of an '
-                "interrupted sweep: go on with --resume, or remove it."
-            )
-
-    def _journaled(self) -> dict[str, Scores]:
-        """Rows of the journal; a line that was torn by a kill, or spoilt since, is none."""
-        try:
-            content = self.journal.read_bytes()
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            raise _unreadable(self.journal, error) from None
-        *lines, torn = content.split(b"\n")
-        # Killed inside its first line a journal has no other.
-        if not any(map(_is_line, lines)) and (lines or not _begins(torn, _STARTS[".journal"])):
-            raise _foreign(self.journal)
-        return dict(entry for entry in map(_entry, lines) if entry)
+    def _number(self, query: str) -> int:
+        """Answer of the journal to a query for one number."""
+        return int(self.connection.execute(query).fetchone()[0])
 
     def _written(self, names: Sequence[str]) -> dict[str, Scores]:
         """Rows of the table."""
@@ -159,7 +166,9 @@ class Store:
             else:
                 # As text: Python's own reading of a number gives back the very bits written.
                 table = pd.read_csv(self.out, dtype=str, keep_default_na=False).replace("", "nan")
-            _check_keys(table)
+            missing = [name for name in KEYS if name not in table.columns]
+            if missing:
+                raise ValueError(f"it has no column {missing[0]}")
             present = [name for name in names if name in table.columns]
             scores = table[present].map(float).to_dict("records")
             return dict(zip(table["run"], scores, strict=True))
@@ -169,125 +178,45 @@ class Store:
                 "choose another file, so that it is not lost."
             ) from None
 
-    def _replace(self, path: Path, write: Callable[[Path], object]) -> None:
-        """Write a file beside and put it in place at once: a kill leaves the old or the new."""
-        beside = _beside(path)
-        try:
-            write(beside)
-            with beside.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        except OSError as error:
-            with suppress(OSError):
-                beside.unlink(missing_ok=True)
-            raise InputError(
-                f'"{path}" can\'t be written ({error.strerror or error}): choose another.'
-            ) from None
+
+def _beside(out: Path, ending: str) -> Path:
+    """File of the sweep beside its table."""
+    return out.with_name(f"{out.name}.{ending}")
 
 
-def _beside(path: Path) -> Path:
-    """File that is written first, to be put in place when it is whole."""
-    return path.with_name(path.name + ".part")
-
-
-def _begins(content: bytes, start: bytes) -> bool:
-    """Tell whether content begins as given, or is a torn piece of that beginning."""
-    return start.startswith(content[: len(start)])
-
-
-def _check_beside(path: Path) -> None:
-    """Refuse to write over a file that is no leftover of a killed sweep."""
-    beside, start = _beside(path), _STARTS[path.suffix]
+def _check_out(out: Path) -> None:
+    """Raise InputError where no table can be."""
+    if out.suffix not in (".csv", ".parquet"):
+        raise InputError(f'out = "{out}": name a file that ends in .csv or .parquet.')
     try:
-        with beside.open("rb") as file:
-            ours = _begins(file.read(len(start)), start)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise _unreadable(beside, error) from None
-    if not ours or (path.suffix == ".parquet" and not _may_be_ours(beside)):
-        raise _foreign(beside)
-
-
-def _may_be_ours(path: Path) -> bool:
-    """Tell whether a Parquet file has the columns of a sweep, or is torn before it names any."""
-    import pyarrow.parquet as pq
-
-    try:
-        return set(KEYS) <= set(pq.read_schema(path).names)
-    except (OSError, ValueError):
-        return True
-
-
-def _check_keys(table: pd.DataFrame) -> None:
-    """Raise ValueError where a table lacks what tells the rows of a sweep apart."""
-    missing = [name for name in KEYS if name not in table.columns]
-    if missing:
-        raise ValueError(f"it has no column {missing[0]}")
+        if out.is_dir():
+            raise InputError(f'out = "{out}" is a folder: name a file in it.')
+        if not out.resolve().parent.is_dir():
+            raise InputError(f'out = "{out}": that folder does not exist; create it first.')
+    except (OSError, RuntimeError) as error:  # links in a circle
+        reason = getattr(error, "strerror", error)
+        raise InputError(
+            f"out = {shown(out)} can't be a file ({reason}): name another one."
+        ) from None
 
 
 def _foreign(path: Path) -> InputError:
     """Error on a file that would be lost."""
     return InputError(
-        f'"{path}" is there already and not of a sweep: move it, or choose another file, so that '
-        "it is not lost."
+        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
+        "file, so that it is not lost."
     )
 
 
-def _unreadable(path: Path, error: OSError) -> InputError:
-    """Error on a file where the sweep's own would be."""
+def _unusable(out: Path, journal: Path, error: sqlite3.Error) -> InputError:
+    """Error on what SQLite can't do with the journal."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_NOTADB:
+        return _foreign(journal)
+    # The other sweep may have removed its journal just now.
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY_DBMOVED):
+        return InputError(f'out = "{out}" is being written by another sweep: name another.')
     return InputError(
-        f'"{path}" can\'t be read ({error.strerror}): remove it, or choose another file.'
+        f'"{journal}" can\'t be used ({error}): solve that and go on with --resume, or choose '
+        "another file."
     )
-
-
-def _is_line(line: bytes) -> bool:
-    """Tell whether a line has the form of an entry, be it spoilt or of an earlier version."""
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(entry, dict) and {"run", "scores"} <= entry.keys()
-
-
-def _entry(line: bytes) -> tuple[str, Scores] | None:
-    """Row of a line of the journal, or None where it holds none that can be trusted."""
-    try:
-        entry = json.loads(line)
-        row, scores = entry["run"], entry["scores"]
-        trusted = entry["check"] == _check(row, scores)
-        real = isinstance(row, str) and all(isinstance(one, float) for one in scores.values())
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
-    return (row, scores) if trusted and real else None
-
-
-def _check(row: str, scores: Scores) -> str:
-    """Checksum of a row: a changed digit is another result, and must not pass for one."""
-    return hashlib.blake2b(json.dumps([row, scores]).encode(), digest_size=4).hexdigest()
-
-
-def _lock(file: BinaryIO, out: Path) -> None:
-    """Lock a file for this process alone, where the system can."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(
-            f'out = "{out}" is being written by another sweep: name another.'
-        ) from None
-
-
-def _lines(rows: Mapping[str, Scores]) -> bytes:
-    """Lines of the journal."""
-    return b"".join(_line(row, scores) for row, scores in rows.items())
-
-
-def _line(row: str, scores: Scores) -> bytes:
-    """Line of one row."""
-    scores = {name: float(score) for name, score in scores.items()}
-    entry = {"run": row, "scores": scores, "check": _check(row, scores)}
-    return f"{json.dumps(entry)}\n".encode()

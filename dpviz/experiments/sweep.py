@@ -14,9 +14,9 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from threading import Event, Thread
@@ -328,9 +328,9 @@ def run_sweeps(
     }
     # Data sets that differ in what a method does not look at have rows of the same name.
     wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
-    store = None if out is None else Store.at(out)
     columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
-    with store.held() if store else nullcontext():
+    with ExitStack() as stack:
+        store = None if out is None else stack.enter_context(Store.held(out))
         done = _taken_over(store.rows(columns), wanted) if store and resume else {}
         if store:
             store.start(done, anew=not resume)
@@ -576,8 +576,13 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
         parallel_config,
     )
 
-    # As they start: a worker that has drawn nothing yet must not outlive this process either.
-    with parallel_config(backend="loky", inner_max_num_threads=1, initializer=_watch_parent):
+    # As they start, and by its id: this process may be gone before a worker looks for it.
+    with parallel_config(
+        backend="loky",
+        inner_max_num_threads=1,
+        initializer=_watch_parent,
+        initargs=(os.getpid(),),
+    ):
         # Without memory maps: what is compiled for writable arrays need not be compiled again.
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
@@ -592,14 +597,11 @@ _APART = LRUCache(_KEPT)
 
 def _draw_apart(part: _Part) -> _Drawn:
     """Draw a part in a process of its own."""
-    _watch_parent()
     return _draw(part, _APART)
 
 
-@cache
-def _watch_parent() -> None:
+def _watch_parent(parent: int) -> None:
     """End this process soon after the one that it draws for: a kill leaves nothing running."""
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -3,10 +3,14 @@
 import json
 import math
 import os
+import resource
 import signal
+import sqlite3
+import struct
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +23,8 @@ from dpviz.commands.sweep import add_sweep, sweep_command
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments import journal, sweep
-from dpviz.experiments.journal import KEYS, Store
+from dpviz.experiments import sweep
+from dpviz.experiments.journal import APPLICATION, KEYS, Store
 from dpviz.experiments.sweep import (
     COLUMNS,
     MOST_SEED,
@@ -37,6 +41,7 @@ from dpviz.experiments.sweep import (
 from dpviz.families import trial_of
 from dpviz.family.trial import CHEAP
 from dpviz.privacy.ledger import Neighbours
+from tests.support.read_only import obey_modes
 
 BOX, SMALL = Domain(((0, 1), (0, 1))), Domain(((0.3, 0.7), (0, 1)))
 
@@ -330,16 +335,31 @@ def journal_of(out):
     return out.with_name(out.name + ".journal")
 
 
+def journaled(out):
+    """Names of the rows in a journal."""
+    with closing(sqlite3.connect(journal_of(out))) as connection:
+        return {run for (run,) in connection.execute("SELECT run FROM finished")}
+
+
+@contextmanager
+def files_no_larger_than(size):
+    """Let the system refuse to write on, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
     tmp_path, small_parts, whole, ending
 ):
     out = tmp_path / f"out{ending}"
     cut_off(out, 4)
-    entries = [json.loads(line) for line in journal_of(out).read_text().splitlines()]
-    assert [entry["run"] for entry in entries] == whole[None]["run"].tolist()[: len(entries)]
-    assert len(entries) == 2 + 2 + 1 + 2 + 2
-    assert not out.exists()
+    assert journaled(out) == set(whole[None]["run"][: 2 + 2 + 1 + 2 + 2])
+    assert os.listdir(tmp_path) == [journal_of(out).name]
     told = Told()
     table = run_sweep(plan(), out=out, resume=True, progress=told)
     assert told[0] == (9 + 1, 60)
@@ -349,43 +369,24 @@ def test_a_sweep_that_was_stopped_goes_on_and_ends_as_if_it_had_not_been(
     assert os.listdir(tmp_path) == [out.name]
 
 
-def test_a_torn_last_line_costs_one_row_and_nothing_else(tmp_path, small_parts, whole):
-    out = tmp_path / "out.csv"
-    cut_off(out, 2)
-    written = journal_of(out).read_bytes()
-    last = written.rstrip().rindex(b"\n") + 1
-    for length in (last, last + 1, (last + len(written)) // 2, len(written) - 1):
-        journal_of(out).write_bytes(written[:length])
-        told = Told()
-        run_sweep(plan(), out=out, resume=True, progress=told)
-        rows = written[:last].count(b"\n")
-        assert told[0][0] in (rows + 1, rows + 2)  # the first part that was drawn
-        assert out.read_bytes() == whole[".csv"]
-        out.unlink()
-
-
 def marked(out, how):
     """Finish a sweep, or half of it, and change a score on disk; returns its row's name."""
     if how == "journal":
         cut_off(out, 3)
-        path = journal_of(out)
-    else:
-        run_sweep(plan(), out=out)
-        path = out
-    if how == "table" and out.suffix == ".parquet":
+        _, (_, second, _), *_ = sweep._planned(plan())
+        with Store.held(out) as store:
+            store.add({second: store.rows(())[second] | {"nicv_ratio": 123.456}})
+        return
+    run_sweep(plan(), out=out)
+    if out.suffix == ".parquet":
         table = pd.read_parquet(out)
         table.loc[1, "nicv_ratio"] = 123.456
         table.to_parquet(out, index=False)
         return
-    if how == "journal":
-        rows = Store.at(out)._journaled()
-        rows[list(rows)[1]]["nicv_ratio"] = 123.456
-        path.write_bytes(journal._lines(rows))
-        return
-    lines = path.read_text().splitlines(keepends=True)
+    lines = out.read_text().splitlines(keepends=True)
     value = pd.read_csv(out, dtype=str)["nicv_ratio"][1]
     lines[2] = lines[2].replace(value, "123.456")
-    path.write_text("".join(lines))
+    out.write_text("".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -407,14 +408,15 @@ def test_finished_rows_are_taken_over_and_not_drawn_again_unless_started_anew(
 def test_rows_of_an_interrupted_sweep_are_not_lost_by_starting_anew(tmp_path, small_parts, whole):
     out = tmp_path / "out.csv"
     cut_off(out, 2)
-    kept = journal_of(out).read_bytes()
+    kept = journaled(out)
+    assert len(kept) == 5
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out)
     assert str(refused.value) == (
         f'"{journal_of(out)}" holds 5 finished rows of an interrupted sweep: go on with --resume, '
         "or remove it."
     )
-    assert journal_of(out).read_bytes() == kept
+    assert journaled(out) == kept
     assert os.listdir(tmp_path) == ["out.csv.journal"]
     run_sweep(plan(), out=out, resume=True)
     assert out.read_bytes() == whole[".csv"]
@@ -441,14 +443,14 @@ def test_what_is_started_anew_leaves_nothing_of_the_old_to_resume(tmp_path, smal
     run_sweep(plan(), out=out)
     cut_off(out, 0)
     assert not out.exists()
-    assert journal_of(out).read_text().count("\n") == 2
+    assert len(journaled(out)) == 2
 
 
 def test_a_sweep_that_is_stopped_again_and_again_keeps_all_its_rows(tmp_path, small_parts):
     out = tmp_path / "out.csv"
     for rows in (4, 7, 10):  # parts of 2 and 2, 1 and 2, 2 and 1 seeds
         cut_off(out, 1, resume=True)
-        assert journal_of(out).read_text().count("\n") == rows
+        assert len(journaled(out)) == rows
 
 
 def test_resuming_with_more_settings_draws_the_new_ones_alone(tmp_path, small_parts):
@@ -490,56 +492,105 @@ def test_the_columns_of_a_table_begin_with_those_it_is_known_by():
     assert tuple(COLUMNS)[: len(KEYS)] == KEYS
 
 
+def database(path, *commands):
+    """Make a file of SQLite."""
+    with closing(sqlite3.connect(path)) as connection:
+        for command in commands:
+            connection.execute(command)
+        connection.commit()
+
+
+FOREIGN = {
+    "text": b"Monday: 5 km\nTuesday: rest\n",
+    "short": b"[1]",
+    "one byte": b"1",
+    "first bytes of SQLite": b"SQLite format 3\0",
+    "journal of an earlier version": b'{"run": "0123456789abcdef", "scores": {"k": 1.0}}\n',
+    "torn journal of an earlier version": b'{"run": "01',
+    "database": ("CREATE TABLE finished (run TEXT, names TEXT, scores BLOB)",),
+    "database of another program": ("PRAGMA application_id = 4711",),
+    "database with a log": ("PRAGMA journal_mode = WAL", "CREATE TABLE notes (text)"),
+}
+
+
 @pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("out.csv.journal", b"Monday: 5 km\nTuesday: rest\n"),
-        ("out.csv.journal", b'{"run": "jogging", "km": 5}\n'),
-        ("out.csv.journal", b"[1]"),
-        ("out.csv.part", b"run,km\n1,5.2\n"),
-        ("out.csv.journal.part", b"Monday: 5 km\n"),
-        ("out.csv.lock", b"4711"),
-        ("out.parquet.part", b"half a download"),
-        ("out.parquet.part", None),
-    ],
-)
-def test_a_file_beside_the_table_that_no_sweep_wrote_is_not_lost(tmp_path, name, content, resume):
-    path = tmp_path / name
-    if content is None:
-        pd.DataFrame({"run": [1], "km": [5.2]}).to_parquet(path)
-        content = path.read_bytes()
-    path.write_bytes(content)
-    out = tmp_path / ".".join(name.split(".")[:2])
+@pytest.mark.parametrize("what", [*FOREIGN, "folder", "link", "link to nothing", "pipe"])
+def test_a_journal_that_no_sweep_of_this_version_wrote_is_not_lost(tmp_path, what, resume):
+    out = tmp_path / "out.csv"
+    run_sweep(plan(seeds=(0,)), out=out)
+    path, own = journal_of(out), tmp_path / "own"
+    if what == "folder":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what.startswith("link"):
+        path.symlink_to(own)
+        if what == "link":
+            database(own, f"PRAGMA application_id = {APPLICATION}")
+    elif isinstance(FOREIGN[what], bytes):
+        path.write_bytes(FOREIGN[what])
+    else:
+        database(path, *FOREIGN[what])
+    kept = {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()}
+    names = sorted(os.listdir(tmp_path))
     with pytest.raises(InputError) as refused:
         run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
     assert str(refused.value) == (
-        f'"{path}" is there already and not of a sweep: move it, or choose another file, so that '
-        "it is not lost."
+        f'"{path}" is there already and not of a sweep of this version: move it, or choose another '
+        "file, so that it is not lost."
     )
-    assert path.read_bytes() == content
-    assert {one.name for one in tmp_path.iterdir()} <= {name, f"{out.name}.lock"}
+    assert {one: one.read_bytes() for one in tmp_path.iterdir() if one.is_file()} == kept
+    assert sorted(os.listdir(tmp_path)) == names
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize("what", ["file", "folder", "link to nothing"])
+def test_a_file_in_the_place_of_the_unfinished_table_is_not_lost(
+    tmp_path, what, interrupted, resume
+):
+    out = tmp_path / "out.csv"
+    if interrupted:
+        cut_off(out, 0)
+    part = tmp_path / "out.csv.part"
+    if what == "file":
+        part.write_bytes(b"half a download")
+    elif what == "folder":
+        part.mkdir()
+    else:
+        part.symlink_to("nowhere")
+    names = sorted(os.listdir(tmp_path))
+    with pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out, resume=resume, progress=lambda *_: pytest.fail("drawn"))
+    assert str(refused.value).startswith(f'"{part}" is there already and not of a sweep')
+    assert sorted(os.listdir(tmp_path)) == names
+    if what == "file":
+        assert part.read_bytes() == b"half a download"
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_what_a_killed_sweep_left_half_written_is_no_hindrance(tmp_path, whole, ending):
+def test_what_a_sweep_left_that_was_killed_at_its_end_is_no_hindrance(
+    tmp_path, monkeypatch, whole, ending
+):
     out = tmp_path / f"out{ending}"
-    cut_off(out, 0)
-    entries = journal_of(out).read_bytes()
-    beside = [out.with_name(f"{out.name}{more}.part") for more in ("", ".journal")]
+    part = out.with_name(f"{out.name}.part")
     for share in (0, 0.01, 0.5, 1):
-        for path, content in zip(beside, (whole[ending], entries), strict=True):
-            path.write_bytes(content[: round(share * len(content))])
-        journal_of(out).write_bytes(entries)
-        run_sweep(plan(), out=out, resume=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", interrupt)
+            patch.setattr(Path, "unlink", lambda *_, **__: None)
+            with pytest.raises(KeyboardInterrupt):
+                run_sweep(plan(), out=out)
+        part.write_bytes(whole[ending][: round(share * len(whole[ending]))])
+        assert sorted(os.listdir(tmp_path)) == [journal_of(out).name, part.name]
+        told = Told()
+        run_sweep(plan(), out=out, resume=True, progress=told)
+        assert told == []
         assert out.read_bytes() == whole[ending]
         assert os.listdir(tmp_path) == [out.name]
-        out.unlink()
-    # Killed inside its very first line, a journal is one still.
-    for length in (1, 5, 30):
-        journal_of(out).write_bytes(entries[:length])
-        run_sweep(plan(), out=out)
-        assert out.read_bytes() == whole[ending]
         out.unlink()
 
 
@@ -552,75 +603,147 @@ def test_a_sweep_without_a_row_writes_nothing(tmp_path):
 
 def test_two_sweeps_do_not_write_one_file(tmp_path):
     out = tmp_path / "out.csv"
-    with Store.at(out).held(), pytest.raises(InputError, match="written by another sweep"):
-        run_sweep(plan(), out=out)
+    for resume in (False, True):
+        with Store.held(out), pytest.raises(InputError) as refused:
+            run_sweep(plan(), out=out, resume=resume)
+        assert str(refused.value) == (
+            f'out = "{out}" is being written by another sweep: name another.'
+        )
+    assert os.listdir(tmp_path) == []
     run_sweep(plan(), out=out)
-    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+    assert os.listdir(tmp_path) == [out.name]
 
 
-def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path, monkeypatch):
-    for name in ("x" * 300 + ".csv", "none/there/out.csv"):
+STARTS = """
+import os, sys
+from pathlib import Path
+from dpviz.errors import InputError
+from dpviz.experiments.journal import Store
+
+def start(go, said, end):
+    for pipe in (go[1], said[0], end[1]):
+        os.close(pipe)
+    os.read(go[0], 1)
+    try:
+        with Store.held(Path(sys.argv[1])):
+            os.write(said[1], b"1")
+            os.read(end[0], 1)
+    except InputError as error:
+        os.write(said[1], b"0" if "another sweep" in str(error) else b"?")
+
+for _ in range(6):
+    pipes = go, said, end = os.pipe(), os.pipe(), os.pipe()
+    for _ in range(4):
+        if not os.fork():
+            start(*pipes)
+            os._exit(0)
+    os.close(go[1])
+    print(sum(int(os.read(said[0], 1)) for _ in range(4)))
+    os.close(end[1])
+    for _ in range(4):
+        os.wait()
+"""
+
+
+def test_of_sweeps_that_start_at_once_one_goes_on(tmp_path):
+    # As the last of them lets go, others may have waited for it: each is refused or goes on.
+    line = [sys.executable, "-W", "ignore", "-c", STARTS, str(tmp_path / "out.csv")]
+    ended = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == ["1"] * 6
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_journal_that_is_removed_before_it_is_locked_is_refused(tmp_path, monkeypatch):
+    out = tmp_path / "out.csv"
+    cut_off(out, 0)
+    connect = sqlite3.connect
+
+    def too_late(path, **more):
+        connection = connect(path, **more)
+        path.unlink()
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", too_late)
+    with pytest.raises(InputError, match="written by another sweep"):
+        run_sweep(plan(), out=out)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path):
+    (tmp_path / "circle.csv").symlink_to("circle.csv")
+    for name in ("x" * 300 + ".csv", "none/there/out.csv", "circle.csv"):
         with pytest.raises(InputError, match=r"^out = .*\.$"):
             run_sweep(plan(), out=tmp_path / name)
-    for name in ("out.csv.journal", "other.csv.part"):
-        (tmp_path / name).mkdir()
-        for resume in (False, True):
-            out = tmp_path / ".".join(name.split(".")[:2])
-            with pytest.raises(InputError, match="can't be read") as refused:
-                run_sweep(plan(), out=out, resume=resume)
-            assert str(refused.value) == (
-                f'"{tmp_path / name}" can\'t be read (Is a directory): remove it, or choose '
-                "another file."
-            )
-    store = Store.at(tmp_path / "full.csv")
-    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "full")))
-    with pytest.raises(InputError, match="make room"):
-        store.add({"a": {"k": 1.0}})
+    with pytest.raises(InputError, match=r"can't be written \(File name too long\)"):
+        run_sweep(plan(), out=tmp_path / ("x" * 250 + ".csv"))
+    assert os.listdir(tmp_path) == ["circle.csv"]
 
 
-def test_a_spoilt_line_costs_its_row_alone(tmp_path, small_parts):
-    out = tmp_path / "out.csv"
-    cut_off(out, 2)
-    lines = journal_of(out).read_bytes().splitlines(keepends=True)
-    journal_of(out).write_bytes(b"".join([lines[0], b'{"run":"y"\n', *lines[1:]]))
-    same(run_sweep(plan(), out=out, resume=True), run_sweep(plan()))
-
-
-@pytest.mark.parametrize("score", [None, True, "abc", [1], 1, "digit", "name", "old"])
-def test_a_line_that_can_not_be_trusted_is_drawn_again(tmp_path, small_parts, whole, score):
-    out = tmp_path / "out.csv"
-    cut_off(out, 2)
-    first, second, *others = journal_of(out).read_text().splitlines(keepends=True)
-    entry = json.loads(second)
-    if score == "digit":
-        entry["scores"]["nicv_ratio"] += 1e-9
-    elif score == "name":
-        entry["run"] = whole[None]["run"][9]
-    elif score == "old":
-        del entry["check"]
+@pytest.mark.parametrize("size", [0, 1000, 9000, 13_000])
+def test_a_full_disk_costs_no_finished_row(tmp_path, small_parts, whole, size):
+    out, told = tmp_path / "out.csv", Told()
+    with files_no_larger_than(size), pytest.raises(InputError) as refused:
+        run_sweep(plan(), out=out, progress=told)
+    finished = max((done for done, _ in told), default=0)
+    assert bool(finished) == (size > 1000)
+    if finished < 60:
+        assert str(refused.value) == (
+            f'"{journal_of(out)}" can\'t be used (disk I/O error): solve that and go on with '
+            "--resume, or choose another file."
+        )
     else:
-        # Even with a checksum that fits.
-        entry["scores"]["nicv_ratio"] = score
-        entry["check"] = journal._check(entry["run"], entry["scores"])
-    spoilt = [first, json.dumps(entry) + "\n", *others]
-    journal_of(out).write_text("".join(spoilt))
-    assert len(Store.at(out).rows(())) == len(spoilt) - 1
-    told = Told()
-    run_sweep(plan(), out=out, resume=True, progress=told)
-    assert told[0] == (len(spoilt), 60)
+        assert str(refused.value) == (
+            f'"{out}" can\'t be written (File too large): choose another file.'
+        )
+    if finished:
+        assert len(journaled(out)) == finished
+        assert os.listdir(tmp_path) == [journal_of(out).name]
+    run_sweep(plan(), out=out, resume=True)
     assert out.read_bytes() == whole[".csv"]
+    assert os.listdir(tmp_path) == [out.name]
 
 
-def test_a_journal_without_checksums_is_drawn_again(tmp_path, small_parts, whole):
+@pytest.mark.parametrize("what", ["folder", "read-only journal", "unreadable journal", "table"])
+def test_what_nobody_may_write_to_is_said_in_a_sentence(tmp_path, what):
     out = tmp_path / "out.csv"
-    cut_off(out, 2)
-    entries = [json.loads(line) for line in journal_of(out).read_text().splitlines()]
-    old = [json.dumps({"run": one["run"], "scores": one["scores"]}) for one in entries]
-    journal_of(out).write_text("\n".join([*old, ""]))
-    told = Told()
-    run_sweep(plan(), out=out, resume=True, progress=told)
-    assert told[0] == (2, 60)
-    assert out.read_bytes() == whole[".csv"]
+    if what == "table":
+        out.write_bytes(b"own")
+        out.chmod(0)
+    elif what != "folder":
+        cut_off(out, 0)
+        journal_of(out).chmod(0 if what == "unreadable journal" else 0o400)
+    names = sorted(os.listdir(tmp_path))
+    tmp_path.chmod(0o500 if what == "folder" else 0o700)
+    line = f"-m dpviz sweep incomes --methods privthr --epsilons 1 --repeats 1 --resume --out {out}"
+    ended = subprocess.run(
+        [sys.executable, *line.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=obey_modes,
+    )
+    tmp_path.chmod(0o700)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr.startswith(f'dpviz: "{out}')
+    assert ended.stderr.count("\n") == 1
+    assert sorted(os.listdir(tmp_path)) == names
+
+
+def test_a_damaged_journal_is_refused_in_a_sentence(tmp_path, small_parts):
+    out = tmp_path / "out.csv"
+    cut_off(out, 30)
+    content, page = journal_of(out).read_bytes(), 4096
+    assert len(content) >= 3 * page
+    spoilt = [content[:length] for length in (1, 50, 600, page, 2 * page)]
+    spoilt += [content[:at] + bytes(page) + content[at + page :] for at in (page, 2 * page)]
+    for one in spoilt:
+        journal_of(out).write_bytes(one)
+        for resume in (False, True):
+            with pytest.raises(InputError, match=r"another file.*\.$"):
+                run_sweep(plan(), out=out, resume=resume)
+        assert len(journal_of(out).read_bytes()) == len(one)
+    assert os.listdir(tmp_path) == [journal_of(out).name]
 
 
 def test_too_many_rows_are_refused():
@@ -653,6 +776,27 @@ def test_infinite_and_missing_scores_survive_too(tmp_path, monkeypatch):
         assert told == []
 
 
+def test_scores_survive_the_journal_bit_for_bit(tmp_path):
+    bits = [0x7FF8000000000000, 0xFFF8000000000000, 0x7FF0000000000001, 0x7FFFFFFFFFFFFFFF]
+    bits += [0x7FF0000000000000, 0xFFF0000000000000, 1 << 63, 0, 1, 0x3FD5555555555555]
+    values = struct.unpack(f"<{len(bits)}d", struct.pack(f"<{len(bits)}Q", *bits))
+    row = {f"s{number}": value for number, value in enumerate(values)}
+    out = tmp_path / "out.csv"
+    with Store.held(out) as store:
+        store.start({"taken over": row}, anew=False)
+        store.add({"a": row, "none": {}, "float32": {"k": np.float32(0.1)}})
+    with Store.held(out) as store:
+        found = store.rows(())
+    assert found.keys() == {"taken over", "a", "none", "float32"}
+    assert found["none"] == {}
+    assert found["float32"] == {"k": float(np.float32(0.1))}
+    for name in ("taken over", "a"):
+        assert list(found[name]) == list(row)
+        assert struct.pack(f"<{len(bits)}d", *found[name].values()) == struct.pack(
+            f"<{len(bits)}Q", *bits
+        )
+
+
 def assert_nothing_runs_on(mark):
     """Workers, which carry the mark in their environment, end with the process they draw for."""
     for _ in range(300):
@@ -669,11 +813,71 @@ def environment(process):
         return b""
 
 
+#: Kills the work of a journal at random moments, and says what it found after each kill.
+KILLS = """
+import os, random, signal, sys, time
+from pathlib import Path
+import pandas as pd
+from dpviz.experiments.journal import KEYS, Store
+
+PARTS = [{f"{part}-{row}": {"k": part / 7, "n": row / 3} for row in range(3)} for part in range(20)]
+ROWS = {row: scores for part in PARTS for row, scores in part.items()}
+out, generator = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
+TABLE = pd.DataFrame([dict.fromkeys(KEYS, 0) | {"run": row} | one for row, one in ROWS.items()])
+
+def work(say):
+    with Store.held(out) as store:
+        done = store.rows(("k", "n"))
+        store.start(done, anew=False)
+        for part in PARTS:
+            if not part.keys() <= done.keys():
+                store.add(part)
+                os.write(say, b".")
+        store.finish(TABLE)
+
+finished, whole = 0, 0
+for _ in range(100):
+    hear, say = os.pipe()
+    child = os.fork()
+    if not child:
+        work(say)
+        os._exit(0)
+    os.close(say)
+    time.sleep(generator.uniform(0, 0.06))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    finished += len(os.read(hear, 100))
+    os.close(hear)
+    if out.exists():
+        assert out.read_text() == TABLE.to_csv(index=False)
+        whole += 1
+    with Store.held(out) as store:
+        rows = store.rows(("k", "n"))
+    parts = len(rows) // 3
+    assert parts in (finished, finished + 1) or (out.exists() and parts == 20), (parts, finished)
+    assert rows == {row: ROWS[row] for part in PARTS[:parts] for row in part}
+    finished = parts
+    if out.exists() and generator.random() < 0.8:
+        work(os.open(os.devnull, os.O_WRONLY))
+        assert os.listdir(out.parent) == [out.name], os.listdir(out.parent)
+        out.unlink()
+        finished = 0
+print(whole)
+"""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_kill_nine_at_any_time_leaves_whole_parts_in_the_journal(tmp_path, seed):
+    line = [sys.executable, "-W", "ignore", "-c", KILLS, str(tmp_path / "out.csv"), str(seed)]
+    ended = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert ended.stderr == ""
+    assert int(ended.stdout) > 0, "no kill was late enough to find a table"
+
+
 CHILD = """
 import sys
 from pathlib import Path
 from dpviz.experiments import sweep
-from dpviz.experiments.journal import Store
 from tests.experiments.test_sweep import plan
 sweep.MOST_SEEDS = 2
 sweep.run_sweep(
@@ -685,30 +889,33 @@ sweep.run_sweep(
 @pytest.mark.parametrize(("jobs", "kills"), [(1, 2), (2, 2)])
 def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
     out, generator = tmp_path / "out.csv", np.random.default_rng(jobs)
-    journal = journal_of(out)
+    asked = plan(seeds=tuple(range(40)))
     had = 0
     for _ in range(kills):
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, str(out), str(jobs)],
             env={**os.environ, "SWEEP_OF_THIS_TEST": str(out)},
         )
-        # Anywhere in the next stretch, also inside the writing of a line.
+        # Anywhere in the next stretch, also inside a transaction.
         target = had + int(generator.integers(1, 15_000))
+        journal = journal_of(out)
         while child.poll() is None and (not journal.exists() or journal.stat().st_size < target):
             time.sleep(0.001)
+        child.send_signal(signal.SIGSTOP)
+        with pytest.raises(InputError, match="written by another sweep"):
+            run_sweep(asked, out=out, resume=True)
         child.send_signal(signal.SIGKILL)
         child.wait()
         assert journal.exists(), "killed too late to test anything"
         assert_nothing_runs_on(str(out))
         had = journal.stat().st_size
-    rows = [json.loads(line)["run"] for line in journal.read_text().split("\n")[:-1]]
-    assert len(rows) == len(set(rows)) > 0
-    asked = plan(seeds=tuple(range(40)))
+    rows = journaled(out)
+    assert 0 < len(rows) < len(asked.seeds) * 2 * 3 * 2
     told = Told()
     table = run_sweep(asked, out=out, resume=True, progress=told)
     expected = run_sweep(asked)
     same(table, expected)
-    assert told[0][0] > len(rows)
+    assert len(rows) < told[0][0] <= len(rows) + 40
     assert out.read_text() == expected.to_csv(index=False)
     assert os.listdir(tmp_path) == [out.name]
 
@@ -916,7 +1123,7 @@ def test_interrupted_commands_say_how_to_go_on(
         "on.\n",
     )
     rows = sum(len(part.rows) for part in parts[:2])
-    assert journal_of(Path(table)).read_text().count("\n") == rows
+    assert len(journaled(Path(table))) == rows
     assert command_line.main(line.split()) == 2
     assert f"holds {rows} finished rows" in capsys.readouterr().err
     assert command_line.main([*line.split(), "--resume", "--json"]) == 0
