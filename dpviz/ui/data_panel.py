@@ -22,13 +22,9 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
 from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
-
-
-class NothingLoadedError(InputError):
-    """Own data was chosen, but there is no file yet."""
-
 
 UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
