@@ -567,7 +567,6 @@ def _all_at_once(state: UrlState) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=318,
         key="audit:table",
         column_config={
@@ -663,7 +662,6 @@ def sight() -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=388,
         key="audit:steps",
         column_config={

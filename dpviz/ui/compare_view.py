@@ -95,14 +95,6 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     what = request.subjects[state.get("of")].title if single else score_of(state.get("score")).title
     draws = len(plan.seeds)
     drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
-    shown = curves(
-        charts,
-        methods=plan.methods,
-        epsilons=plan.epsilons,
-        title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
-        shared=not single,
-        mode=theme_mode(),
-    )
     preset = PRESETS.get(state.get("preset"))
     if preset:
         show_caption(
@@ -110,7 +102,14 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             "the curves are medians."
         )
     clicked = show_panels(
-        shown,
+        curves(
+            charts,
+            methods=plan.methods,
+            epsilons=plan.epsilons,
+            title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
+            shared=not single,
+            mode=theme_mode(),
+        ),
         key="compare:figure",
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
@@ -179,31 +178,23 @@ def _run_label(pieces: Sequence[Plan]) -> str:
 def _charts(
     state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> list[Chart]:
-    """Panels of the chosen view."""
+    """Panels of the chosen view: one for each score, or one for each data set."""
+    score = state.get("score")
+    shown = [(plan.subjects[0].title, name, score) for name, plan in request.plans.items()]
     if state.get("view") == "scores":
         name = state.get("of")
         plan = request.plans[name]
-        shown = [score for score in offered(plan.families) if score in plan.columns]
-        return [
-            Chart(
-                heading=score_of(score).axis,
-                score=score,
-                table=summary(tables[name], score),
-                true=_true(name, plan, score),
-                data=name,
-            )
-            for score in shown
-        ]
-    score = state.get("score")
+        scores = [score for score in offered(plan.families) if score in plan.columns]
+        shown = [(score_of(score).axis, name, score) for score in scores]
     return [
         Chart(
-            heading=plan.subjects[0].title,
+            heading=heading,
             score=score,
             table=summary(tables[name], score),
-            true=_true(name, plan, score),
+            true=_true(name, request.plans[name], score),
             data=name,
         )
-        for name, plan in request.plans.items()
+        for heading, name, score in shown
     ]
 
 
@@ -323,7 +314,6 @@ def _behind(
             method=[CARDS[name].title for name in table["method"]],
         ).dropna(axis="columns", how="all"),
         hide_index=True,
-        width="stretch",
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
@@ -369,7 +359,6 @@ def _ranks(request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
             method=[CARDS[name].title for name in ranks["method"]],
         ),
         hide_index=True,
-        width="stretch",
         key="compare:ranks",
         column_config={
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),

@@ -36,7 +36,7 @@ def cost_panel(method: str) -> None:
             for row in rows
         ]
     )
-    st.dataframe(table, width="stretch", height=248, hide_index=True)
+    st.dataframe(table, height=248, hide_index=True)
 
 
 @st.fragment
@@ -62,7 +62,7 @@ def cost_overview() -> None:
             table.setdefault(CARDS[row.method].title, {})[row.title] = said
     shown = pd.DataFrame.from_dict(table, orient="index").fillna("")
     shown.index.name = "method"
-    st.dataframe(shown, width="stretch", height="content")
+    st.dataframe(shown, height="content")
     csv_button("dpviz-what-soundness-costs", lambda: frame(costs()), "All figures (CSV)")
 
 

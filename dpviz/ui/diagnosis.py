@@ -61,7 +61,6 @@ def _show(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene) ->
     table = fates_frame(diagnosis, draws)
     st.dataframe(
         table,
-        width="stretch",
         height="content",
         hide_index=True,
         column_config={"overlap": st.column_config.NumberColumn(format="%.2f")},

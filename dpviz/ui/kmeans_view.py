@@ -239,9 +239,9 @@ def _behind(
 ) -> None:
     """Tables, downloads and the lines that reproduce the run."""
     table = frame(scene, view)
-    st.dataframe(table, width="stretch", height=318, hide_index=True)
+    st.dataframe(table, height=318, hide_index=True)
     csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
-    st.dataframe(_all_scores(settings, runs), width="stretch", hide_index=True)
+    st.dataframe(_all_scores(settings, runs), hide_index=True)
     show_code(settings.reproduction(runs.truth.records.domain))
 
 

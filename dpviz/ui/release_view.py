@@ -220,7 +220,6 @@ def _entries(account: Account) -> None:
                 for one in account.entries
             ],
             hide_index=True,
-            width="stretch",
         )
 
 

@@ -181,8 +181,8 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
 def _behind(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
     left, right = st.columns(2)
-    left.dataframe(_key_figures(runs), width="stretch", height="content")
-    right.dataframe(_sizes(runs, scene), width="stretch", height=318)
+    left.dataframe(_key_figures(runs), height="content")
+    right.dataframe(_sizes(runs, scene), height=318)
     with right:
         show_caption(_sensitivities(settings, runs))
     with left:
