@@ -1,4 +1,4 @@
-"""Audit: one person's story, claimed against measured epsilon, and what soundness costs."""
+"""Audit: one person, claimed against measured epsilon, and what soundness costs."""
 
 from dpviz.ui.audit import build, page_state
 from dpviz.ui.page import run_page

@@ -1,4 +1,4 @@
-"""The audit page: one person's story, claimed against measured, and all audits at once."""
+"""The audit page: one person, claimed against measured, and all audits at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import streamlit as st
 
@@ -54,7 +54,7 @@ from dpviz.wavecluster.pipeline import cluster
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 VARIANTS = ("sound", "published")
 
-#: Techniques of the story, each with its variant.
+#: Techniques of the first part, each with its variant.
 TECHNIQUES = tuple(
     f"{name}-{variant}" for name in WAVECLUSTER if CARDS[name].spends for variant in VARIANTS
 )
@@ -71,7 +71,8 @@ _TOLD, _FOUND = "audit:told", "audit:found"
 #: About what one audit takes with a scenario's own runs.
 _SECONDS = 12
 
-#: Method, variant, scenario, claim, runs, seed.
+#: Controls of an audit, and their values.
+_CONTROLS = ("method", "variant", "scenario", "claim", "runs", "seed")
 Key = tuple[str, str, str, float, int, int]
 Found = dict[Key, AuditResult]
 
@@ -155,16 +156,16 @@ def _take_runs(state: UrlState) -> None:
 
 def build(state: UrlState) -> None:
     """Draw the page."""
-    live_part(story, state)
+    live_part(one_person, state)
     live_part(claims, state)
-    sight()
+    detected_mistakes()
     cost_overview()
 
 
 # -- one person --------------------------------------------------------------------------
 
 
-def story(state: UrlState) -> bool:
+def one_person(state: UrlState) -> bool:
     """Show the first part, without noise and under a technique; whether no slider is held."""
     st.subheader("One person", anchor="one-person")
     joining = person_joining()
@@ -243,18 +244,20 @@ def _technique(state: UrlState) -> bool:
     job = job_of(_STORY)
     if job and job.result is not None:
         st.session_state[_TOLD] = job.result
-    follow(job, lambda: _story_progress(state))
-    told: MembershipExperiment | None = st.session_state.get(_TOLD)
-    if told is not None:
+    follow(job, lambda: _draws_progress(state))
+    experiment: MembershipExperiment | None = st.session_state.get(_TOLD)
+    if experiment is not None:
         show_panels(
-            story_bars(told, theme_mode()),
+            story_bars(experiment, theme_mode()),
             key="audit:story figure",
-            base_name=f"dpviz one person {told.method} {told.variant}",
+            base_name=f"dpviz one person {experiment.method} {experiment.variant}",
         )
-        said, measured = story_in_words(told)
+        said, measured = experiment_in_words(experiment)
         st.markdown(said)
         st.caption(measured)
-        csv_button("dpviz-one-person-draws", partial(story_frame, told), key="audit:story table")
+        csv_button(
+            "dpviz-one-person-draws", partial(story_frame, experiment), key="audit:story table"
+        )
     return slider.settled
 
 
@@ -288,7 +291,7 @@ def _draw_if_new(state: UrlState) -> None:
     start(_STORY, work, about=about)
 
 
-def _story_progress(state: UrlState) -> None:
+def _draws_progress(state: UrlState) -> None:
     """How far the draws are, with a button beside them."""
     job = job_of(_STORY)
     left, right = st.columns([5, 2], vertical_alignment="center")
@@ -307,16 +310,16 @@ def _story_progress(state: UrlState) -> None:
         )
 
 
-def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
+def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     """Say what the draws mean for that person, and in smaller print how that was measured."""
-    card = CARDS[told.method]
-    name, variant = f"{card.title}, {told.variant},", card.variant(told.variant)
-    epsilon, times = f"{told.epsilon:.3g}", f"{told.allowed:.3g}"
+    card = CARDS[experiment.method]
+    name, variant = f"{card.title}, {experiment.variant},", card.variant(experiment.variant)
+    epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"
     measured = "No loss can be shown from these draws"
-    if told.epsilon_lower > 0:
-        measured = f"These draws show a loss of at least {floored(told.epsilon_lower)}"
-    measured += f" (at {told.confidence:.0%} confidence)"
-    if told.violated:
+    if experiment.epsilon_lower > 0:
+        measured = f"These draws show a loss of at least {floored(experiment.epsilon_lower)}"
+    measured += f" (at {experiment.confidence:.0%} confidence)"
+    if experiment.violated:
         return (
             f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
             "number of clusters tells more about this person than that allows.",
@@ -328,7 +331,7 @@ def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
             f"does not show it. {plain_text(variant.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
-    odds = 100 * told.allowed / (1 + told.allowed)
+    odds = 100 * experiment.allowed / (1 + experiment.allowed)
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
         f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
@@ -417,14 +420,7 @@ def _scenario_title(scenario: Scenario | None, name: str) -> str:
 
 def _key(state: UrlState) -> Key:
     """What the controls ask for."""
-    return (
-        state.get("method"),
-        state.get("variant"),
-        state.get("scenario"),
-        float(state.get("claim")),
-        int(state.get("runs")),
-        int(state.get("seed")),
-    )
+    return cast(Key, tuple(map(state.get, _CONTROLS)))
 
 
 def _found() -> Found:
@@ -435,17 +431,8 @@ def _found() -> Found:
 
 def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
     """Run one audit and keep its result."""
-    method, variant, scenario, claim, runs, seed = key
-    result = audit(
-        method,
-        variant,
-        scenario=scenario,
-        claim=claim,
-        runs=runs,
-        seed=seed,
-        progress=progress,
-        cancelled=cancelled,
-    )
+    choices: dict[str, Any] = dict(zip(_CONTROLS[2:], key[2:], strict=True))
+    result = audit(*key[:2], **choices, progress=progress, cancelled=cancelled)
     found.pop(key, None)
     found[key] = result
 
@@ -633,7 +620,7 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
 
 
 @st.fragment
-def sight() -> None:
+def detected_mistakes() -> None:
     """Show which bugs an audit finds in which step, as measured beforehand."""
     st.subheader("What this audit can see", anchor="what-this-audit-can-see")
     halved, left_out = (
@@ -665,7 +652,7 @@ def sight() -> None:
         height=388,
         key="audit:steps",
         column_config={
-            # All the same: told in the text above.
+            # All the same: given in the text above.
             **dict.fromkeys(("variant", "runs", "then runs")),
             "options": st.column_config.TextColumn(width=230),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -104,17 +105,20 @@ def _parse_domain(text: str, *, many: bool) -> str:
     return str(domain)
 
 
-def data_panel(
-    state: UrlState, on_new_data: Any, *, many: bool = False, named: bool = False
-) -> ActiveData:
+def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> None:
+    """Give a page's controls what a sample set brings: its grid, density, number of clusters."""
+    for name, value in (("g", facts.grid), ("p", facts.density), ("k", max(facts.clusters, 2))):
+        if name in state and name not in but:
+            state.set(name, value)
+
+
+def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> ActiveData:
     """Show the panel; returns the data on the screen.
 
     Parameters
     ----------
     state
-        Has the controls of :func:`data_controls`.
-    on_new_data
-        Called with a Sample, or None for own data, when another set is chosen.
+        Has the controls of :func:`data_controls`; those of :func:`take_sample` follow the data.
     many
         Whether more than two columns may be clustered; two are shown all the same.
     named
@@ -127,8 +131,8 @@ def data_panel(
     """
 
     def changed() -> None:
-        name = state.get("data")
-        on_new_data(sample(name) if name != UPLOAD else None)
+        if state.get("data") != UPLOAD:
+            take_sample(state, sample(state.get("data")))
 
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
     st.selectbox(
@@ -140,8 +144,12 @@ def data_panel(
     )
     name = state.get("data")
     linked = tuple(columns_of(state.get("columns")))
-    own = None
-    if name == UPLOAD:
+    own = facts = None
+    if name != UPLOAD:
+        facts = sample(name)
+        if state.fresh:
+            take_sample(state, facts, but=state.given)
+    else:
         if state.fresh and linked:
             st.session_state[linked_columns_key(state)] = linked
             if not named:
@@ -163,13 +171,13 @@ def data_panel(
         neighbours=neighbours,
         complete=own.complete if own else dataset,
         unit=own.unit.column if own else None,
-        sample=None if own else sample(name),
+        sample=facts,
         axes=own.axes if own else (0, 1),
     )
     show_caption(
         f"Active: {active.title} · {dataset.n:,} records · "
         f"{'declared domain' if domain.declared else 'domain from the data'}",
-        help=active.sample.description if active.sample else None,
+        help=facts.description if facts else None,
     )
     for note in dataset.notes:
         show_caption(note)

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.data.samples import Sample, sample
+from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.family.card import Card
 from dpviz.figures.kmeans import VIEWS, Ground, View
@@ -147,15 +147,7 @@ class KMeansRuns:
 
 def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings its own number of clusters."""
-        if facts is not None:
-            state.set("k", max(facts.clusters, 2))
-
-    active = data_panel(state, take_over, many=True)
-    if active.sample is not None and state.fresh and "k" not in state.given:
-        take_over(active.sample)
+    active = data_panel(state, many=True)
     st.selectbox(
         "Method",
         **state.choice("method", tuple(KMEANS)),

@@ -242,7 +242,7 @@ def _behind(
     st.dataframe(table, height=318, hide_index=True)
     csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
     st.dataframe(_all_scores(settings, runs), hide_index=True)
-    show_code(settings.reproduction(runs.truth.records.domain))
+    show_code(settings, runs.truth.records.domain)
 
 
 def _all_scores(settings: RunSettings[KMeansConfig], runs: KMeansRuns) -> pd.DataFrame:

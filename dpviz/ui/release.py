@@ -9,14 +9,13 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.data.samples import Sample
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.home import home
 from dpviz.kmeans.methods import KMEANS
 from dpviz.release.request import Request
 from dpviz.ui import kmeans, wavecluster
-from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
+from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import Control, UrlState, choice
 from dpviz.wavecluster.config import SYNOPSES
@@ -83,27 +82,6 @@ class ReleaseDraft:
         """Changes with anything that a person has to look at again before the debit."""
         data = self.active.complete
         return (self.request, data.digest, data.columns, self.active.unit)
-
-
-def data_of(state: UrlState) -> ActiveData:
-    """Show the data panel; returns the data that would be released."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings its own good grid, density and number of clusters."""
-        if facts is not None:
-            state.set("g", facts.grid)
-            state.set("p", facts.density)
-            state.set("k", max(facts.clusters, 2))
-
-    active = data_panel(state, take_over, many=state.get("method") in KMEANS, named=True)
-    if active.sample is not None and state.fresh:
-        found = {"g": active.sample.grid, "p": active.sample.density}
-        found["k"] = max(active.sample.clusters, 2)
-        for name, value in found.items():
-            if name not in state.given:
-                state.set(name, value)
-        state.fresh = False
-    return active
 
 
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:

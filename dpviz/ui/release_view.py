@@ -13,10 +13,12 @@ import streamlit as st
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.home import home, home_folder
+from dpviz.kmeans.methods import KMEANS
 from dpviz.privacy.account import Account, decimal, granted
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.release import Released, refusal, release
+from dpviz.ui.data_panel import data_panel
 from dpviz.ui.messages import (
     plain_text,
     show_caption,
@@ -29,7 +31,6 @@ from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.release import (
     ReleaseDraft,
     budget_file,
-    data_of,
     draft_of,
     method_panel,
     new_folder,
@@ -55,7 +56,7 @@ def build(state: UrlState) -> None:
     """Draw the page."""
     introduction()
     with st.sidebar:
-        active = data_of(state)
+        active = data_panel(state, many=state.get("method") in KMEANS, named=True)
     if not bundle():
         st.markdown("##### What")
         method_panel(state)

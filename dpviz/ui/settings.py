@@ -46,20 +46,6 @@ class RunSettings(Generic[AnyConfig]):
     seed: int
     settled: bool
 
-    def reproduction(self, domain: Domain) -> Reproduction:
-        """Return what is needed to repeat the run outside of the app, on the domain in force."""
-        active = self.active
-        return Reproduction(
-            data=active.dataset.name,
-            columns=None if active.is_sample else active.dataset.columns,
-            counts=active.dataset.counts is not None,
-            domain=domain,
-            outside=active.outside,
-            config=self.config,
-            unit=active.unit,
-            seed=self.seed,
-        )
-
 
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
@@ -130,9 +116,20 @@ def card_text(card: Card) -> str:
     return "\n".join([title, "", *promises, *deviations])
 
 
-def show_code(again: Reproduction) -> None:
-    """Show the lines that repeat a run, its method's card, and what soundness costs."""
+def show_code(settings: RunSettings[AnyConfig], domain: Domain) -> None:
+    """Show the lines that repeat a run on its domain, and its method's card and cost."""
+    active, method = settings.active, settings.config.method
+    again = Reproduction(
+        data=active.dataset.name,
+        columns=None if active.is_sample else active.dataset.columns,
+        counts=active.dataset.counts is not None,
+        domain=domain,
+        outside=active.outside,
+        config=settings.config,
+        unit=active.unit,
+        seed=settings.seed,
+    )
     st.code(python_lines(again), language="python")
     st.code(command(again), language="shell", wrap_lines=True)
-    st.markdown(card_text(CARDS[again.config.method]))
-    cost_panel(again.config.method)
+    st.markdown(card_text(CARDS[method]))
+    cost_panel(method)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.data.samples import Sample, sample
+from dpviz.data.samples import sample
 from dpviz.family.card import Card
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.noise import SeededNoise
@@ -94,15 +94,7 @@ class WaveClusterRuns:
 
 def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings its own good grid and density."""
-        if facts is not None:
-            state.set("g", facts.grid)
-            state.set("p", facts.density)
-
-    active = data_panel(state, take_over)
-    _fill_from_sample(state, active)
+    active = data_panel(state)
     st.selectbox(
         "Method",
         **state.choice("method", tuple(WAVECLUSTER)),
@@ -157,16 +149,6 @@ def run_settings(state: UrlState, active: ActiveData) -> RunSettings[Config]:
         seed=int(state.get("seed")),
         settled=settled,
     )
-
-
-def _fill_from_sample(state: UrlState, active: ActiveData) -> None:
-    """Take a sample's grid and density where the link names the data alone."""
-    if active.sample is None or not state.fresh:
-        return
-    for name, value in (("g", active.sample.grid), ("p", active.sample.density)):
-        if name not in state.given:
-            state.set(name, value)
-    state.fresh = False
 
 
 def _sliders(state: UrlState, card: Card, *, counts: bool) -> bool:

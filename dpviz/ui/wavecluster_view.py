@@ -185,7 +185,7 @@ def _behind(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene, 
             lambda: frame(scene, view),
             "Table of this view (CSV)",
         )
-    show_code(settings.reproduction(runs.grid.source.domain))
+    show_code(settings, runs.grid.source.domain)
 
 
 def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from dpviz.audit.scenarios import find
 from dpviz.errors import InputError
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
-from dpviz.ui.audit import METHODS, story_in_words, table_rows, verdict
+from dpviz.ui.audit import METHODS, experiment_in_words, table_rows, verdict
 from dpviz.ui.job import Job, job_of, progress_text, start
 from dpviz.ui.messages import plain_text
 from tests.support import APP
@@ -522,7 +522,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
 )
 def test_the_story_in_words(method, variant, changes, words):
     told = replace(membership_experiment(method, 1.0, variant=variant, draws=40), epsilon_lower=0.0)
-    said = " ".join(story_in_words(replace(told, **changes)))
+    said = " ".join(experiment_in_words(replace(told, **changes)))
     assert all(one in said for one in words), said
     assert ("is broken" in said) == bool(changes)
 
