@@ -1,4 +1,4 @@
-"""The audit page: one person's story, claimed against measured, and all audits at once."""
+"""The audit page: one person, claimed against measured, and all audits at once."""
 
 from __future__ import annotations
 
@@ -38,14 +38,13 @@ from dpviz.figures.audit import (
     story_bars,
     story_frame,
 )
-from dpviz.figures.panels import Panels
-from dpviz.figures.theme import Mode
-from dpviz.serialize import csv_bytes
-from dpviz.ui.cost_panel import cost_panel
-from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
-from dpviz.ui.live_figure import live_figure
+from dpviz.ui.cost_panel import cost_overview, cost_panel
+from dpviz.ui.job import Cancel, Progress, follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import plain_text
+from dpviz.ui.page import live_part
 from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
@@ -55,7 +54,7 @@ from dpviz.wavecluster.pipeline import cluster
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 VARIANTS = ("sound", "published")
 
-#: Techniques of the story, each with its variant.
+#: Techniques of the first part, each with its variant.
 TECHNIQUES = tuple(
     f"{name}-{variant}" for name in WAVECLUSTER if CARDS[name].spends for variant in VARIANTS
 )
@@ -72,7 +71,8 @@ _TOLD, _FOUND = "audit:told", "audit:found"
 #: About what one audit takes with a scenario's own runs.
 _SECONDS = 12
 
-#: Method, variant, scenario, claim, runs, seed.
+#: Controls of an audit, and their values.
+_CONTROLS = ("method", "variant", "scenario", "claim", "runs", "seed")
 Key = tuple[str, str, str, float, int, int]
 Found = dict[Key, AuditResult]
 
@@ -154,10 +154,18 @@ def _take_runs(state: UrlState) -> None:
     state.set("runs", _chosen(state).runs)
 
 
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    live_part(one_person, state)
+    live_part(claims, state)
+    detected_mistakes()
+    cost_overview()
+
+
 # -- one person --------------------------------------------------------------------------
 
 
-def story(state: UrlState) -> bool:
+def one_person(state: UrlState) -> bool:
     """Show the first part, without noise and under a technique; whether no slider is held."""
     st.subheader("One person", anchor="one-person")
     joining = person_joining()
@@ -168,8 +176,16 @@ def story(state: UrlState) -> bool:
             f"**Without noise** one person more or less can be seen: {_clusters(true[0])} without "
             f"that person, {_clusters(true[1])} with. (The data is made up.)"
         )
-        _show(joining_maps(joining, _mode()), "joining", "one person without noise")
-        _download("audit:maps table", lambda: joining_frame(joining), "one-person-clusters")
+        show_panels(
+            joining_maps(joining, theme_mode()),
+            key="audit:joining figure",
+            base_name="dpviz one person without noise",
+        )
+        csv_button(
+            "dpviz-one-person-clusters",
+            partial(joining_frame, joining),
+            key="audit:maps table",
+        )
     with right:
         return _technique(state)
 
@@ -228,14 +244,20 @@ def _technique(state: UrlState) -> bool:
     job = job_of(_STORY)
     if job and job.result is not None:
         st.session_state[_TOLD] = job.result
-    follow(job, lambda: _story_progress(state))
-    told: MembershipExperiment | None = st.session_state.get(_TOLD)
-    if told is not None:
-        _show(story_bars(told, _mode()), "story", f"one person {told.method} {told.variant}")
-        said, measured = story_in_words(told)
+    follow(job, lambda: _draws_progress(state))
+    experiment: MembershipExperiment | None = st.session_state.get(_TOLD)
+    if experiment is not None:
+        show_panels(
+            story_bars(experiment, theme_mode()),
+            key="audit:story figure",
+            base_name=f"dpviz one person {experiment.method} {experiment.variant}",
+        )
+        said, measured = experiment_in_words(experiment)
         st.markdown(said)
         st.caption(measured)
-        _download("audit:story table", partial(story_frame, told), "one-person-draws")
+        csv_button(
+            "dpviz-one-person-draws", partial(story_frame, experiment), key="audit:story table"
+        )
     return slider.settled
 
 
@@ -269,42 +291,35 @@ def _draw_if_new(state: UrlState) -> None:
     start(_STORY, work, about=about)
 
 
-def _story_progress(state: UrlState) -> None:
+def _draws_progress(state: UrlState) -> None:
     """How far the draws are, with a button beside them."""
     job = job_of(_STORY)
     left, right = st.columns([5, 2], vertical_alignment="center")
     with left:
         show_progress(job, "draws", "Nothing drawn yet")
     with right:
-        if job and job.running:
-            _cancel_button(job, "Stop drawing", "audit:story cancel")
-        elif st.button("Draw again", key="audit:redraw", width="stretch", icon=":material/casino:"):
-            state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1))
-            st.rerun()
+        job_button(
+            job,
+            "Draw again",
+            # The page that is drawn then begins the draws.
+            lambda: state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1)),
+            key="audit:redraw",
+            cancel="Stop drawing",
+            cancel_key="audit:story cancel",
+            icon=":material/casino:",
+        )
 
 
-def _cancel_button(job: Job, label: str, key: str) -> None:
-    """Button that stops a job."""
-    st.button(
-        label,
-        key=key,
-        on_click=job.cancel,
-        disabled=job.cancelled,
-        width="stretch",
-        icon=":material/close:",
-    )
-
-
-def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
+def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     """Say what the draws mean for that person, and in smaller print how that was measured."""
-    card = CARDS[told.method]
-    name, variant = f"{card.title}, {told.variant},", card.variant(told.variant)
-    epsilon, times = f"{told.epsilon:.3g}", f"{told.allowed:.3g}"
+    card = CARDS[experiment.method]
+    name, variant = f"{card.title}, {experiment.variant},", card.variant(experiment.variant)
+    epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"
     measured = "No loss can be shown from these draws"
-    if told.epsilon_lower > 0:
-        measured = f"These draws show a loss of at least {floored(told.epsilon_lower)}"
-    measured += f" (at {told.confidence:.0%} confidence)"
-    if told.violated:
+    if experiment.epsilon_lower > 0:
+        measured = f"These draws show a loss of at least {floored(experiment.epsilon_lower)}"
+    measured += f" (at {experiment.confidence:.0%} confidence)"
+    if experiment.violated:
         return (
             f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
             "number of clusters tells more about this person than that allows.",
@@ -313,10 +328,10 @@ def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
     if not variant.private:
         return (
             f"**For this person** {name} keeps no promise, even where the number of clusters "
-            f"does not show it. {_plain(variant.reason)}",
+            f"does not show it. {plain_text(variant.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
-    odds = 100 * told.allowed / (1 + told.allowed)
+    odds = 100 * experiment.allowed / (1 + experiment.allowed)
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
         f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
@@ -405,14 +420,7 @@ def _scenario_title(scenario: Scenario | None, name: str) -> str:
 
 def _key(state: UrlState) -> Key:
     """What the controls ask for."""
-    return (
-        state.get("method"),
-        state.get("variant"),
-        state.get("scenario"),
-        float(state.get("claim")),
-        int(state.get("runs")),
-        int(state.get("seed")),
-    )
+    return cast(Key, tuple(map(state.get, _CONTROLS)))
 
 
 def _found() -> Found:
@@ -423,17 +431,8 @@ def _found() -> Found:
 
 def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
     """Run one audit and keep its result."""
-    method, variant, scenario, claim, runs, seed = key
-    result = audit(
-        method,
-        variant,
-        scenario=scenario,
-        claim=claim,
-        runs=runs,
-        seed=seed,
-        progress=progress,
-        cancelled=cancelled,
-    )
+    choices: dict[str, Any] = dict(zip(_CONTROLS[2:], key[2:], strict=True))
+    result = audit(*key[:2], **choices, progress=progress, cancelled=cancelled)
     found.pop(key, None)
     found[key] = result
 
@@ -441,25 +440,24 @@ def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
 def _one_progress(state: UrlState) -> None:
     """Button and bar of one audit."""
     job = job_of(_ONE)
-    if job and job.running:
-        _cancel_button(job, "Cancel the audit", "audit:one cancel")
-    elif st.button(
+    key = _key(state)
+    job_button(
+        job,
         "Run the audit",
+        lambda: start(_ONE, partial(_run, key, found=_found()), about=key),
         key="audit:one run",
+        cancel="Cancel the audit",
+        cancel_key="audit:one cancel",
         type="primary",
-        width="stretch",
         icon=":material/play_arrow:",
-    ):
-        key = _key(state)
-        start(_ONE, partial(_run, key, found=_found()), about=key)
-        st.rerun()
-    if job and job.about != _key(state) and not job.running:
+    )
+    if job and job.about != key and not job.running:
         job = None
-    if job is None and _key(state) in _found():
+    if job is None and key in _found():
         st.progress(1.0, text="Done earlier")
     else:
         show_progress(job, "runs", "Not run with these settings")
-    if job and job.running and job.about != _key(state):
+    if job and job.about != key:
         st.caption(f"Running: {_key_title(cast(Key, job.about))}.")
 
 
@@ -484,14 +482,17 @@ def _one_result(state: UrlState) -> None:
         kind = "dpv-no" if refuted else ""
         st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(said)}</b></div>')
         lead = "What tells the two data sets apart" if refuted else "What looked most different"
-        st.markdown(f"{lead}: {_plain(result.event)}.")
-        shown = score_bars(result, _mode())
-        _show(shown, "score", f"audit {result.method} {result.variant}")
+        st.markdown(f"{lead}: {plain_text(result.event)}.")
+        show_panels(
+            score_bars(result, theme_mode()),
+            key="audit:score figure",
+            base_name=f"dpviz audit {result.method} {result.variant}",
+        )
         st.caption(
             f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "
             f"the other half chose the event. {limits}"
         )
-        _download("audit:score table", lambda: score_frame(result), "audit-score")
+        csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
     with st.expander("The method's card: source, promises and their reasons"):
         st.markdown(card_text(CARDS[state.get("method")]))
         cost_panel(state.get("method"))
@@ -516,11 +517,6 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     return False, f"{measured} {why}"
 
 
-def _plain(text: str) -> str:
-    """Text for markdown with nothing in it that markdown would read."""
-    return "".join(f"\\{sign}" if sign in "\\*_`[]<>$~" else sign for sign in text)
-
-
 # -- all at once -------------------------------------------------------------------------
 
 
@@ -539,16 +535,15 @@ def _all_at_once(state: UrlState) -> None:
     )
     left, right = st.columns([3, 7], vertical_alignment="center")
     with left:
-        if job and job.running:
-            _cancel_button(job, "Cancel all", "audit:all cancel")
-        elif st.button(
+        job_button(
+            job,
             _all_label(len(wanted), len(rows)),
+            lambda: _start_all(state, wanted),
             key="audit:all run",
-            width="stretch",
+            cancel="Cancel all",
+            cancel_key="audit:all cancel",
             icon=":material/playlist_play:",
-        ):
-            _start_all(state, wanted)
-            st.rerun()
+        )
     with right:
         if job and job.about != claim and not job.running:
             job = None
@@ -559,7 +554,6 @@ def _all_at_once(state: UrlState) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=318,
         key="audit:table",
         column_config={
@@ -572,14 +566,18 @@ def _all_at_once(state: UrlState) -> None:
         },
         placeholder="",
     )
-    _download(
-        "audit:bounds table",
-        lambda: table,
-        "audit-claimed-against-measured",
+    csv_button(
+        "dpviz-audit-claimed-against-measured",
+        table,
         "Download this table (CSV)",
+        key="audit:bounds table",
     )
     if done:
-        _show(bounds_bars(rows, claim, _mode()), "bounds", "audit bounds")
+        show_panels(
+            bounds_bars(rows, claim, theme_mode()),
+            key="audit:bounds figure",
+            base_name="dpviz audit bounds",
+        )
 
 
 def _all_label(wanted: int, rows: int) -> str:
@@ -622,7 +620,7 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
 
 
 @st.fragment
-def sight() -> None:
+def detected_mistakes() -> None:
     """Show which bugs an audit finds in which step, as measured beforehand."""
     st.subheader("What this audit can see", anchor="what-this-audit-can-see")
     halved, left_out = (
@@ -651,11 +649,10 @@ def sight() -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=388,
         key="audit:steps",
         column_config={
-            # All the same: told in the text above.
+            # All the same: given in the text above.
             **dict.fromkeys(("variant", "runs", "then runs")),
             "options": st.column_config.TextColumn(width=230),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
@@ -664,7 +661,7 @@ def sight() -> None:
             "then measured ε, at least": bound,
         },
     )
-    _download("audit:steps table", lambda: table, "audit-steps", "What it can see (CSV)")
+    csv_button("dpviz-audit-steps", table, "What it can see (CSV)", key="audit:steps table")
 
 
 def _count(rows: list[steps.Seen]) -> str:
@@ -678,38 +675,3 @@ def _steps_text(rows: list[steps.Seen]) -> str:
     for row in rows:
         named.setdefault(CARDS[row.method].title, {})[row.step] = None
     return "; ".join(f"{method}: {', '.join(names)}" for method, names in named.items())
-
-
-# -- what all parts share ----------------------------------------------------------------
-
-
-def _mode() -> Mode:
-    """Light or dark, as the page is."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def _show(panels: Panels, name: str, base_name: str) -> None:
-    """Draw a figure in its place."""
-    live_figure(
-        panels.spec(),
-        key=f"audit:{name} figure",
-        height=panels.height,
-        share=panels.share,
-        alt=panels.alt,
-        base_name=f"dpviz {base_name}",
-    )
-
-
-def _download(
-    key: str, table: Callable[[], Any], name: str, label: str = "Table behind it (CSV)"
-) -> None:
-    """Button that saves the table behind a figure."""
-    st.download_button(
-        label,
-        lambda: csv_bytes(table()),
-        key=key,
-        file_name=f"dpviz-{name}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )

@@ -36,8 +36,8 @@ _MOST_ROWS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Wish:
-    """What the controls ask for.
+class SweepRequest:
+    """Runs that the page is to show.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Wish:
 
     @property
     def about(self) -> Hashable:
-        """Equal for two wishes that ask for the same runs."""
+        """Equal for two requests of the same runs."""
         return tuple(
             (
                 name,
@@ -214,9 +214,9 @@ def draw_all(
     return total
 
 
-def begin(wish: Wish, pieces: Sequence[Plan]) -> Job:
-    """Start a job for what is missing; one for another wish ends, its finished rows stay."""
-    kept, about = found(), wish.about
+def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
+    """Start a job for what is missing; one for another request ends, its finished rows stay."""
+    kept, about = found(), request.about
 
     def work(progress: Progress, cancelled: Cancel) -> int:
         return draw_all(pieces, about, kept, progress, cancelled)
@@ -224,19 +224,19 @@ def begin(wish: Wish, pieces: Sequence[Plan]) -> Job:
     return start(JOB, work, about=about)
 
 
-def begin_if_new(wish: Wish) -> None:
-    """Start what is missing where that is quick, or where an earlier wish was being drawn."""
+def begin_if_new(request: SweepRequest) -> None:
+    """Start what is missing where that is quick, or where an earlier request was being drawn."""
     job = job_of(JOB)
-    if job and job.about == wish.about:
+    if job and job.about == request.about:
         return
     going_on = job is not None and job.running and not job.cancelled
-    pieces = missing_runs(wish)
+    pieces = missing_runs(request)
     if pieces and (going_on or seconds(pieces) <= _EAGER):
-        begin(wish, pieces).wait(_WAIT)
+        begin(request, pieces).wait(_WAIT)
     elif job:
         job.cancel()
 
 
-def missing_runs(wish: Wish) -> list[Plan]:
+def missing_runs(request: SweepRequest) -> list[Plan]:
     """What is still to be drawn."""
-    return [piece for plan in wish.plans.values() for piece in found().missing(plan)]
+    return [piece for plan in request.plans.values() for piece in found().missing(plan)]

@@ -9,7 +9,7 @@ from typing import Literal, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.data.samples import Sample, sample
+from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.engine.raster import RecordRaster
 from dpviz.family.card import Card
@@ -31,9 +31,8 @@ from dpviz.ui.parameters import (
     method_controls,
     slider,
     take_defaults,
-    take_sample,
 )
-from dpviz.ui.settings import MAX_SEED, draw_controls
+from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 Left = Literal["true", "silent"]
@@ -88,19 +87,7 @@ def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choices:
-    """What the controls say: data, configuration, seed."""
-
-    active: ActiveData
-    config: KMeansConfig
-    seed: int
-    settled: bool
-    #: Where the iteration player goes, once it is known how many there are.
-    player: DeltaGenerator
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Both:
+class KMeansRuns:
     """True and private run on the same records."""
 
     truth: KMeansTruth
@@ -109,17 +96,9 @@ class Both:
     raster: RecordRaster
 
 
-def settings(state: UrlState) -> ActiveData:
+def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings its own number of clusters."""
-        if facts is not None:
-            take_sample(state, FAMILY, facts)
-
-    active = data_panel(state, take_over, many=True)
-    if active.sample is not None and state.fresh:
-        take_sample(state, FAMILY, active.sample, but=state.given)
+    active = data_panel(state, many=True)
     card = method_box(state, FAMILY, lambda: choose_defaults(state))
     shown = chosen(card, FAMILY)
     # The start's names are long: it has a row to itself.
@@ -130,17 +109,19 @@ def settings(state: UrlState) -> ActiveData:
     return active
 
 
-def choices_of(state: UrlState, active: ActiveData) -> Choices:
-    """Show the sliders, and put together what all controls say."""
+def run_settings(
+    state: UrlState, active: ActiveData
+) -> tuple[RunSettings[KMeansConfig], DeltaGenerator]:
+    """Show the sliders; returns what all controls say, and a free place beside the sliders."""
     card = FAMILY.methods[state.get("method")].card
-    settled, player = _sliders(state, card)
-    return Choices(
+    settled, free = _sliders(state, card)
+    settings = RunSettings(
         active=active,
         config=config_of(state, FAMILY, active.neighbours),
         seed=int(state.get("seed")),
         settled=settled,
-        player=player,
     )
+    return settings, free
 
 
 def _sliders(state: UrlState, card: Card) -> tuple[bool, DeltaGenerator]:
@@ -154,8 +135,8 @@ def _sliders(state: UrlState, card: Card) -> tuple[bool, DeltaGenerator]:
     return all(settled), places[len(shown)]
 
 
-def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool]:
-    """Show the iteration player; returns the iteration to draw and whether it stands still.
+def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int, bool]:
+    """Show the iteration player in a place; returns the iteration, and whether it is not held.
 
     Without a choice, and when the number of iterations changes, the result is shown.
     """
@@ -166,7 +147,7 @@ def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool
     if chosen is None or (known is not None and chosen >= known) or chosen > last:
         state.set("i", last)
     st.session_state[key] = last
-    with choices.player:
+    with place:
         slider = live_slider(
             "Iteration",
             key=state.key("i"),
@@ -182,18 +163,18 @@ def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool
     return int(slider.value), slider.settled
 
 
-def run_both(choices: Choices, left: str) -> Both:
+def run_both(settings: RunSettings[KMeansConfig], left: str) -> KMeansRuns:
     """Run the method on the chosen data, true and private, clusters matched."""
-    active, config = choices.active, choices.config
+    active, config = settings.active, settings.config
     common = {"is_sample": active.is_sample}
     records = records_of(active.dataset, active.domain, active.outside, **common)
     truth = kmeans_truth_of(records, config.clusters, **common)
-    truth, private = _drawn(truth, config, choices.seed)
+    truth, private = _drawn(truth, config, settings.seed)
     reference = truth.run
     if cast(Left, left) == "silent" and FAMILY.methods[config.method].card.spends:
-        silent = Silenced(SeededNoise(choices.seed))
+        silent = Silenced(SeededNoise(settings.seed))
         reference = truth.matched(run_kmeans(records, config, silent))
-    return Both(
+    return KMeansRuns(
         truth=truth,
         private=private,
         left=reference,

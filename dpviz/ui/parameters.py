@@ -62,14 +62,6 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
             state.set(link, value)
 
 
-def take_sample(state: UrlState, family: Family, sample: Sample, but: Collection[str] = ()) -> None:
-    """Give the parameters that suit a sample set their values."""
-    for name, value in family.suited(sample).items():
-        link = family.parameter(name).link
-        if link not in but:
-            state.set(link, value)
-
-
 def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
     """Configuration that the controls of :func:`method_controls` say."""
     card = family.methods[state.get("method")].card

@@ -10,13 +10,13 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.data.samples import Sample, sample
+from dpviz.data.samples import sample
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.home import home
 from dpviz.release.request import Request
-from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
+from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (
     choice_box,
@@ -26,7 +26,6 @@ from dpviz.ui.parameters import (
     method_controls,
     number_box,
     take_defaults,
-    take_sample,
 )
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -65,7 +64,7 @@ def _family(state: UrlState) -> Family:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Wish:
+class ReleaseDraft:
     """What the page would release, from which data, at whose cost.
 
     Parameters
@@ -86,25 +85,7 @@ class Wish:
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
-def data_of(state: UrlState) -> ActiveData:
-    """Show the data panel; returns the data that would be released."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings the parameters that suit it."""
-        if facts is not None:
-            for family in FAMILIES.values():
-                take_sample(state, family, facts)
-
-    many = _family(state).many_columns
-    active = data_panel(state, take_over, many=many, named=True)
-    if active.sample is not None and state.fresh:
-        for family in FAMILIES.values():
-            take_sample(state, family, active.sample, but=state.given)
-        state.fresh = False
-    return active
-
-
-def wish_of(state: UrlState, active: ActiveData, title: str) -> Wish:
+def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Put together what all controls say."""
     # The box of a grid of counts is proposed by the file, not declared by a person.
     proposed = active.dataset.counts is not None and state.get("domain") == "declared"
@@ -115,7 +96,7 @@ def wish_of(state: UrlState, active: ActiveData, title: str) -> Wish:
         unit=active.unit,
         title=title.strip(),
     )
-    return Wish(active=active, request=request)
+    return ReleaseDraft(active=active, request=request)
 
 
 def method_panel(state: UrlState) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import streamlit as st
 
-from dpviz.data.samples import Sample, sample
+from dpviz.data.samples import sample
 from dpviz.family.card import Card
-from dpviz.figures.wavecluster import VIEWS, View
+from dpviz.figures.wavecluster import VIEWS
 from dpviz.noise import SeededNoise
 from dpviz.ui.cache import Grid, grid_of, truth_of
 from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
@@ -22,9 +21,8 @@ from dpviz.ui.parameters import (
     method_controls,
     slider,
     take_defaults,
-    take_sample,
 )
-from dpviz.ui.settings import MAX_SEED, draw_controls
+from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, whole
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.family import FAMILY
@@ -51,18 +49,7 @@ def page_state() -> UrlState:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choices:
-    """What the controls say: data, configuration, seed, view."""
-
-    active: ActiveData
-    config: Config
-    seed: int
-    view: View
-    settled: bool
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Both:
+class WaveClusterRuns:
     """True and private run on one grid."""
 
     grid: Grid
@@ -70,18 +57,9 @@ class Both:
     private: Run
 
 
-def settings(state: UrlState) -> ActiveData:
+def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
-
-    def take_over(facts: Sample | None) -> None:
-        """A sample set brings its own good grid and density."""
-        if facts is not None:
-            take_sample(state, FAMILY, facts)
-
-    active = data_panel(state, take_over)
-    if active.sample is not None and state.fresh:
-        take_sample(state, FAMILY, active.sample, but=state.given)
-        state.fresh = False
+    active = data_panel(state)
     card = method_box(state, FAMILY, lambda: take_defaults(state, FAMILY))
     wavelet, level = FAMILY.parameter("wavelet"), FAMILY.parameter("level")
     for one in chosen(card, FAMILY):
@@ -94,15 +72,14 @@ def settings(state: UrlState) -> ActiveData:
     return active
 
 
-def choices_of(state: UrlState, active: ActiveData) -> Choices:
+def run_settings(state: UrlState, active: ActiveData) -> RunSettings[Config]:
     """Show the sliders, and put together what all controls say."""
     card = FAMILY.methods[state.get("method")].card
     settled = _sliders(state, card, counts=active.dataset.counts is not None)
-    return Choices(
+    return RunSettings(
         active=active,
         config=config_of(state, FAMILY, active.neighbours),
         seed=int(state.get("seed")),
-        view=cast(View, state.get("view")),
         settled=settled,
     )
 
@@ -117,9 +94,9 @@ def _sliders(state: UrlState, card: Card, *, counts: bool) -> bool:
     return all(settled)
 
 
-def run_both(choices: Choices) -> Both:
+def run_both(settings: RunSettings[Config]) -> WaveClusterRuns:
     """Run the method on the chosen data, true and private."""
-    active, config = choices.active, choices.config
+    active, config = settings.active, settings.config
     grid = grid_of(
         active.dataset,
         int(config.grid),  # type: ignore[arg-type]
@@ -128,4 +105,5 @@ def run_both(choices: Choices) -> Both:
         is_sample=active.is_sample,
     )
     truth = truth_of(grid, true_config(config), is_sample=active.is_sample)
-    return Both(grid=grid, truth=truth, private=run(grid.source, config, SeededNoise(choices.seed)))
+    private = run(grid.source, config, SeededNoise(settings.seed))
+    return WaveClusterRuns(grid=grid, truth=truth, private=private)
