@@ -13,7 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dpviz.experiments.goal import BETTER, Goal, NullSet, ParameterMap
+from dpviz.experiments.tuning.best_parameters import ParameterMap
+from dpviz.experiments.tuning.common import BETTER
+from dpviz.experiments.tuning.null_set import NullSet
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import CARDS
 from dpviz.family.score import score_of
 from dpviz.figures.panels import LEGEND, Panels, named_axis, titled
@@ -41,7 +44,7 @@ _HEADROOM = 6
 # -- smallest epsilon --------------------------------------------------------------------
 
 
-def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
+def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     """Draw the share of draws that meet the target, and the score's band, over the budget.
 
     Parameters
@@ -92,14 +95,14 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
             f"{title}: share of draws that meet {goal.target}, from "
             f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
             f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it, median and "
-            f"{band_words(len(goal.seeds))}. {goal.says}"
+            f"{band_words(len(goal.seeds))}. {goal.summary}"
         ),
         height=330,
         share=0.0,
     )
 
 
-def _shares(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
+def _shares(goal: SmallestEpsilon, mode: Mode) -> list[dict[str, Any]]:
     """Share of draws at each budget that was tried."""
     tried = goal.tried
     return [
@@ -117,7 +120,7 @@ def _shares(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
     ]
 
 
-def _band(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
+def _band(goal: SmallestEpsilon, mode: Mode) -> list[dict[str, Any]]:
     """Median and band of the score."""
     colour = CLUSTERS[mode][0]
     budgets = list(goal.bands)
@@ -147,7 +150,7 @@ def _band(goal: Goal, mode: Mode) -> list[dict[str, Any]]:
     ]
 
 
-def _reach(goal: Goal) -> dict[str, Any]:
+def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
     """Range of the score's axis: a huge error of tiny budgets must not hide the target."""
     highs = _finite([one.high for one in goal.bands.values()])
     most = float(np.nanmax(highs, initial=goal.target.value))
@@ -157,7 +160,7 @@ def _reach(goal: Goal) -> dict[str, Any]:
     return {"range": [0, 1.05 * most]} if most > 0 else {}
 
 
-def goal_frame(goal: Goal) -> pd.DataFrame:
+def goal_frame(goal: SmallestEpsilon) -> pd.DataFrame:
     """Table behind the curves: one row per budget that was tried."""
     bands, tried = goal.bands, goal.tried
     low, high = end_names(len(goal.seeds))
@@ -271,7 +274,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     mode
         ``"light"`` or ``"dark"``.
     """
-    values = _finite(found.kept)
+    values = _finite(found.reached)
     low, high = _ends(values, found.score)
     named = _map_name(found)
     across, up = found.values
@@ -288,7 +291,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     heat = {
         "type": "heatmap",
         "z": np.ascontiguousarray(values.T),
-        "text": [[_number(value) for value in column] for column in found.kept.T],
+        "text": [[_number(value) for value in column] for column in found.reached.T],
         "texttemplate": "%{text}",
         "textfont": {"size": 12, "color": INK[mode]},
         "customdata": [[[f"{x:.3g}", f"{y:.3g}"] for x in across] for y in up],
@@ -400,21 +403,21 @@ def _map_alt(found: ParameterMap, title: str, named: str) -> str:
     first, second = (PARAMETERS[name] for name in found.names)
     return (
         f"{title}: {named}, over {first} and {second}. Best at {best}: "
-        f"{_number(found.kept[found.best])}; at the setting of the search, {now}: "
-        f"{_number(found.kept[found.current])}."
+        f"{_number(found.reached[found.best])}; at the setting of the search, {now}: "
+        f"{_number(found.reached[found.current])}."
     )
 
 
 def map_frame(found: ParameterMap) -> pd.DataFrame:
     """Table behind the map: one row per cell."""
-    cells = list(np.ndindex(*found.kept.shape))
+    cells = list(np.ndindex(*found.reached.shape))
     first, second = found.names
     reached = f"{score_of(found.score).title} reached in {found.share:.0%}"
     return pd.DataFrame(
         {
             first: [found.values[0][row] for row, _ in cells],
             second: [found.values[1][column] for _, column in cells],
-            f"{reached} of draws": found.kept.ravel(),
+            f"{reached} of draws": found.reached.ravel(),
             "draws": len(found.seeds),
             "best": [cell == found.best for cell in cells],
             "setting of the search": [cell == found.current for cell in cells],

@@ -42,7 +42,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
-from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
+from dpviz.ui.job import cancel_button, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.settings import MAX_SEED, card_text
@@ -50,6 +50,7 @@ from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.pipeline import cluster
+from dpviz.work import IsCancelled, Progress, Work
 
 #: Methods that claim something.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
@@ -249,24 +250,20 @@ def _draw_if_new(state: UrlState) -> None:
     """Begin to draw where the controls ask for something else than what runs or ran last."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
-    about = (technique, epsilon, draws, seed)
+    request = (technique, epsilon, draws, seed)
     job = job_of(_STORY)
-    if job and job.about == about:
+    if job and job.request == request:
         return
     method, variant = technique.split("-")
-
-    def work(progress: Progress, cancelled: Cancel) -> MembershipExperiment:
-        return membership_experiment(
-            method,
-            epsilon,
-            variant=cast(VariantName, variant),
-            draws=draws,
-            seed=seed,
-            progress=progress,
-            cancelled=cancelled,
-        )
-
-    start(_STORY, work, about=about)
+    task = partial(
+        membership_experiment,
+        method,
+        epsilon,
+        variant=cast(VariantName, variant),
+        draws=draws,
+        seed=seed,
+    )
+    start(_STORY, task, request=request)
 
 
 def _story_progress(state: UrlState) -> None:
@@ -277,22 +274,10 @@ def _story_progress(state: UrlState) -> None:
         show_progress(job, "draws", "Nothing drawn yet")
     with right:
         if job and job.running:
-            _cancel_button(job, "Stop drawing", "audit:story cancel")
+            cancel_button(job, "Stop drawing", "audit:story cancel")
         elif st.button("Draw again", key="audit:redraw", width="stretch", icon=":material/casino:"):
             state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1))
             st.rerun()
-
-
-def _cancel_button(job: Job, label: str, key: str) -> None:
-    """Button that stops a job."""
-    st.button(
-        label,
-        key=key,
-        on_click=job.cancel,
-        disabled=job.cancelled,
-        width="stretch",
-        icon=":material/close:",
-    )
 
 
 def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
@@ -421,7 +406,7 @@ def _found() -> Found:
     return found
 
 
-def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
+def _run(key: Key, found: Found, *, progress: Progress, cancelled: IsCancelled) -> None:
     """Run one audit and keep its result."""
     method, variant, scenario, claim, runs, seed = key
     result = audit(
@@ -442,7 +427,7 @@ def _one_progress(state: UrlState) -> None:
     """Button and bar of one audit."""
     job = job_of(_ONE)
     if job and job.running:
-        _cancel_button(job, "Cancel the audit", "audit:one cancel")
+        cancel_button(job, "Cancel the audit", "audit:one cancel")
     elif st.button(
         "Run the audit",
         key="audit:one run",
@@ -451,16 +436,16 @@ def _one_progress(state: UrlState) -> None:
         icon=":material/play_arrow:",
     ):
         key = _key(state)
-        start(_ONE, partial(_run, key, found=_found()), about=key)
+        start(_ONE, partial(_run, key, _found()), request=key)
         st.rerun()
-    if job and job.about != _key(state) and not job.running:
+    if job and job.request != _key(state) and not job.running:
         job = None
     if job is None and _key(state) in _found():
         st.progress(1.0, text="Done earlier")
     else:
         show_progress(job, "runs", "Not run with these settings")
-    if job and job.running and job.about != _key(state):
-        st.caption(f"Running: {_key_title(cast(Key, job.about))}.")
+    if job and job.running and job.request != _key(state):
+        st.caption(f"Running: {_key_title(cast(Key, job.request))}.")
 
 
 def _key_title(key: Key) -> str:
@@ -540,7 +525,7 @@ def _all_at_once(state: UrlState) -> None:
     left, right = st.columns([3, 7], vertical_alignment="center")
     with left:
         if job and job.running:
-            _cancel_button(job, "Cancel all", "audit:all cancel")
+            cancel_button(job, "Cancel all", "audit:all cancel")
         elif st.button(
             _all_label(len(wanted), len(rows)),
             key="audit:all run",
@@ -550,11 +535,11 @@ def _all_at_once(state: UrlState) -> None:
             _start_all(state, wanted)
             st.rerun()
     with right:
-        if job and job.about != claim and not job.running:
+        if job and job.request != claim and not job.running:
             job = None
         show_progress(job, "runs", "Not run at this claim yet")
-        if job and job.about != claim:
-            st.caption(f"Running: all audits at ε = {job.about:.3g}.")
+        if job and job.request != claim:
+            st.caption(f"Running: all audits at ε = {job.request:.3g}.")
     table = bounds_frame(rows, claim)
     st.dataframe(
         table,
@@ -604,18 +589,13 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
     claim, seed, found = float(state.get("claim")), int(state.get("seed")), _found()
     keys = [(one.method, one.variant, one.name, claim, one.runs, seed) for one in wanted]
 
-    def work(progress: Progress, cancelled: Cancel) -> int:
-        total, before = 2 * sum(key[4] for key in keys), 0
+    def run_all(*, progress: Progress, cancelled: IsCancelled) -> int:
+        work = Work(2 * sum(key[4] for key in keys), "runs", progress)
         for key in keys:
-
-            def report(done: int, _: int, before: int = before) -> None:
-                progress(before + done, total)
-
-            _run(key, report, cancelled, found)
-            before += 2 * key[4]
+            _run(key, found, progress=work.part(), cancelled=cancelled)
         return len(keys)
 
-    start(_ALL, work, about=claim)
+    start(_ALL, run_all, request=claim)
 
 
 # -- what can be seen --------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,7 @@ from dpviz.figures import kmeans, wavecluster
 from dpviz.figures.panels import Panels
 from dpviz.metrics.bands import band_words
 from dpviz.serialize import csv_bytes
-from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
+from dpviz.ui.job import Job, follow, job_of, show_progress, start
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
@@ -112,7 +113,7 @@ def _panel(state: UrlState, asked: Asked, *, settled: bool) -> None:
         with right:
             follow(job, lambda: _progress(page))
         if job is not None and job.result is not None:
-            current = job.about == _about(asked, seeds, names)
+            current = job.request == _about(asked, seeds, names)
             # Draws of the settings before keep the maps and the title of those.
             of = asked if current else st.session_state[f"{_key(page)}:asked"]
             _show(state, of, job.result, current=current)
@@ -137,12 +138,9 @@ def _about(asked: Asked, seeds: Sequence[int], names: Sequence[str]) -> Hashable
 def _job(page: str, asked: Asked, seeds: Sequence[int], names: Sequence[str]) -> Job:
     """Begin the draws where there are none yet of what is on the screen."""
     about, job = _about(asked, seeds, names), job_of(_key(page))
-    if job is None or job.about != about:
-
-        def work(progress: Progress, cancelled: Cancel) -> Draws:
-            return many_draws(asked.trial, seeds, names, progress=progress, cancelled=cancelled)
-
-        job = start(_key(page), work, about=about)
+    if job is None or job.request != about:
+        task = partial(many_draws, asked.trial, seeds, names)
+        job = start(_key(page), task, request=about)
         st.session_state[f"{_key(page)}:asked"] = asked
         job.wait(_PATIENCE)
     return job

@@ -17,7 +17,6 @@ from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.draws import kmeans_draws
-from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
@@ -25,6 +24,7 @@ from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
+from dpviz.ui.tuning.panel import tuning_panel
 
 
 def draw(state: UrlState, choices: Choices, both: Both) -> bool:
@@ -63,7 +63,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> bool:
     if card.spends:
         trial = KMeansTrial(both.truth, config)
         kmeans_draws(state, trial, scene, choices.seed, settled=choices.settled and still)
-    goal_panel(state, choices.active, choices.config)
+    tuning_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     return still
 

@@ -18,7 +18,6 @@ from dpviz.serialize import csv_bytes
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import wavecluster_draws
-from dpviz.ui.goal import goal_panel
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
 from dpviz.ui.readouts import (
@@ -30,6 +29,7 @@ from dpviz.ui.readouts import (
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import card_text, release_link
 from dpviz.ui.state import UrlState
+from dpviz.ui.tuning.panel import tuning_panel
 from dpviz.ui.wavecluster import Both, Choices
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.wavelet import sensitivity
@@ -79,7 +79,7 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         trial = WaveClusterTrial(both.truth, config)
         wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
     diagnosis_panel(choices, both, scene)
-    goal_panel(state, choices.active, choices.config)
+    tuning_panel(state, choices.active, choices.config)
     _behind(choices, both, scene, view)
     if choices.settled and not quick:
         show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)

@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.experiments.goal import Goal, NullSet, ParameterMap, Target
+from dpviz.experiments.tuning.best_parameters import ParameterMap
+from dpviz.experiments.tuning.null_set import NullSet
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon, Target
 from dpviz.figures.goal import (
     goal_curves,
     goal_frame,
@@ -24,10 +26,10 @@ MODES = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
-def goal() -> Goal:
+def goal() -> SmallestEpsilon:
     """Five budgets, one of them not tried, the first far off the scale."""
     values = [[9, 8, 7, 9], [1, 0.2, 0.4, 1], [math.nan] * 4, [0.1, 0.2, 0.1, 1], [0, 0, 0.1, 0]]
-    return Goal(
+    return SmallestEpsilon(
         target=Target("dsg_c", "<=", 0.2),
         share=0.75,
         epsilons=(0.01, 0.1, 0.3, 1.0, 10.0),
@@ -46,9 +48,8 @@ def found() -> ParameterMap:
         share=0.9,
         names=("epsilon", "alpha"),
         values=((0.1, 0.5, 2.0), (0.3, 0.6, 0.9, 0.95)),
-        kept=np.array([[5, 4, 3, math.inf], [0.5, 0.2, 0.3, 0.4], [0.1, 0.1, 0.05, math.nan]]),
+        reached=np.array([[5, 4, 3, math.inf], [0.5, 0.2, 0.3, 0.4], [0.1, 0.1, 0.05, math.nan]]),
         seeds=tuple(range(20)),
-        best=(1, 1),
     )
 
 
@@ -93,7 +94,7 @@ def test_targets_and_the_budget_that_was_found_are_marked(goal):
     for name, axis in (("75%<br>of draws", "xaxis"), ("target<br>0.2", "xaxis2")):
         note = notes[name]
         assert (note["x"], note["xanchor"]) == (panels.layout[axis]["domain"][1], "left")
-    assert goal.says in panels.alt
+    assert goal.summary in panels.alt
     missed = goal_curves(replace(goal, epsilon=None), "", "light")
     assert len(missed.layout["shapes"]) == 2
     assert not any("smallest" in one["text"] for one in missed.layout["annotations"])
@@ -136,7 +137,7 @@ def test_the_band_is_called_what_it_is(goal):
 def test_the_map_has_a_number_in_every_cell(found, mode):
     panels = parameter_map(found, "Spirals · PrivTHR", mode)
     heat = panels.data[0]
-    drawn = np.where(np.isinf(found.kept), math.nan, found.kept)
+    drawn = np.where(np.isinf(found.reached), math.nan, found.reached)
     np.testing.assert_array_equal(heat["z"], drawn.T)
     assert heat["text"][0] == ["5.00", "0.50", "0.10"]
     assert heat["text"][3] == ["∞", "0.40", "–"]
@@ -181,16 +182,15 @@ def test_a_score_that_shall_be_high_keeps_its_whole_scale(found):
         score="f_measure",
         names=("grid", "density"),
         values=((32, 64), (0.2, 0.4)),
-        kept=np.array([[0.5, 0.6], [0.7, 0.9]]),
-        best=(1, 1),
+        reached=np.array([[0.5, 0.6], [0.7, 0.9]]),
     )
     panels = parameter_map(other, "", "light")
     assert (panels.data[0]["zmin"], panels.data[0]["zmax"]) == (0.5, 0.9)
     assert "higher is better" in panels.data[0]["colorbar"]["title"]["text"]
     assert len(panels.data) == 3  # no budget, so no best at others
-    flat = parameter_map(replace(other, kept=np.full((2, 2), 0.5)), "", "light").data[0]
+    flat = parameter_map(replace(other, reached=np.full((2, 2), 0.5)), "", "light").data[0]
     assert flat["zmax"] > flat["zmin"]
-    nothing = parameter_map(replace(other, kept=np.full((2, 2), math.nan)), "", "light").data[0]
+    nothing = parameter_map(replace(other, reached=np.full((2, 2), math.nan)), "", "light").data[0]
     assert (nothing["zmin"], nothing["zmax"]) == (0, 1)
 
 

@@ -1,0 +1,273 @@
+"""What the parts of the panel share: controls, the job of a search, and how its answer is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.experiments.tuning.common import BETTER, AnyConfig
+from dpviz.family.score import score_of
+from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import Mode
+from dpviz.serialize import csv_bytes
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.job import cancel_button, follow, job_of, show_progress, start
+from dpviz.ui.live_figure import live_figure
+from dpviz.ui.messages import show_caption
+from dpviz.ui.run_title import run_title
+from dpviz.ui.state import UrlState
+from dpviz.wavecluster.config import Config
+from dpviz.work import Task
+
+FEWEST_DRAWS, MOST_DRAWS = 10, 500
+
+#: A bound to begin with for each score.
+TARGETS = {
+    "dsg_c": 0.2,
+    "ocm": 0.05,
+    "two_ce": 0.05,
+    "nicv_ratio": 2.0,
+    "wcss_ratio": 2.0,
+    "displacement": 0.05,
+    "f_measure": 0.9,
+    "ari": 0.8,
+    "ami": 0.8,
+    "zhang_f": 0.9,
+}
+
+#: Names of parameters in the link, where they differ, and on buttons.
+_IN_LINK = {"grid": "g", "density": "p", "iterations": "t"}
+_SIGNS = {"epsilon": "ε", "alpha": "α", "grid": "g", "density": "p", "iterations": "T"}
+
+#: Pixels of a table at most; a longer one is scrolled.
+_TABLE_HEIGHT = 213
+
+R = TypeVar("R")
+
+#: A title for the figure, and all else that the answer depends on.
+Request = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What the panel works with.
+
+    Parameters
+    ----------
+    state
+        Controls of the explorer.
+    controls
+        Controls of the panel.
+    active, config
+        Data and settings on the screen.
+    """
+
+    state: UrlState
+    controls: UrlState
+    active: ActiveData
+    config: AnyConfig
+
+    def key(self, name: str) -> str:
+        """Session entry of the panel."""
+        return f"{self.controls.page} {name}"
+
+
+def scores_of(config: AnyConfig) -> list[str]:
+    """Scores of a family that have a better side."""
+    every = WAVECLUSTER_SCORES if isinstance(config, Config) else KMEANS_SCORES
+    return [name for name in BETTER if name in every]
+
+
+# -- controls ----------------------------------------------------------------------------
+
+
+def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -> str:
+    """Choose a score; another one brings its own target."""
+    controls = context.controls
+
+    def reset_target() -> None:
+        controls.set("goal_target", TARGETS[controls.get("goal_score")])
+
+    if controls.get("goal_score") not in offered:
+        controls.set("goal_score", offered[0])
+        reset_target()
+    column.selectbox(
+        "Score",
+        **controls.choice("goal_score", offered),
+        format_func=lambda name: score_of(name).title,
+        on_change=reset_target,
+    )
+    return str(controls.get("goal_score"))
+
+
+def choose_share(context: Context, column: DeltaGenerator) -> float:
+    """Choose the share of draws."""
+    column.number_input(
+        "In this share of draws, %",
+        50,
+        100,
+        step=5,
+        **context.controls.widget("goal_share"),
+        help="One lucky draw is no promise: so many of them must reach it.",
+    )
+    return float(context.controls.get("goal_share")) / 100
+
+
+def choose_draws(context: Context, column: DeltaGenerator) -> int:
+    """Choose the number of draws."""
+    column.number_input(
+        "Draws at each setting",
+        FEWEST_DRAWS,
+        MOST_DRAWS,
+        step=10,
+        **context.controls.widget("goal_draws"),
+        help="The same seeds at every setting.",
+    )
+    return int(context.controls.get("goal_draws"))
+
+
+# -- the search --------------------------------------------------------------------------
+
+
+def search_data(
+    context: Context,
+    part: str,
+    label: str,
+    function: Callable[..., R],
+    *arguments: Any,
+    share: float,
+    draws: int,
+    searched: tuple[str, ...],
+    replaced: dict[str, Any],
+) -> tuple[str, R] | None:
+    """Search on the data and settings on the screen; as for :func:`search`.
+
+    Parameters
+    ----------
+    function, arguments, share, draws
+        Called with data, settings and these.
+    searched
+        Parameters that the search varies.
+    replaced
+        Values of parameters of the settings that do not change the answer.
+    """
+    active, config = context.active, context.config
+    task = partial(
+        function,
+        active.dataset,
+        config,
+        *arguments,
+        domain=active.domain,
+        outside=active.outside,
+        seeds=range(draws),
+        share=share,
+    )
+    title = run_title(active, config, without=searched)
+    data = (active.dataset.digest, active.domain, active.outside)
+    request = (title, *data, replace(config, **replaced), *arguments, share, draws)
+    return search(context, part, label, task, request)
+
+
+def search(
+    context: Context, part: str, label: str, task: Task, request: Request
+) -> tuple[str, Any] | None:
+    """Show button and progress of a search; return title and answer of the last finished one."""
+    job_key, found_key = context.key(f"{part} job"), context.key(f"{part} found")
+    job = job_of(job_key)
+    if job and job.result is not None:
+        st.session_state[found_key] = (job.request, job.result)
+    follow(job, lambda: _progress(job_key, label, task, request))
+    if found_key not in st.session_state:
+        return None
+    answered, found = st.session_state[found_key]
+    if answered != request:
+        show_caption("Found with other settings or data than those on the screen.")
+    return answered[0], found
+
+
+def _progress(key: str, label: str, task: Task, request: Request) -> None:
+    """Button and bar of a search."""
+    job = job_of(key)
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    with left:
+        if job and job.running:
+            cancel_button(job, "Stop searching", f"{key} stop")
+        elif st.button(
+            label,
+            key=f"{key} start",
+            type="primary",
+            width="stretch",
+            icon=":material/search:",
+        ):
+            start(key, task, request=request)
+            st.rerun()
+    with right:
+        if job and not job.running and job.request != request:
+            job = None
+        show_progress(job, "draws", "Not searched with these settings")
+
+
+# -- the answer --------------------------------------------------------------------------
+
+
+def take_over_button(context: Context, found: dict[str, float]) -> None:
+    """Button that sets the explorer's controls to what was found."""
+    values = {_IN_LINK.get(name, name): value for name, value in found.items()}
+
+    def take_over() -> None:
+        for control, value in values.items():
+            context.state.set(control, value)
+
+    st.button(
+        f"Take over {written(found)}",
+        key=context.key(f"take {'-'.join(found)}"),
+        on_click=take_over,
+        disabled=all(context.state.get(control) == value for control, value in values.items()),
+        icon=":material/check:",
+    )
+
+
+def written(found: dict[str, float]) -> str:
+    """Write "g = 32, p = 0.4"."""
+    return ", ".join(f"{_SIGNS[name]} = {value:.3g}" for name, value in found.items())
+
+
+def mode() -> Mode:
+    """Light or dark, as the page is."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
+    """Draw a figure, with its table below, on the page and as CSV."""
+    live_figure(
+        panels.spec(),
+        key=context.key(f"{part} figure"),
+        height=panels.height,
+        share=panels.share,
+        alt=panels.alt,
+        base_name=f"dpviz exploration not private find {part}",
+    )
+    st.dataframe(
+        table.rename(columns=_SIGNS),
+        key=context.key(f"{part} rows"),
+        width="stretch",
+        height=min(_TABLE_HEIGHT, 38 + 35 * len(table)),
+        hide_index=True,
+        placeholder="",
+    )
+    st.download_button(
+        "Table behind it (CSV)",
+        lambda: csv_bytes(table),
+        key=context.key(f"{part} table"),
+        file_name=f"dpviz-exploration-not-private-find-{part}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )
