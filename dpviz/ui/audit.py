@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import streamlit as st
 
@@ -38,14 +38,13 @@ from dpviz.figures.audit import (
     story_bars,
     story_frame,
 )
-from dpviz.figures.panels import Panels
-from dpviz.figures.theme import Mode
-from dpviz.serialize import csv_bytes
-from dpviz.ui.cost_panel import cost_panel
-from dpviz.ui.job import cancel_button, follow, job_of, show_progress, start
-from dpviz.ui.live_figure import live_figure
+from dpviz.ui.cost_panel import cost_overview, cost_panel
+from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import plain_text
+from dpviz.ui.page import live_part
 from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import WAVECLUSTER
@@ -155,6 +154,14 @@ def _take_runs(state: UrlState) -> None:
     state.set("runs", _chosen(state).runs)
 
 
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    live_part(story, state)
+    live_part(claims, state)
+    sight()
+    cost_overview()
+
+
 # -- one person --------------------------------------------------------------------------
 
 
@@ -169,8 +176,16 @@ def story(state: UrlState) -> bool:
             f"**Without noise** one person more or less can be seen: {_clusters(true[0])} without "
             f"that person, {_clusters(true[1])} with. (The data is made up.)"
         )
-        _show(joining_maps(joining, _mode()), "joining", "one person without noise")
-        _download("audit:maps table", lambda: joining_frame(joining), "one-person-clusters")
+        show_panels(
+            joining_maps(joining, theme_mode()),
+            key="audit:joining figure",
+            base_name="dpviz one person without noise",
+        )
+        csv_button(
+            "dpviz-one-person-clusters",
+            partial(joining_frame, joining),
+            key="audit:maps table",
+        )
     with right:
         return _technique(state)
 
@@ -232,11 +247,15 @@ def _technique(state: UrlState) -> bool:
     follow(job, lambda: _story_progress(state))
     told: MembershipExperiment | None = st.session_state.get(_TOLD)
     if told is not None:
-        _show(story_bars(told, _mode()), "story", f"one person {told.method} {told.variant}")
+        show_panels(
+            story_bars(told, theme_mode()),
+            key="audit:story figure",
+            base_name=f"dpviz one person {told.method} {told.variant}",
+        )
         said, measured = story_in_words(told)
         st.markdown(said)
         st.caption(measured)
-        _download("audit:story table", partial(story_frame, told), "one-person-draws")
+        csv_button("dpviz-one-person-draws", partial(story_frame, told), key="audit:story table")
     return slider.settled
 
 
@@ -273,11 +292,16 @@ def _story_progress(state: UrlState) -> None:
     with left:
         show_progress(job, "draws", "Nothing drawn yet")
     with right:
-        if job and job.running:
-            cancel_button(job, "Stop drawing", "audit:story cancel")
-        elif st.button("Draw again", key="audit:redraw", width="stretch", icon=":material/casino:"):
-            state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1))
-            st.rerun()
+        job_button(
+            job,
+            "Draw again",
+            # The page that is drawn then begins the draws.
+            lambda: state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1)),
+            key="audit:redraw",
+            cancel="Stop drawing",
+            cancel_key="audit:story cancel",
+            icon=":material/casino:",
+        )
 
 
 def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
@@ -298,7 +322,7 @@ def story_in_words(told: MembershipExperiment) -> tuple[str, str]:
     if not variant.private:
         return (
             f"**For this person** {name} keeps no promise, even where the number of clusters "
-            f"does not show it. {_plain(variant.reason)}",
+            f"does not show it. {plain_text(variant.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
     odds = 100 * told.allowed / (1 + told.allowed)
@@ -426,25 +450,24 @@ def _run(key: Key, found: Found, *, progress: Progress, cancelled: IsCancelled) 
 def _one_progress(state: UrlState) -> None:
     """Button and bar of one audit."""
     job = job_of(_ONE)
-    if job and job.running:
-        cancel_button(job, "Cancel the audit", "audit:one cancel")
-    elif st.button(
+    key = _key(state)
+    job_button(
+        job,
         "Run the audit",
+        lambda: start(_ONE, partial(_run, key, _found()), request=key),
         key="audit:one run",
+        cancel="Cancel the audit",
+        cancel_key="audit:one cancel",
         type="primary",
-        width="stretch",
         icon=":material/play_arrow:",
-    ):
-        key = _key(state)
-        start(_ONE, partial(_run, key, _found()), request=key)
-        st.rerun()
-    if job and job.request != _key(state) and not job.running:
+    )
+    if job and job.request != key and not job.running:
         job = None
-    if job is None and _key(state) in _found():
+    if job is None and key in _found():
         st.progress(1.0, text="Done earlier")
     else:
         show_progress(job, "runs", "Not run with these settings")
-    if job and job.running and job.request != _key(state):
+    if job and job.request != key:
         st.caption(f"Running: {_key_title(cast(Key, job.request))}.")
 
 
@@ -469,14 +492,17 @@ def _one_result(state: UrlState) -> None:
         kind = "dpv-no" if refuted else ""
         st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(said)}</b></div>')
         lead = "What tells the two data sets apart" if refuted else "What looked most different"
-        st.markdown(f"{lead}: {_plain(result.event)}.")
-        shown = score_bars(result, _mode())
-        _show(shown, "score", f"audit {result.method} {result.variant}")
+        st.markdown(f"{lead}: {plain_text(result.event)}.")
+        show_panels(
+            score_bars(result, theme_mode()),
+            key="audit:score figure",
+            base_name=f"dpviz audit {result.method} {result.variant}",
+        )
         st.caption(
             f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "
             f"the other half chose the event. {limits}"
         )
-        _download("audit:score table", lambda: score_frame(result), "audit-score")
+        csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
     with st.expander("The method's card: source, promises and their reasons"):
         st.markdown(card_text(CARDS[state.get("method")]))
         cost_panel(state.get("method"))
@@ -501,11 +527,6 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     return False, f"{measured} {why}"
 
 
-def _plain(text: str) -> str:
-    """Text for markdown with nothing in it that markdown would read."""
-    return "".join(f"\\{sign}" if sign in "\\*_`[]<>$~" else sign for sign in text)
-
-
 # -- all at once -------------------------------------------------------------------------
 
 
@@ -524,16 +545,15 @@ def _all_at_once(state: UrlState) -> None:
     )
     left, right = st.columns([3, 7], vertical_alignment="center")
     with left:
-        if job and job.running:
-            cancel_button(job, "Cancel all", "audit:all cancel")
-        elif st.button(
+        job_button(
+            job,
             _all_label(len(wanted), len(rows)),
+            lambda: _start_all(state, wanted),
             key="audit:all run",
-            width="stretch",
+            cancel="Cancel all",
+            cancel_key="audit:all cancel",
             icon=":material/playlist_play:",
-        ):
-            _start_all(state, wanted)
-            st.rerun()
+        )
     with right:
         if job and job.request != claim and not job.running:
             job = None
@@ -544,7 +564,6 @@ def _all_at_once(state: UrlState) -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=318,
         key="audit:table",
         column_config={
@@ -557,14 +576,18 @@ def _all_at_once(state: UrlState) -> None:
         },
         placeholder="",
     )
-    _download(
-        "audit:bounds table",
-        lambda: table,
-        "audit-claimed-against-measured",
+    csv_button(
+        "dpviz-audit-claimed-against-measured",
+        table,
         "Download this table (CSV)",
+        key="audit:bounds table",
     )
     if done:
-        _show(bounds_bars(rows, claim, _mode()), "bounds", "audit bounds")
+        show_panels(
+            bounds_bars(rows, claim, theme_mode()),
+            key="audit:bounds figure",
+            base_name="dpviz audit bounds",
+        )
 
 
 def _all_label(wanted: int, rows: int) -> str:
@@ -631,7 +654,6 @@ def sight() -> None:
     st.dataframe(
         table,
         hide_index=True,
-        width="stretch",
         height=388,
         key="audit:steps",
         column_config={
@@ -644,7 +666,7 @@ def sight() -> None:
             "then measured ε, at least": bound,
         },
     )
-    _download("audit:steps table", lambda: table, "audit-steps", "What it can see (CSV)")
+    csv_button("dpviz-audit-steps", table, "What it can see (CSV)", key="audit:steps table")
 
 
 def _count(rows: list[steps.Seen]) -> str:
@@ -658,38 +680,3 @@ def _steps_text(rows: list[steps.Seen]) -> str:
     for row in rows:
         named.setdefault(CARDS[row.method].title, {})[row.step] = None
     return "; ".join(f"{method}: {', '.join(names)}" for method, names in named.items())
-
-
-# -- what all parts share ----------------------------------------------------------------
-
-
-def _mode() -> Mode:
-    """Light or dark, as the page is."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def _show(panels: Panels, name: str, base_name: str) -> None:
-    """Draw a figure in its place."""
-    live_figure(
-        panels.spec(),
-        key=f"audit:{name} figure",
-        height=panels.height,
-        share=panels.share,
-        alt=panels.alt,
-        base_name=f"dpviz {base_name}",
-    )
-
-
-def _download(
-    key: str, table: Callable[[], Any], name: str, label: str = "Table behind it (CSV)"
-) -> None:
-    """Button that saves the table behind a figure."""
-    st.download_button(
-        label,
-        lambda: csv_bytes(table()),
-        key=key,
-        file_name=f"dpviz-{name}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )

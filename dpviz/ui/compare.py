@@ -29,14 +29,15 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
 from dpviz.ui.compare_runs import (
     QUICK,
-    Wish,
+    SweepRequest,
     families_of,
     fitting,
     offered,
 )
-from dpviz.ui.data_panel import UPLOAD, NothingLoadedError, OwnData, own_data, protection
+from dpviz.ui.data_panel import UPLOAD, OwnData, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.kmeans import CLUSTERS_RANGE
+from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.state import (
     Control,
     CorrectedError,
@@ -225,7 +226,7 @@ def _parse_domain(text: str) -> str:
     return text if text in ("declared", "data") else str(Domain.parse(text))
 
 
-def settings(state: CompareState) -> Wish:
+def sidebar(state: CompareState) -> SweepRequest:
     """Show the controls in the sidebar; returns what they ask for.
 
     Raises
@@ -272,7 +273,7 @@ def settings(state: CompareState) -> Wish:
     )
     epsilons = _epsilon_boxes(state)
     st.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    return _wish(state, subject, neighbours, own.unit.column if own else None, epsilons)
+    return _request(state, subject, neighbours, own.unit.column if own else None, epsilons)
 
 
 def _figure(preset: Preset) -> str:
@@ -365,13 +366,13 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     )
 
 
-def _wish(
+def _request(
     state: CompareState,
     own: Subject | None,
     neighbours: Neighbours,
     unit: str | None,
     epsilons: tuple[float, ...],
-) -> Wish:
+) -> SweepRequest:
     """Put together what all controls say."""
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
     methods = tuple(name for name in METHODS if name in state.get("methods"))
@@ -403,4 +404,4 @@ def _wish(
         )
     if state.get("of") not in plans:
         state.set("of", data[0])
-    return Wish(plans=plans, unit=unit)
+    return SweepRequest(plans=plans, unit=unit)

@@ -14,16 +14,13 @@ from dpviz.families import CARDS
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import (
-    Wish,
+    SweepRequest,
     families_of,
     fitting,
 )
 from dpviz.ui.data_panel import UPLOAD
-from dpviz.ui.state import (
-    format_value,
-)
-
-BASE_NAME = "dpviz-exploration-not-private"
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.state import format_value
 
 #: Names in an explorer's link of the parameters that are called otherwise there.
 _IN_LINK = {"grid": "g", "density": "p", "clusters": "k", "iterations": "t"}
@@ -62,15 +59,15 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
     return {name: format_value(value) for name, value in values.items()}
 
 
-def command_lines(wish: Wish) -> list[str]:
+def command_lines(request: SweepRequest) -> list[str]:
     """Lines that make all rows on the command line, each for one data set.
 
     A method with choices of its own, other than its defaults, has a line of its own.
     """
     lines = []
-    for name, plan in wish.plans.items():
+    for name, plan in request.plans.items():
         lines += [
-            shlex.join(_command(wish, name, plan, methods, number))
+            shlex.join(_command(request, name, plan, methods, number))
             for number, methods in enumerate(_alike(plan), start=1)
         ]
     return lines
@@ -94,7 +91,9 @@ def _own_options(plan: Plan, method: str) -> dict[str, Any]:
     return {name: value for name, value in own.items() if value != defaults[name]}
 
 
-def _command(wish: Wish, name: str, plan: Plan, methods: Sequence[str], number: int) -> list[str]:
+def _command(
+    request: SweepRequest, name: str, plan: Plan, methods: Sequence[str], number: int
+) -> list[str]:
     """Words of one command line."""
     subject = plan.subjects[0]
     listed = {
@@ -110,9 +109,9 @@ def _command(wish: Wish, name: str, plan: Plan, methods: Sequence[str], number: 
         options |= fitting(shared, methods) | _own_options(plan, method)
     words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
     if name == UPLOAD:
-        options |= _own_words(subject, plan.neighbours, wish.unit, methods)
+        options |= _own_words(subject, plan.neighbours, request.unit, methods)
         words += ["--counts"] if subject.dataset.counts is not None else []
-    options["out"] = f"{BASE_NAME}-{name}-{number}.csv"
+    options["out"] = f"{FILE_NAME}-{name}-{number}.csv"
     return words + [word for key, value in options.items() for word in (f"--{key}", str(value))]
 
 

@@ -59,8 +59,8 @@ _MOST_ROWS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Wish:
-    """What the controls ask for.
+class SweepRequest:
+    """Runs that the page is to show.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Wish:
 
     @property
     def about(self) -> Hashable:
-        """Equal for two wishes that ask for the same runs."""
+        """Equal for two requests of the same runs."""
         return tuple(
             (
                 name,
@@ -234,24 +234,25 @@ def draw_all(
     return work.total
 
 
-def begin(wish: Wish, pieces: Sequence[Plan]) -> Job:
-    """Start a job for what is missing; one for another wish ends, its finished rows stay."""
-    return start(JOB, partial(draw_all, pieces, wish.about, found()), request=wish.about)
+def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
+    """Start a job for what is missing; one for another request ends, its finished rows stay."""
+    task = partial(draw_all, pieces, request.about, found())
+    return start(JOB, task, request=request.about)
 
 
-def begin_if_new(wish: Wish) -> None:
-    """Start what is missing where that is quick, or where an earlier wish was being drawn."""
+def begin_if_new(request: SweepRequest) -> None:
+    """Start what is missing where that is quick, or where an earlier request was being drawn."""
     job = job_of(JOB)
-    if job and job.request == wish.about:
+    if job and job.request == request.about:
         return
     going_on = job is not None and job.running and not job.cancelled
-    pieces = missing_runs(wish)
+    pieces = missing_runs(request)
     if pieces and (going_on or seconds(pieces) <= _EAGER):
-        begin(wish, pieces).wait(_WAIT)
+        begin(request, pieces).wait(_WAIT)
     elif job:
         job.cancel()
 
 
-def missing_runs(wish: Wish) -> list[Plan]:
+def missing_runs(request: SweepRequest) -> list[Plan]:
     """What is still to be drawn."""
-    return [piece for plan in wish.plans.values() for piece in found().missing(plan)]
+    return [piece for plan in request.plans.values() for piece in found().missing(plan)]

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
 from dpviz.experiments.sweep import (
@@ -22,14 +21,13 @@ from dpviz.family.score import score_of
 from dpviz.family.trial import WaveClusterTrial
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.serialize import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
-from dpviz.ui.compare import VIEWS, CompareState
-from dpviz.ui.compare_links import BASE_NAME, command_lines, explorer_link
+from dpviz.ui.compare import VIEWS, CompareState, sidebar
+from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import (
     JOB,
     QUICK,
-    Wish,
+    SweepRequest,
     begin,
     begin_if_new,
     found,
@@ -39,8 +37,9 @@ from dpviz.ui.compare_runs import (
 )
 from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
-from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.truth import Truth, true_config
 
@@ -51,13 +50,15 @@ _SEED = "compare:open seed"
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
 
 
-def results(state: CompareState, wish: Wish) -> None:
-    """Show score and view to choose, progress, curves, and what lies behind them."""
+def build(state: CompareState) -> None:
+    """Draw the page: score and view to choose, progress, curves, and what lies behind them."""
+    with st.sidebar:
+        request = sidebar(state)
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
-        **state.choice("score", offered(wish.any.families)),
-        format_func=lambda name: _score_title(name, wish.any.families),
+        **state.choice("score", offered(request.any.families)),
+        format_func=lambda name: _score_title(name, request.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
     )
     places[1].segmented_control(
@@ -70,13 +71,13 @@ def results(state: CompareState, wish: Wish) -> None:
     if state.get("view") == "scores":
         places[2].selectbox(
             "Data set",
-            **state.choice("of", tuple(wish.plans)),
-            format_func=lambda name: wish.subjects[name].title,
+            **state.choice("of", tuple(request.plans)),
+            format_func=lambda name: request.subjects[name].title,
         )
-    begin_if_new(wish)
+    begin_if_new(request)
     with places[3]:
-        follow(job_of(JOB), lambda: _progress(wish))
-    follow(job_of(JOB), lambda: _draw(state, wish), every=0.8)
+        follow(job_of(JOB), lambda: _progress(request))
+    follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
 
 
 def _score_title(name: str, families: Sequence[Family]) -> str:
@@ -85,41 +86,37 @@ def _score_title(name: str, families: Sequence[Family]) -> str:
     return f"{score_of(name).title}{' (slower)' if slow else ''}"
 
 
-def _draw(state: CompareState, wish: Wish) -> None:
+def _draw(state: CompareState, request: SweepRequest) -> None:
     """Progress, curves, links into the explorers, table and downloads."""
-    tables = {name: found().rows(plan) for name, plan in wish.plans.items()}
-    charts = _charts(state, wish, tables)
-    plan = wish.any
+    tables = {name: found().rows(plan) for name, plan in request.plans.items()}
+    charts = _charts(state, request, tables)
+    plan = request.any
     single = state.get("view") == "scores"
-    what = wish.subjects[state.get("of")].title if single else score_of(state.get("score")).title
+    what = request.subjects[state.get("of")].title if single else score_of(state.get("score")).title
     draws = len(plan.seeds)
     drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
-    shown = curves(
-        charts,
-        methods=plan.methods,
-        epsilons=plan.epsilons,
-        title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
-        shared=not single,
-        mode="dark" if st.context.theme.type == "dark" else "light",
-    )
     preset = PRESETS.get(state.get("preset"))
     if preset:
         show_caption(
             f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
             "the curves are medians."
         )
-    clicked = live_figure(
-        shown.spec(),
+    clicked = show_panels(
+        curves(
+            charts,
+            methods=plan.methods,
+            epsilons=plan.epsilons,
+            title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
+            shared=not single,
+            mode=theme_mode(),
+        ),
         key="compare:figure",
         clickable=True,
-        height=shown.height,
-        share=shown.share,
-        alt=shown.alt,
-        base_name=f"{BASE_NAME} compare {state.get('of') if single else state.get('score')}",
+        base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
     )
     if clicked:
-        _follow_click(clicked, wish, tables)
-    for note in found().notes.get(wish.about, ()):
+        _follow_click(clicked, request, tables)
+    for note in found().notes.get(request.about, ()):
         show_caption(note)
     show_caption(
         "A click on a point opens the run nearest to that median. True results and seeded draws, "
@@ -127,8 +124,8 @@ def _draw(state: CompareState, wish: Wish) -> None:
         f"{_parameters_of(preset, plan)}, on each "
         "data set's own grid."
     )
-    _open(state, wish, tables)
-    _behind(state, wish, tables, charts)
+    _open(state, request, tables)
+    _behind(state, request, tables, charts)
     state.write()
 
 
@@ -144,41 +141,30 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
     return "as in that figure" if same else "those of that figure, with your changes"
 
 
-def _progress(wish: Wish) -> None:
+def _progress(request: SweepRequest) -> None:
     """How far the runs are, with a button beside that stops them or begins."""
-    job, pieces = job_of(JOB), missing_runs(wish)
-    if job and job.request != wish.about and not job.running:
+    job, pieces = job_of(JOB), missing_runs(request)
+    if job and job.request != request.about and not job.running:
         job = None
     left, right = st.columns([5, 4], vertical_alignment="center")
     with left:
         if job is None and not pieces:
-            st.progress(1.0, text=f"{wish.total:,} of {wish.total:,} runs")
+            st.progress(1.0, text=f"{request.total:,} of {request.total:,} runs")
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        if job and job.running:
-            st.button(
-                "Cancel",
-                key="compare:cancel",
-                on_click=job.cancel,
-                disabled=job.cancelled,
-                width="stretch",
-                icon=":material/close:",
-            )
-        # What does not fit a data set is told below; to run it again would not help.
-        elif (
-            pieces
-            and not (job and job.result is not None)
-            and st.button(
+        # What does not fit a data set is said below; to run it again would not help.
+        if (job and job.running) or (pieces and not (job and job.result is not None)):
+            job_button(
+                job,
                 _run_label(pieces),
+                lambda: begin(request, pieces),
                 key="compare:run",
+                cancel="Cancel",
+                cancel_key="compare:cancel",
                 type="primary",
-                width="stretch",
                 icon=":material/play_arrow:",
             )
-        ):
-            begin(wish, pieces)
-            st.rerun()
 
 
 def _run_label(pieces: Sequence[Plan]) -> str:
@@ -189,32 +175,26 @@ def _run_label(pieces: Sequence[Plan]) -> str:
     return f"Run {runs:,} ({time})"
 
 
-def _charts(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -> list[Chart]:
-    """Panels of the chosen view."""
+def _charts(
+    state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]
+) -> list[Chart]:
+    """Panels of the chosen view: one for each score, or one for each data set."""
+    score = state.get("score")
+    shown = [(plan.subjects[0].title, name, score) for name, plan in request.plans.items()]
     if state.get("view") == "scores":
         name = state.get("of")
-        plan = wish.plans[name]
-        shown = [score for score in offered(plan.families) if score in plan.columns]
-        return [
-            Chart(
-                heading=score_of(score).axis,
-                score=score,
-                table=summary(tables[name], score),
-                true=_true(name, plan, score),
-                data=name,
-            )
-            for score in shown
-        ]
-    score = state.get("score")
+        plan = request.plans[name]
+        scores = [score for score in offered(plan.families) if score in plan.columns]
+        shown = [(score_of(score).axis, name, score) for score in scores]
     return [
         Chart(
-            heading=plan.subjects[0].title,
+            heading=heading,
             score=score,
             table=summary(tables[name], score),
-            true=_true(name, plan, score),
+            true=_true(name, request.plans[name], score),
             data=name,
         )
-        for name, plan in wish.plans.items()
+        for heading, name, score in shown
     ]
 
 
@@ -244,13 +224,13 @@ def _truth(name: str, plan: Plan) -> Truth:
 
 
 def _follow_click(
-    clicked: Mapping[str, Any], wish: Wish, tables: Mapping[str, pd.DataFrame]
+    clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> None:
     """Open the run nearest to the median that was clicked, in its explorer."""
     data, method, score = clicked["meta"] or ("", "", "")
-    if data not in wish.plans or not clicked["x"] > 0:
+    if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that is gone
-    epsilon = min(wish.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
+    epsilon = min(request.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
     table = tables[data]
     runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
     if not len(runs):
@@ -259,19 +239,19 @@ def _follow_click(
     seed = int(runs["seed"].loc[off.idxmin()])
     st.switch_page(
         f"pages/{CARDS[method].family}.py",
-        query_params=explorer_link(wish.plans[data], data, method, epsilon, seed),
+        query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
     )
 
 
-def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
+def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
     """Choose one run of the chart, and link to it in its explorer."""
-    plan = wish.any
+    plan = request.any
     st.markdown("**One of these runs in its explorer**")
     places = st.columns([3, 3, 2, 3, 3], vertical_alignment="bottom")
     data = places[0].selectbox(
         "Of the data set",
-        tuple(wish.plans),
-        format_func=lambda name: wish.subjects[name].title,
+        tuple(request.plans),
+        format_func=lambda name: request.subjects[name].title,
         key="compare:open data",
     )
     method = places[1].selectbox(
@@ -290,7 +270,7 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
     seed = st.session_state.get(_SEED)
     seed = seed if seed in plan.seeds else plan.seeds[0]
     # The browser keeps a widget's label of a value, so there is a widget for each set of labels.
-    about = hash((wish.about, data, method, epsilon, score, seed in values))
+    about = hash((request.about, data, method, epsilon, score, seed in values))
     places[3].selectbox(
         f"Draw, {score_of(score).title}",
         plan.seeds,
@@ -310,7 +290,7 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
                 f"pages/{family}.py",
                 label="Open in its explorer",
                 icon=":material/open_in_new:",
-                query_params=explorer_link(wish.plans[data], data, method, epsilon, seed),
+                query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
                 width="stretch",
             )
         else:
@@ -319,14 +299,14 @@ def _open(state: CompareState, wish: Wish, tables: Mapping[str, pd.DataFrame]) -
 
 def _behind(
     state: CompareState,
-    wish: Wish,
+    request: SweepRequest,
     tables: Mapping[str, pd.DataFrame],
     charts: Sequence[Chart],
 ) -> None:
     """Table behind the chart, downloads, and the command line that makes all rows."""
     table = summary_frame(charts)
-    low, high = end_names(len(wish.any.seeds))
-    titles = {one.name: one.title for one in wish.subjects.values()}
+    low, high = end_names(len(request.any.seeds))
+    titles = {one.name: one.title for one in request.subjects.values()}
     st.dataframe(
         table.assign(
             data=table["data"].map(titles),
@@ -334,7 +314,6 @@ def _behind(
             method=[CARDS[name].title for name in table["method"]],
         ).dropna(axis="columns", how="all"),
         hide_index=True,
-        width="stretch",
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
@@ -348,42 +327,38 @@ def _behind(
         placeholder="",
     )
     left, right, _ = st.columns([3, 3, 5])
-    _download(left, "This table (CSV)", "summary", table)
-    _download(right, "All runs (CSV)", "runs", pd.concat(tables.values(), ignore_index=True))
+    for place, label, name, saved in (
+        (left, "This table (CSV)", "summary", table),
+        (right, "All runs (CSV)", "runs", pd.concat(tables.values(), ignore_index=True)),
+    ):
+        with place:
+            csv_button(
+                f"{FILE_NAME}-compare-{name}",
+                saved,
+                label,
+                key=f"compare:{name}",
+                width="stretch",
+            )
     if state.get("score") == RANK:
-        _ranks(wish, tables)
-    st.code("\n".join(command_lines(wish)), language="shell", wrap_lines=True)
+        _ranks(request, tables)
+    st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
 
 
-def _download(place: DeltaGenerator, label: str, name: str, table: pd.DataFrame) -> None:
-    """Button that saves a table."""
-    place.download_button(
-        label,
-        lambda: csv_bytes(table),
-        key=f"compare:{name}",
-        file_name=f"{BASE_NAME}-compare-{name}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        width="stretch",
-        on_click="ignore",
-    )
-
-
-def _ranks(wish: Wish, tables: Mapping[str, pd.DataFrame]) -> None:
+def _ranks(request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
     """K' beside the true k and what the paper prints."""
-    truths = {name: _truth(name, plan) for name, plan in wish.plans.items()}
+    truths = {name: _truth(name, plan) for name, plan in request.plans.items()}
     true = {
-        wish.subjects[name].name: (truth.source.n, truth.stages) for name, truth in truths.items()
+        request.subjects[name].name: (truth.source.n, truth.stages)
+        for name, truth in truths.items()
     }
     ranks = rank_table(pd.concat(tables.values(), ignore_index=True), true)
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
-            data=ranks["data"].map({one.name: one.title for one in wish.subjects.values()}),
+            data=ranks["data"].map({one.name: one.title for one in request.subjects.values()}),
             method=[CARDS[name].title for name in ranks["method"]],
         ),
         hide_index=True,
-        width="stretch",
         key="compare:ranks",
         column_config={
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
 from dpviz.families import CARDS
-from dpviz.serialize import csv_bytes
+from dpviz.ui.show import csv_button
 
 _HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
@@ -36,7 +36,7 @@ def cost_panel(method: str) -> None:
             for row in rows
         ]
     )
-    st.dataframe(table, width="stretch", height=248, hide_index=True)
+    st.dataframe(table, height=248, hide_index=True)
 
 
 @st.fragment
@@ -62,14 +62,8 @@ def cost_overview() -> None:
             table.setdefault(CARDS[row.method].title, {})[row.title] = said
     shown = pd.DataFrame.from_dict(table, orient="index").fillna("")
     shown.index.name = "method"
-    st.dataframe(shown, width="stretch", height="content")
-    st.download_button(
-        "All figures (CSV)",
-        lambda: csv_bytes(frame(costs())),
-        file_name="dpviz-what-soundness-costs.csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    st.dataframe(shown, height="content")
+    csv_button("dpviz-what-soundness-costs", lambda: frame(costs()), "All figures (CSV)")
 
 
 def _text(spread: Spread) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,13 +21,9 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.domain_panel import domain_panel, linked_columns_key
 from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.protection_panel import Unit, protection_panel
 from dpviz.ui.state import Control, UrlState, choice
-
-
-class NothingLoadedError(InputError):
-    """Own data was chosen, but there is no file yet."""
-
 
 UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
@@ -145,14 +140,16 @@ def data_panel(
     )
     name = state.get("data")
     linked = tuple(columns_of(state.get("columns")))
-    if name == UPLOAD and state.fresh and linked:
-        st.session_state[linked_columns_key(state)] = linked
-        if not named:
-            _take_columns(linked, many)
-    own = None if name != UPLOAD else own_data(many, named=named)
-    is_table = own is not None and own.current.counts is None
-    state.set("columns", columns_option(own.current.columns) if own and is_table else "")
+    own = None
+    if name == UPLOAD:
+        if state.fresh and linked:
+            st.session_state[linked_columns_key(state)] = linked
+            if not named:
+                _session_data().linked[many] = linked
+        own = own_data(many, named=named)
     dataset = sample_data(name) if own is None else own.current
+    is_table = own is not None and dataset.counts is None
+    state.set("columns", columns_option(dataset.columns) if is_table else "")
     left, right = st.columns(2)
     with left:
         identity = dataset.digest if own is None else own.identity
@@ -164,21 +161,26 @@ def data_panel(
         domain=domain,
         outside=state.get("outside"),
         neighbours=neighbours,
-        complete=dataset if own is None else own.complete,
-        unit=None if own is None else own.unit.column,
-        sample=sample(name) if own is None else None,
-        axes=(0, 1) if own is None else own.axes,
+        complete=own.complete if own else dataset,
+        unit=own.unit.column if own else None,
+        sample=None if own else sample(name),
+        axes=own.axes if own else (0, 1),
     )
-    _facts(active)
+    show_caption(
+        f"Active: {active.title} · {dataset.n:,} records · "
+        f"{'declared domain' if domain.declared else 'domain from the data'}",
+        help=active.sample.description if active.sample else None,
+    )
+    for note in dataset.notes:
+        show_caption(note)
     return active
 
 
 def protection(state: UrlState, own: OwnData | None) -> Neighbours:
     """Show who is protected; only a table of one's own has a column of persons."""
-    table = own.table if own else None
-    if own is None or not isinstance(table, Table):
-        return protection_panel(state, None, ())
-    return protection_panel(state, own.unit, table.columns)
+    if own and isinstance(own.table, Table):
+        return protection_panel(state, own.unit, own.table.columns)
+    return protection_panel(state, None, ())
 
 
 @dataclass
@@ -200,9 +202,9 @@ class OwnData:
     token: object = None
     taken_from: object = None
     loaded: int = 0
-    picked: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    wanted: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    taken: int = 0
+    picked: dict[bool, tuple[str, str, str]] = field(default_factory=dict)
+    linked: dict[bool, tuple[str, ...]] = field(default_factory=dict)
+    links: int = 0
     named: list[str] = field(default_factory=list)
     table: Table | Dataset | None = None
     shown: Dataset | None = None
@@ -225,6 +227,12 @@ class OwnData:
         return self.whole or self.current
 
 
+def _session_data(key: str = "own") -> OwnData:
+    """Return the own data of this session."""
+    own: OwnData = st.session_state.setdefault(key, OwnData())
+    return own
+
+
 def own_data(many: bool, *, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; returns it.
 
@@ -242,9 +250,9 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     NothingLoadedError
         Where there is no file yet, or no column is named.
     """
-    own: OwnData = st.session_state.setdefault("own", OwnData())
+    own = _session_data()
     if named:
-        unit, own = own.unit, st.session_state.setdefault("own:released", OwnData())
+        unit, own = own.unit, _session_data("own:released")
         own.unit = unit
     # A page that is entered anew draws its controls anew: they begin as they were left.
     counted, first_line = st.session_state.get("own:format", (False, "automatic"))
@@ -272,7 +280,14 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     file = uploaded or st.session_state.get("own:upload")
     first: bool | str | None = _HEADER[str(header)]
     if named and file is not None and first is False and not as_counts:
-        first = _missing_line() or False
+        line = st.text_input(
+            "Header",
+            key="own:line",
+            placeholder="x,y",
+            help="The first line that the file lacks: names of all columns, separated as its "
+            "fields are. No record must tell how many there are.",
+        )
+        first = line.strip() or False
     token = None if file is None else (file.file_id, as_counts, first)
     if token != own.token:
         own.token, own.error = token, ""
@@ -308,17 +323,6 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
 
 #: What the choices for the first line mean to the reader.
 _HEADER = {"automatic": None, "names": True, "data": False}
-
-
-def _missing_line() -> str:
-    """Ask for the line of names that the file lacks."""
-    return st.text_input(
-        "Header",
-        key="own:line",
-        placeholder="x,y",
-        help="The first line that the file lacks: names of all columns, separated as its fields "
-        "are. No record must tell how many there are.",
-    ).strip()
 
 
 def _read(
@@ -381,23 +385,16 @@ def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str
     return used, (used[0], used[1])
 
 
-def _take_columns(names: tuple[str, ...], many: bool) -> None:
-    """Note the columns of a link: the table may come later."""
-    own: OwnData = st.session_state.setdefault("own", OwnData())
-    own.wanted["many" if many else "two"] = names
-
-
-def _take_wanted(own: OwnData, table: Table, many: bool) -> None:
+def _take_linked(own: OwnData, table: Table, many: bool) -> None:
     """Choose what a link asked for, with new widgets, where the table has it."""
-    page = "many" if many else "two"
-    names = own.wanted.pop(page, ())
+    names = own.linked.pop(many, ())
     if len(names) == 2 and set(names) <= set(table.columns):
-        own.picked[page] = (names[0], names[1], "shown")
+        own.picked[many] = (names[0], names[1], "shown")
     elif many and len(names) > 2 and set(names) == set(table.numeric_columns):
-        own.picked[page] = (names[0], names[1], "all")
+        own.picked[many] = (names[0], names[1], "all")
     else:
         return
-    own.taken += 1
+    own.links += 1
 
 
 def _proposed(
@@ -410,46 +407,24 @@ def _proposed(
     left, right = st.columns(2)
     # A choice belongs to its page and file: another one may not even have that column. Streamlit
     # forgets it when the page is left, so it is kept here too.
-    page = "many" if many else "two"
-    _take_wanted(own, table, many)
-    suffix = f"{page}:{own.loaded}:{own.taken}"
-    first, second, every = own.picked.get(page, (first, second, "shown"))
+    _take_linked(own, table, many)
+    suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
+    first, second, every = own.picked.get(many, (first, second, "shown"))
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:
         raise InputError(f'columns = "{across}" twice: choose two different columns.')
     used = [across, up] if len(columns) > 1 else None
     if many and used and len(numeric) > 2:
-        every = _columns_used(numeric, every, suffix)
-    own.picked[page] = (across, up, every)
+        every = st.segmented_control(
+            "Cluster on",
+            ("shown", "all"),
+            format_func={"shown": "two shown", "all": f"all {len(numeric)} numeric"}.__getitem__,
+            default=every,
+            key=f"own:every:{suffix}",
+            required=True,
+        )
+    own.picked[many] = (across, up, every)
     if used and every == "all":
         used = [*numeric, *(name for name in used if name not in numeric)]
     return used, (across, up)
-
-
-def _columns_used(numeric: Sequence[str], default: str, suffix: str) -> str:
-    """Ask whether to cluster on all numeric columns or on the two that are shown."""
-    chosen = st.segmented_control(
-        "Cluster on",
-        ("shown", "all"),
-        format_func={
-            "shown": "two shown",
-            "all": f"all {len(numeric)} numeric",
-        }.__getitem__,
-        default=default,
-        key=f"own:every:{suffix}",
-        required=True,
-    )
-    return str(chosen)
-
-
-def _facts(active: ActiveData) -> None:
-    """Say which data is active, and what was done to it."""
-    from_data = not active.domain.declared
-    show_caption(
-        f"Active: {active.title} · {active.dataset.n:,} records · "
-        f"{'domain from the data' if from_data else 'declared domain'}",
-        help=active.sample.description if active.sample else None,
-    )
-    for note in active.dataset.notes:
-        show_caption(note)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
 from dpviz.figures.wavecluster import Scene
-from dpviz.serialize import csv_bytes
 from dpviz.ui.cache import grid_of, truth_of
-from dpviz.ui.live_figure import live_figure
 from dpviz.ui.messages import show_caption
+from dpviz.ui.settings import FILE_NAME, RunSettings
+from dpviz.ui.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.state import following
-from dpviz.ui.wavecluster import Both, Choices
+from dpviz.ui.wavecluster import WaveClusterRuns
+from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import (
     DRAWS,
     Diagnostics,
@@ -28,65 +31,45 @@ _LAST = "wavecluster:diagnosis last"
 _DRAWS = "wavecluster:diagnosis draws"
 
 
-def diagnosis_panel(choices: Choices, both: Both, scene: Scene) -> None:
+def diagnosis_panel(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene) -> None:
     """Follow one true cluster through the stages; nothing is computed while it is closed."""
-    if not WAVECLUSTER[choices.config.method].card.spends:
-        return
-    with st.expander(
-        "What broke this cluster?", key="wavecluster:diagnosis", on_change="rerun"
-    ) as panel:
-        if not panel.open:
-            return
-        if not both.truth.stages.n_clusters:
-            show_caption("Without noise there is no cluster here: lower p, or take another grid.")
-            return
-        diagnostics = diagnostics_of(
-            both.truth, both.private.stages, choices.config, choices.seed, _finer(choices, both)
+    if WAVECLUSTER[settings.config.method].card.spends:
+        lazy_expander(
+            "What broke this cluster?",
+            key="wavecluster:diagnosis",
+            draw=partial(_show, settings, runs, scene),
         )
-        _show(choices, diagnostics, scene)
 
 
-def _show(choices: Choices, diagnostics: Diagnostics, scene: Scene) -> None:
+def _show(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene) -> None:
     """Select of the cluster, its story, its figure, and the tables behind."""
+    if not runs.truth.stages.n_clusters:
+        show_caption("Without noise there is no cluster here: lower p, or take another grid.")
+        return
+    diagnostics = diagnostics_of(
+        runs.truth, runs.private.stages, settings.config, settings.seed, _finer(settings, runs)
+    )
     diagnosis = diagnostics.diagnose(_chosen(diagnostics))
-    draws = _draws(choices, diagnostics.truth)
+    draws = _draws(settings, diagnostics.truth)
     st.markdown(in_words(diagnosis, draws))
-    shown = diagnosis_panels(scene, diagnosis)
-    name = f"dpviz-exploration-not-private-{choices.config.method}-cluster-{diagnosis.cluster}"
-    live_figure(
-        shown.spec(),
+    name = f"{FILE_NAME}-{settings.config.method}-cluster-{diagnosis.cluster}"
+    show_panels(
+        diagnosis_panels(scene, diagnosis),
         key="wavecluster:diagnosis figure",
-        height=shown.height,
-        share=shown.share,
-        alt=shown.alt,
-        pairs=shown.pairs,
         base_name=name.replace("-", " "),
     )
     table = fates_frame(diagnosis, draws)
     st.dataframe(
         table,
-        width="stretch",
         height="content",
         hide_index=True,
         column_config={"overlap": st.column_config.NumberColumn(format="%.2f")},
     )
     left, right = st.columns(2)
-    left.download_button(
-        "What would have kept it (CSV)",
-        lambda: csv_bytes(table),
-        file_name=f"{name}-runs.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
-    right.download_button(
-        "Cells around it (CSV)",
-        lambda: csv_bytes(frame(scene, diagnosis)),
-        file_name=f"{name}-cells.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    with left:
+        csv_button(f"{name}-runs", table, "What would have kept it (CSV)")
+    with right:
+        csv_button(f"{name}-cells", lambda: frame(scene, diagnosis), "Cells around it (CSV)")
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
@@ -122,24 +105,24 @@ def _chosen(diagnostics: Diagnostics) -> int:
     return int(last)
 
 
-def _finer(choices: Choices, both: Both) -> Truth | None:
+def _finer(settings: RunSettings[Config], runs: WaveClusterRuns) -> Truth | None:
     """Return the true run on a grid twice as fine; counts alone don't tell it."""
-    active = choices.active
+    active = settings.active
     if active.dataset.counts is not None:
         return None
-    grid = 2 * int(choices.config.grid)  # type: ignore[arg-type]
+    grid = 2 * int(settings.config.grid)  # type: ignore[arg-type]
     fine = grid_of(active.dataset, grid, active.domain, active.outside, is_sample=active.is_sample)
-    return truth_of(fine, true_config(choices.config), is_sample=active.is_sample)
+    return truth_of(fine, true_config(settings.config), is_sample=active.is_sample)
 
 
-def _draws(choices: Choices, truth: Truth) -> KeptDraws | None:
+def _draws(settings: RunSettings[Config], truth: Truth) -> KeptDraws | None:
     """Count what is kept over many draws, once per setting; not while a slider is held."""
     known = st.session_state.get(_DRAWS)
-    if known and known[0] is truth and known[1] == choices.config:
+    if known and known[0] is truth and known[1] == settings.config:
         draws: KeptDraws = known[2]
         return draws
-    if not choices.settled:
+    if not settings.settled:
         return None
-    draws = kept_draws(truth, choices.config, range(DRAWS))
-    st.session_state[_DRAWS] = (truth, choices.config, draws)
+    draws = kept_draws(truth, settings.config, range(DRAWS))
+    st.session_state[_DRAWS] = (truth, settings.config, draws)
     return draws

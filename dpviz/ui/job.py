@@ -214,18 +214,6 @@ def show_progress(job: Job | None, unit: str, idle: str) -> None:
         show_error(job.error)
 
 
-def cancel_button(job: Job, label: str, key: str) -> None:
-    """Button that cancels a job."""
-    st.button(
-        label,
-        key=key,
-        on_click=job.cancel,
-        disabled=job.cancelled,
-        width="stretch",
-        icon=":material/close:",
-    )
-
-
 def progress_text(job: Job, unit: str) -> str:
     """How far a job is, in words."""
     count = f"{job.done:,} of {job.total:,} {unit}"

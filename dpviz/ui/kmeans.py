@@ -23,7 +23,7 @@ from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import ground_of, kmeans_truth_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
-from dpviz.ui.settings import MAX_SEED, draw_controls
+from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 
 Left = Literal["true", "silent"]
@@ -136,19 +136,7 @@ def take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # type
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choices:
-    """What the controls say: data, configuration, seed."""
-
-    active: ActiveData
-    config: KMeansConfig
-    seed: int
-    settled: bool
-    #: Where the iteration player goes, once it is known how many there are.
-    player: DeltaGenerator
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Both:
+class KMeansRuns:
     """True and private run on the same records."""
 
     truth: KMeansTruth
@@ -157,7 +145,7 @@ class Both:
     ground: Ground
 
 
-def settings(state: UrlState) -> ActiveData:
+def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
 
     def take_over(facts: Sample | None) -> None:
@@ -191,17 +179,19 @@ def settings(state: UrlState) -> ActiveData:
     return active
 
 
-def choices_of(state: UrlState, active: ActiveData) -> Choices:
-    """Show the sliders, and put together what all controls say."""
+def run_settings(
+    state: UrlState, active: ActiveData
+) -> tuple[RunSettings[KMeansConfig], DeltaGenerator]:
+    """Show the sliders; returns what all controls say, and a free place beside the sliders."""
     card = KMEANS[state.get("method")].card
-    settled, player = _sliders(state, card)
-    return Choices(
+    settled, free = _sliders(state, card)
+    settings = RunSettings(
         active=active,
         config=config_of(state, active),
         seed=int(state.get("seed")),
         settled=settled,
-        player=player,
     )
+    return settings, free
 
 
 def config_of(state: UrlState, active: ActiveData) -> KMeansConfig:
@@ -267,8 +257,8 @@ _SLIDERS: dict[str, dict[str, Any]] = {
 }
 
 
-def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool]:
-    """Show the iteration player; returns the iteration to draw and whether it stands still.
+def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int, bool]:
+    """Show the iteration player in a place; returns the iteration, and whether it is not held.
 
     Without a choice, and when the number of iterations changes, the result is shown.
     """
@@ -279,7 +269,7 @@ def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool
     if chosen is None or (known is not None and chosen >= known) or chosen > last:
         state.set("i", last)
     st.session_state[key] = last
-    with choices.player:
+    with place:
         slider = live_slider(
             "Iteration",
             key=state.key("i"),
@@ -295,18 +285,18 @@ def step_slider(state: UrlState, choices: Choices, last: int) -> tuple[int, bool
     return int(slider.value), slider.settled
 
 
-def run_both(choices: Choices, left: str) -> Both:
+def run_both(settings: RunSettings[KMeansConfig], left: str) -> KMeansRuns:
     """Run the method on the chosen data, true and private, clusters matched."""
-    active, config = choices.active, choices.config
+    active, config = settings.active, settings.config
     common = {"is_sample": active.is_sample}
     records = records_of(active.dataset, active.domain, active.outside, **common)
     truth = kmeans_truth_of(records, config.clusters, **common)
-    truth, private = _drawn(truth, config, choices.seed)
+    truth, private = _drawn(truth, config, settings.seed)
     reference = truth.run
     if cast(Left, left) == "silent" and KMEANS[config.method].card.spends:
-        silent = Silenced(SeededNoise(choices.seed))
+        silent = Silenced(SeededNoise(settings.seed))
         reference = truth.matched(run_kmeans(records, config, silent))
-    return Both(
+    return KMeansRuns(
         truth=truth,
         private=private,
         left=reference,

@@ -3,75 +3,90 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import claim
 from dpviz.family.trial import KMeansTrial
 from dpviz.figures.kmeans import VIEWS, Scene, View, frame, panels
-from dpviz.figures.theme import Mode
+from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import KMEANS
 from dpviz.noise import SeededNoise
-from dpviz.reproduce import Reproduction, command, python_lines
-from dpviz.serialize import csv_bytes
-from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.draws import kmeans_draws
-from dpviz.ui.kmeans import LEFT, Both, Choices, step_slider, view_of
-from dpviz.ui.live_figure import live_figure
-from dpviz.ui.messages import show_caption
+from dpviz.ui.kmeans import LEFT, KMeansRuns, run_both, run_settings, sidebar, step_slider, view_of
+from dpviz.ui.messages import errors_shown, show_caption
+from dpviz.ui.page import live_part
 from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
 from dpviz.ui.run_title import run_title
-from dpviz.ui.settings import card_text, release_link
+from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
+from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.ui.tuning.panel import tuning_panel
 
 
-def draw(state: UrlState, choices: Choices, both: Both) -> bool:
+def build(state: UrlState) -> None:
+    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
+    with st.sidebar:
+        active = sidebar(state)
+    live_part(_explore, state, active)
+
+
+def _explore(state: UrlState, active: ActiveData) -> bool:
+    """Show the sliders and the run; returns whether nothing is held."""
+    settings, free = run_settings(state, active)
+    still = True
+    with errors_shown():
+        still = _draw(state, settings, run_both(settings, state.get("left")), free)
+    return settings.settled and still
+
+
+def _draw(
+    state: UrlState, settings: RunSettings[KMeansConfig], runs: KMeansRuns, free: DeltaGenerator
+) -> bool:
     """Show readouts, figure, ledger, promise and what lies behind them.
 
     Returns
     -------
     bool
-        Whether the iteration player stands still.
+        Whether the iteration player is not held.
     """
-    config, card = choices.config, KMEANS[choices.config.method].card
-    verdict = claim(card, config.variant, both.truth.records.domain)
-    view = view_of(state, both.private)
-    scene = _scene(state, choices, both)
-    step, still = step_slider(state, choices, len(scene.path) - 1)
-    show_readouts(_readouts(both), verdict)
-    _view_controls(state, both, spends=card.spends)
-    scene = _scene(state, choices, both, step)
-    shown = panels(scene, view)
-    live_figure(
-        shown.spec(),
+    config, card = settings.config, KMEANS[settings.config.method].card
+    verdict = claim(card, config.variant, runs.truth.records.domain)
+    view = view_of(state, runs.private)
+    scene = _scene(state, settings, runs)
+    step, still = step_slider(state, free, len(scene.path) - 1)
+    show_readouts(_readouts(runs), verdict)
+    _view_controls(state, runs, spends=card.spends)
+    scene = _scene(state, settings, runs, step)
+    show_panels(
+        panels(scene, view),
         key=f"kmeans:figure:{view}",
-        height=shown.height,
-        share=shown.share,
-        alt=shown.alt,
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
     if view != "noise":
-        show_caption(_key(both))
-    if notices := _notices(choices, both):
+        show_caption(_key(runs))
+    if notices := _notices(settings, runs):
         show_caption(" ".join(notices))
     if card.spends:
-        show_ledger(both.private.ledger, config.epsilon)
+        show_ledger(runs.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
     release_link(state, card)
     if card.spends:
-        trial = KMeansTrial(both.truth, config)
-        kmeans_draws(state, trial, scene, choices.seed, settled=choices.settled and still)
-    tuning_panel(state, choices.active, choices.config)
-    _behind(choices, both, scene, view)
+        trial = KMeansTrial(runs.truth, config)
+        kmeans_draws(state, trial, scene, settings.seed, settled=settings.settled and still)
+    tuning_panel(state, settings.active, settings.config)
+    lazy_expander(BEHIND, key="kmeans:behind", draw=partial(_behind, settings, runs, scene, view))
     return still
 
 
-def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
+def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
     """Choice of the view, and of what stands on the left."""
     left, right = st.columns(2)
-    views = [view for view in VIEWS if view != "chain" or both.private.chain is not None]
+    views = [view for view in VIEWS if view != "chain" or runs.private.chain is not None]
     if state.get("view") not in views:
         state.set("view", "regions")
     left.segmented_control(
@@ -82,7 +97,7 @@ def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
         label_visibility="collapsed",
         required=True,
     )
-    if spends and view_of(state, both.private) == "regions":
+    if spends and view_of(state, runs.private) == "regions":
         right.segmented_control(
             "On the left",
             tuple(LEFT),
@@ -93,46 +108,47 @@ def _view_controls(state: UrlState, both: Both, *, spends: bool) -> None:
         )
 
 
-def _scene(state: UrlState, choices: Choices, both: Both, step: int | None = None) -> Scene:
+def _scene(
+    state: UrlState, settings: RunSettings[KMeansConfig], runs: KMeansRuns, step: int | None = None
+) -> Scene:
     """Everything the figure is drawn from."""
-    card = KMEANS[choices.config.method].card
-    mode: Mode = "dark" if st.context.theme.type == "dark" else "light"
-    silent = both.left is not both.truth.run
+    card = KMEANS[settings.config.method].card
+    silent = runs.left is not runs.truth.run
     return Scene(
-        truth=both.truth,
-        left=both.left,
-        private=both.private,
-        ground=both.ground,
-        columns=choices.active.dataset.columns,
+        truth=runs.truth,
+        left=runs.left,
+        private=runs.private,
+        ground=runs.ground,
+        columns=settings.active.dataset.columns,
         step=step,
-        mode=mode,
-        title=run_title(choices.active, choices.config, seed=choices.seed),
+        mode=theme_mode(),
+        title=run_title(settings.active, settings.config, seed=settings.seed),
         left_title=f"{card.title} without noise" if silent else "true",
         private_title=card.title if card.spends else "no noise",
     )
 
 
-def _key(both: Both) -> str:
+def _key(runs: KMeansRuns) -> str:
     """What the marks on the map mean."""
-    on_the_way = "○ its start · ■ kept its place · " if both.private.path else ""
+    on_the_way = "○ its start · ■ kept its place · " if runs.private.path else ""
     return f"● centre · {on_the_way}✚ true centre."
 
 
-def _notices(choices: Choices, both: Both) -> list[str]:
+def _notices(settings: RunSettings[KMeansConfig], runs: KMeansRuns) -> list[str]:
     """Sentences about what a person may not expect."""
     said = []
-    records, config = both.truth.records, choices.config
-    if both.truth.start is not None:
+    records, config = runs.truth.records, settings.config
+    if runs.truth.start is not None:
         said.append(
             "The private centres are better than the best k-means of the search: what is called "
             "true is where k-means goes from them."
         )
     if records.n_outside:
-        moved = "moved to its border" if choices.active.outside == "clip" else "left out"
+        moved = "moved to its border" if settings.active.outside == "clip" else "left out"
         said.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
-    if len(choices.active.dataset.columns) > 2:
+    if len(settings.active.dataset.columns) > 2:
         said.append(
-            f"Clustered on {len(choices.active.dataset.columns)} columns, of which two are shown: "
+            f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "
             "a cell shows the cluster of one of its records."
         )
     if config.clusters * 20 > records.n:
@@ -140,15 +156,15 @@ def _notices(choices: Choices, both: Both) -> list[str]:
             f"There are only {records.n:,} records for {config.clusters} clusters: noise outweighs "
             "clusters with few records."
         )
-    early = len(both.private.iterations)
+    early = len(runs.private.iterations)
     if early and config.iterations is not None and early < config.iterations:
         said.append(f"Stopped after {early} of {config.iterations} iterations.")
     return said
 
 
-def _readouts(both: Both) -> list[Readout]:
+def _readouts(runs: KMeansRuns) -> list[Readout]:
     """Key figures, the private value large, the true one beside it."""
-    truth, private = both.truth, both.private
+    truth, private = runs.truth, runs.private
     scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
     wcss, nicv = truth.errors
     shown = [
@@ -218,43 +234,21 @@ def _short(value: float) -> str:
     return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
 
 
-def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
+def _behind(
+    settings: RunSettings[KMeansConfig], runs: KMeansRuns, scene: Scene, view: View
+) -> None:
     """Tables, downloads and the lines that reproduce the run."""
-    label = "Numbers behind the picture, downloads, code"
-    with st.expander(label, key="kmeans:behind", on_change="rerun") as behind:
-        if not behind.open:
-            return
-        again = Reproduction(
-            data=choices.active.dataset.name,
-            columns=None if choices.active.is_sample else choices.active.dataset.columns,
-            counts=choices.active.dataset.counts is not None,
-            domain=both.truth.records.domain,
-            outside=choices.active.outside,
-            config=choices.config,
-            unit=choices.active.unit,
-            seed=choices.seed,
-        )
-        table = frame(scene, view)
-        st.dataframe(table, width="stretch", height=318, hide_index=True)
-        st.download_button(
-            "Table of this view (CSV)",
-            lambda: csv_bytes(table),
-            file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-        )
-        st.dataframe(_all_scores(choices, both), width="stretch", hide_index=True)
-        st.code(python_lines(again), language="python")
-        st.code(command(again), language="shell", wrap_lines=True)
-        st.markdown(card_text(KMEANS[choices.config.method].card))
-        cost_panel(choices.config.method)
+    table = frame(scene, view)
+    st.dataframe(table, height=318, hide_index=True)
+    csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
+    st.dataframe(_all_scores(settings, runs), hide_index=True)
+    show_code(settings.reproduction(runs.truth.records.domain))
 
 
-def _all_scores(choices: Choices, both: Both) -> pd.DataFrame:
+def _all_scores(settings: RunSettings[KMeansConfig], runs: KMeansRuns) -> pd.DataFrame:
     """All scores of the private run, nothing rounded away."""
-    scores = both.truth.scores(both.private)
-    if KMEANS[choices.config.method].card.spends:
-        silenced = both.truth.against_silenced(both.private, SeededNoise(choices.seed))
+    scores = runs.truth.scores(runs.private)
+    if KMEANS[settings.config.method].card.spends:
+        silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))
         scores["zhang_f (against the method without noise)"] = silenced
     return pd.DataFrame({"score": list(scores), "value": list(scores.values())})

@@ -9,9 +9,12 @@ holds such text takes it from :func:`plain_text`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import streamlit as st
+
+from dpviz.errors import InputError
 
 #: Seen by nobody; Streamlit makes links, arrows and emoji of text after Markdown was read, where
 #: no backslash helps.
@@ -68,6 +71,15 @@ def _visible(character: str) -> str:
 def show_error(said: object, icon: str = ":material/error:") -> None:
     """Show an error, or a sentence, as plain text."""
     st.error(plain_text(said), icon=icon)
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show wrong input inside of the block as a sentence, and go on after the block."""
+    try:
+        yield
+    except InputError as error:
+        show_error(error)
 
 
 def show_warning(said: object, icon: str = ":material/warning:") -> None:

@@ -1,13 +1,20 @@
-"""What all pages share: icon and spacing."""
+"""What all pages share: icon, spacing, link and errors."""
 
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import streamlit as st
 
+from dpviz.errors import InputError
 from dpviz.ui.assets import plotly_url
+from dpviz.ui.messages import errors_shown, show_corrections, show_info
+from dpviz.ui.state import UrlState
+
+State = TypeVar("State", bound=UrlState)
 
 _FRONTEND = Path(__file__).parent / "frontend"
 _mount_ahead = st.components.v2.component(
@@ -25,12 +32,58 @@ STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 _ENTERED, _SHOWN = "app:entered", "app:shown"
 
 
+class NothingLoadedError(InputError):
+    """Own data was chosen, but there is no file yet."""
+
+
+def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
+    """Run a page: its controls from the link, what was wrong with them, and its content.
+
+    Parameters
+    ----------
+    name
+        Name of the page's file in ``pages/``, without the ending.
+    page_state
+        Returns the page's controls.
+    build
+        Draws the page. InputError becomes a sentence on the screen.
+    """
+    _start_by_app(name)
+    state = page_state()
+    show_corrections(state.notes)
+    with errors_shown():
+        try:
+            build(state)
+        except NothingLoadedError as error:
+            show_info(error, icon=":material/upload_file:")
+            state.write()
+
+
+@st.fragment
+def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
+    """Draw a part of a page, which its own controls draw anew while the rest stands still.
+
+    Parameters
+    ----------
+    draw
+        Called with `state` and `given`; returns whether no slider is held. Then the values go
+        into the link.
+    state
+        Controls of the page.
+    given
+        Whatever else is drawn from.
+    """
+    with errors_shown():
+        if draw(state, *given):
+            state.write()
+
+
 def enter() -> None:
     """Note that the app's frame is drawn; called by ``app.py`` before any page."""
     st.session_state[_ENTERED] = True
 
 
-def through_app(path: str) -> None:
+def _start_by_app(path: str) -> None:
     """Start the page of a path by ``app.py`` where Streamlit did not.
 
     Until a first session has called ``st.navigation``, a link to a page makes a new server

@@ -64,7 +64,7 @@ def _take_defaults(state: UrlState, but: set[str] = frozenset()) -> None:  # typ
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Wish:
+class ReleaseDraft:
     """What the page would release, from which data, at whose cost.
 
     Parameters
@@ -106,7 +106,7 @@ def data_of(state: UrlState) -> ActiveData:
     return active
 
 
-def wish_of(state: UrlState, active: ActiveData, title: str) -> Wish:
+def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Put together what all controls say."""
     of = kmeans.config_of if state.get("method") in KMEANS else wavecluster.config_of
     # The box of a grid of counts is proposed by the file, not declared by a person.
@@ -118,7 +118,7 @@ def wish_of(state: UrlState, active: ActiveData, title: str) -> Wish:
         unit=active.unit,
         title=title.strip(),
     )
-    return Wish(active=active, request=request)
+    return ReleaseDraft(active=active, request=request)
 
 
 def method_panel(state: UrlState) -> None:

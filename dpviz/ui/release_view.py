@@ -26,7 +26,14 @@ from dpviz.ui.messages import (
     show_success,
     show_warning,
 )
-from dpviz.ui.release import Wish, budget_file, new_folder
+from dpviz.ui.release import (
+    ReleaseDraft,
+    budget_file,
+    data_of,
+    draft_of,
+    method_panel,
+    new_folder,
+)
 from dpviz.ui.state import UrlState, following
 
 #: Session entries of the page.
@@ -44,6 +51,26 @@ _TUNING = (
 _FIRST_TOTAL = 3.0
 
 
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    introduction()
+    with st.sidebar:
+        active = data_of(state)
+    if not bundle():
+        st.markdown("##### What")
+        method_panel(state)
+        title = st.text_input("Title of the report (optional)", key="release:title")
+        draft = draft_of(state, active, title)
+        refused = stop_by(state, draft)
+        st.markdown("##### Who pays")
+        source, total = payer(draft)
+        budget_bar(source, total, draft.request.config.epsilon)
+        if not refused:
+            st.markdown("##### Release")
+            confirm(draft, source, total)
+    state.write()
+
+
 def introduction() -> None:
     """Say what the page is for, and where to tune."""
     st.subheader("Release once, safely")
@@ -55,10 +82,10 @@ def introduction() -> None:
     right.page_link("pages/kmeans.py", label="Tune k-means on a sample", icon=":material/hub:")
 
 
-def stop_by(state: UrlState, wish: Wish) -> str:
+def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
     """Show why this can't be released, with the way out; returns the reason, or nothing."""
-    config = wish.request.config
-    said = refusal(CARDS[config.method], config.variant, wish.request.domain)
+    config = draft.request.config
+    said = refusal(CARDS[config.method], config.variant, draft.request.domain)
     if said:
         show_error(f"Refused: {said}", icon=":material/block:")
         if config.variant != "sound":
@@ -74,12 +101,12 @@ def stop_by(state: UrlState, wish: Wish) -> str:
 # -- who pays ----------------------------------------------------------------------------
 
 
-def payer(wish: Wish) -> tuple[str, float | None]:
+def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask whose lifetime budget pays; returns the name and the total of a new source.
 
     The name is the owner's: a new version of the data goes on with the same budget.
     """
-    name, changed = _source_name(wish)
+    name, changed = _source_name(draft)
     left, right = st.columns(2)
     budget = Budget(budget_file())
     known = budget.datasets() if budget.exists() else []
@@ -117,9 +144,9 @@ def payer(wish: Wish) -> tuple[str, float | None]:
     return source, None
 
 
-def _source_name(wish: Wish) -> tuple[dict[str, Any], Callable[[], None]]:
+def _source_name(draft: ReleaseDraft) -> tuple[dict[str, Any], Callable[[], None]]:
     """Arguments of the name's text box, and what keeps it: a sample set proposes its own name."""
-    sample = wish.active.sample
+    sample = draft.active.sample
     of = "own" if sample is None else sample.name
     kept = st.session_state.setdefault(f"{_SOURCE}:names", {})
     box = following(_SOURCE, kept.get(of, "" if sample is None else sample.name))
@@ -193,16 +220,15 @@ def _entries(account: Account) -> None:
                 for one in account.entries
             ],
             hide_index=True,
-            width="stretch",
         )
 
 
 # -- two steps ---------------------------------------------------------------------------
 
 
-def confirm(wish: Wish, source: str, total: float | None) -> None:
+def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Two steps: review what will be debited and published, then do it."""
-    fingerprint = (*wish.fingerprint, source)
+    fingerprint = (*draft.fingerprint, source)
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
     # Where another window has opened the source meanwhile, the reviewed total does not matter.
     other = total is not None and total != opening
@@ -221,9 +247,9 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
         if not source:
             show_caption("Name the data source to go on.")
         return
-    _review(wish, source, total)
+    _review(draft, source, total)
     left, right, _ = st.columns([2, 1, 2])
-    epsilon = wish.request.config.epsilon
+    epsilon = draft.request.config.epsilon
     go = left.button(
         f"Debit ε {decimal(granted(epsilon))} and release",
         type="primary",
@@ -236,23 +262,23 @@ def confirm(wish: Wish, source: str, total: float | None) -> None:
         on_click=lambda: st.session_state.pop(_REVIEWED, None),
     )
     if go:
-        _go(wish, source, total)
+        _go(draft, source, total)
 
 
-def _review(wish: Wish, source: str, total: float | None) -> None:
+def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Say what will happen, before it does."""
-    request = wish.request
+    request = draft.request
     config, card = request.config, request.card
     parameters = ", ".join(f"{name} {value}" for name, value in request.parameters.items())
     neighbours = config.neighbours
     unit = (
-        f"a person (column {wish.active.unit}, up to {neighbours.cap} records)"
+        f"a person (column {draft.active.unit}, up to {neighbours.cap} records)"
         if request.persons
         else "a record"
     )
     relation = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
     facts = [
-        f"Data: {wish.active.title}; {_bounds(wish)}; points outside are "
+        f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
         f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
         f"Method: {card.title}, sound; {parameters}.",
         f"Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
@@ -281,26 +307,26 @@ def _opening(source: str, total: float | None) -> list[str]:
     ]
 
 
-def _bounds(wish: Wish) -> str:
+def _bounds(draft: ReleaseDraft) -> str:
     """Columns, under the names that will be published, with their declared bounds."""
-    columns = wish.active.dataset.columns
-    assert wish.request.domain is not None  # noqa: S101 - refused before
+    columns = draft.active.dataset.columns
+    assert draft.request.domain is not None  # noqa: S101 - refused before
     return ", ".join(
         f"{name} from {lo:,.10g} to {hi:,.10g}"
-        for name, (lo, hi) in zip(columns, wish.request.domain.bounds, strict=True)
+        for name, (lo, hi) in zip(columns, draft.request.domain.bounds, strict=True)
     )
 
 
-def _go(wish: Wish, source: str, total: float | None) -> None:
+def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release; the confirmation is used up first, so that a second click finds none."""
     st.session_state.pop(_REVIEWED, None)
     try:
         with st.spinner("Debiting and drawing …"):
-            folder = new_folder(wish.request.config.method)
+            folder = new_folder(draft.request.config.method)
             home_folder(folder.parent.name)
             st.session_state[_DONE] = release(
-                wish.active.complete,
-                wish.request,
+                draft.active.complete,
+                draft.request,
                 budget=Budget(budget_file()),
                 source=source,
                 total=total,

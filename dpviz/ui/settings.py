@@ -1,15 +1,64 @@
-"""Controls that every explorer has in its sidebar: seed, variant, reset."""
+"""What both explorers have: settings of a run, seed, variant, reset, and the way to its code."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import streamlit as st
 
+from dpviz.domain import Domain
+from dpviz.families import CARDS
 from dpviz.family.card import Card
+from dpviz.kmeans.config import KMeansConfig
+from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.state import UrlState
+from dpviz.wavecluster.config import Config
 
 MAX_SEED = 2**31 - 1
+
+#: Title of the expander with the tables of a run.
+BEHIND = "Numbers behind the picture, downloads, code"
+
+#: Start of the names of files with true results.
+FILE_NAME = "dpviz-exploration-not-private"
+
+AnyConfig = TypeVar("AnyConfig", Config, KMeansConfig)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSettings(Generic[AnyConfig]):
+    """Data and settings of the run on the screen.
+
+    Parameters
+    ----------
+    active, config, seed
+        The run.
+    settled
+        Whether no slider is held.
+    """
+
+    active: ActiveData
+    config: AnyConfig
+    seed: int
+    settled: bool
+
+    def reproduction(self, domain: Domain) -> Reproduction:
+        """Return what is needed to repeat the run outside of the app, on the domain in force."""
+        active = self.active
+        return Reproduction(
+            data=active.dataset.name,
+            columns=None if active.is_sample else active.dataset.columns,
+            counts=active.dataset.counts is not None,
+            domain=domain,
+            outside=active.outside,
+            config=self.config,
+            unit=active.unit,
+            seed=self.seed,
+        )
 
 
 def draw_controls(
@@ -79,3 +128,11 @@ def card_text(card: Card) -> str:
     deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
     title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
     return "\n".join([title, "", *promises, *deviations])
+
+
+def show_code(again: Reproduction) -> None:
+    """Show the lines that repeat a run, its method's card, and what soundness costs."""
+    st.code(python_lines(again), language="python")
+    st.code(command(again), language="shell", wrap_lines=True)
+    st.markdown(card_text(CARDS[again.config.method]))
+    cost_panel(again.config.method)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import streamlit as st
 
 from dpviz.data.samples import Sample, sample
 from dpviz.family.card import Card
-from dpviz.figures.wavecluster import VIEWS, View
+from dpviz.figures.wavecluster import VIEWS
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.ui.cache import Grid, grid_of, truth_of
 from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
 from dpviz.ui.live_slider import live_slider
-from dpviz.ui.settings import MAX_SEED, draw_controls
+from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import DEFAULT_ALPHA, SYNOPSES, Config, check_alpha
 from dpviz.wavecluster.methods import WAVECLUSTER
@@ -84,18 +84,7 @@ def take_defaults(state: UrlState) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Choices:
-    """What the controls say: data, configuration, seed, view."""
-
-    active: ActiveData
-    config: Config
-    seed: int
-    view: View
-    settled: bool
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Both:
+class WaveClusterRuns:
     """True and private run on one grid."""
 
     grid: Grid
@@ -103,7 +92,7 @@ class Both:
     private: Run
 
 
-def settings(state: UrlState) -> ActiveData:
+def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that are set, not dragged; returns the data on the screen."""
 
     def take_over(facts: Sample | None) -> None:
@@ -158,15 +147,14 @@ def config_of(state: UrlState, active: ActiveData) -> Config:
     )
 
 
-def choices_of(state: UrlState, active: ActiveData) -> Choices:
+def run_settings(state: UrlState, active: ActiveData) -> RunSettings[Config]:
     """Show the sliders, and put together what all controls say."""
     card = WAVECLUSTER[state.get("method")].card
     settled = _sliders(state, card, counts=active.dataset.counts is not None)
-    return Choices(
+    return RunSettings(
         active=active,
         config=config_of(state, active),
         seed=int(state.get("seed")),
-        view=cast(View, state.get("view")),
         settled=settled,
     )
 
@@ -239,9 +227,9 @@ _SLIDERS: dict[str, dict[str, Any]] = {
 }
 
 
-def run_both(choices: Choices) -> Both:
+def run_both(settings: RunSettings[Config]) -> WaveClusterRuns:
     """Run the method on the chosen data, true and private."""
-    active, config = choices.active, choices.config
+    active, config = settings.active, settings.config
     grid = grid_of(
         active.dataset,
         int(config.grid),  # type: ignore[arg-type]
@@ -250,4 +238,5 @@ def run_both(choices: Choices) -> Both:
         is_sample=active.is_sample,
     )
     truth = truth_of(grid, true_config(config), is_sample=active.is_sample)
-    return Both(grid=grid, truth=truth, private=run(grid.source, config, SeededNoise(choices.seed)))
+    private = run(grid.source, config, SeededNoise(settings.seed))
+    return WaveClusterRuns(grid=grid, truth=truth, private=private)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from typing import cast
 
 import pandas as pd
@@ -11,15 +12,12 @@ import streamlit as st
 
 from dpviz.family.claim import claim
 from dpviz.family.trial import WaveClusterTrial
-from dpviz.figures.theme import Mode
 from dpviz.figures.wavecluster import VIEWS, Scene, View, frame, panels
-from dpviz.reproduce import Reproduction, command, python_lines
-from dpviz.serialize import csv_bytes
-from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import wavecluster_draws
-from dpviz.ui.live_figure import live_figure
-from dpviz.ui.messages import show_caption
+from dpviz.ui.messages import errors_shown, show_caption
+from dpviz.ui.page import live_part
 from dpviz.ui.readouts import (
     Readout,
     show_ledger,
@@ -27,10 +25,12 @@ from dpviz.ui.readouts import (
     show_reason,
 )
 from dpviz.ui.run_title import run_title
-from dpviz.ui.settings import card_text, release_link
+from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
+from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.ui.tuning.panel import tuning_panel
-from dpviz.ui.wavecluster import Both, Choices
+from dpviz.ui.wavecluster import WaveClusterRuns, run_both, run_settings, sidebar
+from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import WAVECLUSTER
 from dpviz.wavecluster.wavelet import sensitivity
 
@@ -40,15 +40,30 @@ _COST = "wavecluster:agreement seconds"
 _LAST = "wavecluster:agreement"
 
 
-def draw(state: UrlState, choices: Choices, both: Both) -> None:
+def build(state: UrlState) -> None:
+    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
+    with st.sidebar:
+        active = sidebar(state)
+    live_part(_explore, state, active)
+
+
+def _explore(state: UrlState, active: ActiveData) -> bool:
+    """Show the sliders and the run; returns whether none is held."""
+    settings = run_settings(state, active)
+    with errors_shown():
+        _draw(state, settings, run_both(settings))
+    return settings.settled
+
+
+def _draw(state: UrlState, settings: RunSettings[Config], runs: WaveClusterRuns) -> None:
     """Show readouts, figure, ledger, promise and what lies behind them."""
-    config, card = choices.config, WAVECLUSTER[choices.config.method].card
-    verdict = claim(card, config.variant, both.grid.source.domain)
+    config, card = settings.config, WAVECLUSTER[settings.config.method].card
+    verdict = claim(card, config.variant, runs.grid.source.domain)
     # Ten more private runs: where they take long they follow the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
-    held_out = _agreement(choices, both) if quick else {}
-    cards = show_readouts(_readouts(both, held_out), verdict)
+    held_out = _agreement(settings, runs) if quick else {}
+    cards = show_readouts(_readouts(runs, held_out), verdict)
     st.segmented_control(
         "Stage",
         tuple(VIEWS),
@@ -57,67 +72,62 @@ def draw(state: UrlState, choices: Choices, both: Both) -> None:
         label_visibility="collapsed",
         required=True,
     )
-    scene = _scene(choices, both)
+    scene = _scene(settings, runs)
     view = cast(View, state.get("view"))
-    shown = panels(scene, view)
-    live_figure(
-        shown.spec(),
+    show_panels(
+        panels(scene, view),
         key="wavecluster:figure",
-        height=shown.height,
-        share=shown.share,
-        alt=shown.alt,
-        pairs=shown.pairs,
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
-    if notices := both.grid.source.notices(config.level):
+    if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
     if card.spends:
-        show_ledger(both.private.ledger, config.epsilon)
+        show_ledger(runs.private.ledger, config.epsilon)
     show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
     release_link(state, card)
     if card.spends:
-        trial = WaveClusterTrial(both.truth, config)
-        wavecluster_draws(state, trial, scene, choices.seed, settled=choices.settled)
-    diagnosis_panel(choices, both, scene)
-    tuning_panel(state, choices.active, choices.config)
-    _behind(choices, both, scene, view)
-    if choices.settled and not quick:
-        show_readouts(_readouts(both, _agreement(choices, both)), verdict, cards)
+        trial = WaveClusterTrial(runs.truth, config)
+        wavecluster_draws(state, trial, scene, settings.seed, settled=settings.settled)
+    diagnosis_panel(settings, runs, scene)
+    tuning_panel(state, settings.active, settings.config)
+    lazy_expander(
+        BEHIND, key="wavecluster:behind", draw=partial(_behind, settings, runs, scene, view)
+    )
+    if settings.settled and not quick:
+        show_readouts(_readouts(runs, _agreement(settings, runs)), verdict, cards)
 
 
-def _agreement(choices: Choices, both: Both) -> dict[str, float]:
+def _agreement(settings: RunSettings[Config], runs: WaveClusterRuns) -> dict[str, float]:
     """OCM and 2CE, and what they cost, kept for the next draw."""
-    if both.truth.source.n < 2:
+    if runs.truth.source.n < 2:
         return {}
     start = time.perf_counter()
-    scores = both.truth.agreement(choices.config, choices.seed)
+    scores = runs.truth.agreement(settings.config, settings.seed)
     st.session_state[_COST] = time.perf_counter() - start
     st.session_state[_LAST] = scores
     return scores
 
 
-def _scene(choices: Choices, both: Both) -> Scene:
+def _scene(settings: RunSettings[Config], runs: WaveClusterRuns) -> Scene:
     """Everything the figure is drawn from."""
-    card = WAVECLUSTER[choices.config.method].card
-    theme = st.context.theme.type
-    mode: Mode = "dark" if theme == "dark" else "light"
+    card = WAVECLUSTER[settings.config.method].card
     return Scene(
-        truth=both.truth,
-        private=both.private.stages,
-        raster=both.grid.raster,
-        columns=choices.active.dataset.columns,
-        mode=mode,
-        title=run_title(choices.active, choices.config, seed=choices.seed),
+        truth=runs.truth,
+        private=runs.private.stages,
+        raster=runs.grid.raster,
+        columns=settings.active.dataset.columns,
+        mode=theme_mode(),
+        title=run_title(settings.active, settings.config, seed=settings.seed),
         private_title=card.title if card.spends else "no noise",
     )
 
 
-def _readouts(both: Both, agreement: dict[str, float]) -> list[Readout]:
+def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readout]:
     """Key figures, the private value large, the true one beside it.
 
     Without a fresh agreement the last one stands, marked as such.
     """
-    truth, private = both.truth, both.private
+    truth, private = runs.truth, runs.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
     stale = "" if agreement else " …"
     kept = agreement or st.session_state.get(_LAST, {})
@@ -168,47 +178,28 @@ def _readouts(both: Both, agreement: dict[str, float]) -> list[Readout]:
     ]
 
 
-def _behind(choices: Choices, both: Both, scene: Scene, view: View) -> None:
+def _behind(settings: RunSettings[Config], runs: WaveClusterRuns, scene: Scene, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
-    label = "Numbers behind the picture, downloads, code"
-    with st.expander(label, key="wavecluster:behind", on_change="rerun") as behind:
-        if not behind.open:
-            return
-        again = Reproduction(
-            data=choices.active.dataset.name,
-            columns=None if choices.active.is_sample else choices.active.dataset.columns,
-            counts=choices.active.dataset.counts is not None,
-            domain=both.grid.source.domain,
-            outside=choices.active.outside,
-            config=choices.config,
-            unit=choices.active.unit,
-            seed=choices.seed,
-        )
-        left, right = st.columns(2)
-        left.dataframe(_key_figures(both), width="stretch", height="content")
-        right.dataframe(_sizes(both, scene), width="stretch", height=318)
-        with right:
-            show_caption(_sensitivities(choices, both))
-        left.download_button(
+    left, right = st.columns(2)
+    left.dataframe(_key_figures(runs), height="content")
+    right.dataframe(_sizes(runs, scene), height=318)
+    with right:
+        show_caption(_sensitivities(settings, runs))
+    with left:
+        csv_button(
+            f"{FILE_NAME}-{settings.config.method}-{view}",
+            lambda: frame(scene, view),
             "Table of this view (CSV)",
-            lambda: csv_bytes(frame(scene, view)),
-            file_name=f"dpviz-exploration-not-private-{choices.config.method}-{view}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
         )
-        st.code(python_lines(again), language="python")
-        st.code(command(again), language="shell", wrap_lines=True)
-        st.markdown(card_text(WAVECLUSTER[choices.config.method].card))
-        cost_panel(choices.config.method)
+    show_code(settings.reproduction(runs.grid.source.domain))
 
 
-def _key_figures(both: Both) -> pd.DataFrame:
+def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
     """Threshold and counts of both runs; nothing here is rounded away."""
     table = {}
     for name, stages, rank in (
-        ("true", both.truth.stages, both.truth.stages.threshold.k),
-        ("private", both.private.stages, both.private.k),
+        ("true", runs.truth.stages, runs.truth.stages.threshold.k),
+        ("private", runs.private.stages, runs.private.k),
     ):
         threshold = stages.threshold
         table[name] = {
@@ -218,29 +209,29 @@ def _key_figures(both: Both) -> pd.DataFrame:
             "Z (non-positive)": threshold.nonpositive,
             "significant cells": int(stages.significant.sum()),
             "clusters": stages.n_clusters,
-            "noise points": both.truth.noise_points(stages),
-            "records": both.truth.source.n,
-            "outside the domain": both.truth.source.n_outside,
+            "noise points": runs.truth.noise_points(stages),
+            "records": runs.truth.source.n,
+            "outside the domain": runs.truth.source.n_outside,
         }
     return pd.DataFrame(table)
 
 
-def _sensitivities(choices: Choices, both: Both) -> str:
+def _sensitivities(settings: RunSettings[Config], runs: WaveClusterRuns) -> str:
     """How much one record can change what is read off this wavelet."""
-    config = choices.config
-    bound = sensitivity(config.wavelet, config.level, both.grid.source.shape, config.density)
+    config = settings.config
+    bound = sensitivity(config.wavelet, config.level, runs.grid.source.shape, config.density)
     return (
         f"Sensitivity to one record with {config.wavelet}, level {config.level}: average subband "
         f"{bound.average:.4g}, Z {bound.nonpositive}, rank of the threshold {bound.rank}."
     )
 
 
-def _sizes(both: Both, scene: Scene) -> pd.DataFrame:
+def _sizes(runs: WaveClusterRuns, scene: Scene) -> pd.DataFrame:
     """Cells per cluster, under the numbers that the picture shows."""
     true, private = (
         pd.Series(stages.cluster_sizes, index=numbers[1:])
         for stages, numbers in zip(
-            (both.truth.stages, both.private.stages), scene.numbers, strict=True
+            (runs.truth.stages, runs.private.stages), scene.numbers, strict=True
         )
     )
     table = pd.DataFrame({"true cells": true, "private cells": private}).astype("Int64")

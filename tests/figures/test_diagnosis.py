@@ -192,21 +192,21 @@ def page() -> None:
 
     from dpviz.figures.wavecluster import Scene
     from dpviz.ui.diagnosis import diagnosis_panel
-    from dpviz.ui.wavecluster import choices_of, page_state, run_both, settings
+    from dpviz.ui.wavecluster import page_state, run_both, run_settings, sidebar
 
     state = page_state()
-    active = settings(state)
-    choices = choices_of(state, active)
-    both = run_both(choices)
-    st.session_state["told"] = both
+    active = sidebar(state)
+    settings = run_settings(state, active)
+    runs = run_both(settings)
+    st.session_state["told"] = runs
     scene = Scene(
-        truth=both.truth,
-        private=both.private.stages,
-        raster=both.grid.raster,
+        truth=runs.truth,
+        private=runs.private.stages,
+        raster=runs.grid.raster,
         columns=active.dataset.columns,
         title="a · b",
     )
-    diagnosis_panel(choices, both, scene)
+    diagnosis_panel(settings, runs, scene)
     state.write()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from tests.support import APP
+from tests.support import APP, ROOT
 
-PAGES = ("wavecluster", "kmeans", "compare", "audit", "release")
+PAGES = tuple(sorted(file.stem for file in ROOT.glob("pages/*.py")))
 
 
 def opened(page: str, link: dict[str, Any], timeout: float = 120) -> AppTest:

@@ -37,7 +37,7 @@ from dpviz.ui import compare_runs
 from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
-from dpviz.ui.compare_runs import QUICK, Found, Wish, fitting, offered
+from dpviz.ui.compare_runs import QUICK, Found, SweepRequest, fitting, offered
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -336,7 +336,7 @@ def test_cancel_keeps_what_is_finished_and_the_button_goes_on(slow):
     assert not any(label.startswith("Run") for label in labels(test))
 
 
-def test_another_wish_takes_the_place_of_a_running_one(slow):
+def test_another_request_takes_the_place_of_a_running_one(slow):
     begun, go, plans = slow
     test = open_slow()
     assert begun.wait(PATIENCE)
@@ -600,7 +600,7 @@ def test_a_click_opens_the_run_nearest_to_the_median_of_its_own_panel(monkeypatc
     seeds = set()
     for line, score in zip(lines, plan.scores, strict=True):
         clicked = {"x": line["x"][0], "y": line["y"][0], "meta": line["meta"]}
-        view._follow_click(clicked, Wish(plans={"gaussians": plan}), {"gaussians": table})
+        view._follow_click(clicked, SweepRequest(plans={"gaussians": plan}), {"gaussians": table})
         page, link = opened.pop()
         assert page == "pages/wavecluster.py"
         values = table.set_index("seed")[score]
@@ -661,7 +661,7 @@ def test_the_command_lines_make_the_same_rows(tmp_path, monkeypatch, methods, op
     monkeypatch.chdir(tmp_path)
     plan = plan_of("incomes", methods, options=options)
     plan = Plan(**{**vars(plan), "seeds": (0, 1)})
-    lines = command_lines(Wish(plans={"incomes": plan}))
+    lines = command_lines(SweepRequest(plans={"incomes": plan}))
     assert len(lines) == n_lines
     rows = set()
     for line in lines:
@@ -749,7 +749,7 @@ def test_counts_and_persons_come_back_on_the_command_line(tmp_path, monkeypatch,
         neighbours=neighbours,
         scores=("f_measure",),
     )
-    (line,) = command_lines(Wish(plans={"own": plan}, unit=unit))
+    (line,) = command_lines(SweepRequest(plans={"own": plan}, unit=unit))
     words = shlex.split(line)
     assert main(words[3:]) == 0
     written = pd.read_csv(words[words.index("--out") + 1])
@@ -837,7 +837,7 @@ def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
     kept, told = Found(), []
     with pytest.raises(SweepCancelled):
         compare_runs.draw_all(
-            [plan], "wish", kept, lambda *one: told.append(one), lambda: len(told) == 2
+            [plan], "request", kept, lambda *one: told.append(one), lambda: len(told) == 2
         )
     assert told == [(2, 8), (4, 8)]
     pd.testing.assert_frame_equal(kept.rows(plan), run_sweep(plan)[:4], check_exact=True)
@@ -845,5 +845,5 @@ def test_a_plan_that_is_cancelled_keeps_the_runs_that_are_finished(monkeypatch):
     assert left.seeds == (4, 5, 6, 7)
     # Stopped before its first run there is nothing to keep.
     with pytest.raises(SweepCancelled):
-        compare_runs.draw_all([left], "wish", kept, lambda *_: None, lambda: True)
+        compare_runs.draw_all([left], "request", kept, lambda *_: None, lambda: True)
     assert len(kept.rows(plan)) == 4

@@ -15,12 +15,12 @@ from dpviz.family.score import score_of
 from dpviz.figures.goal import map_frame, parameter_map
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import (
     Context,
     choose_draws,
     choose_score,
     choose_share,
-    mode,
     scores_of,
     search_data,
     show_answer,
@@ -107,7 +107,7 @@ def best_parameters_part(context: Context) -> None:
     )
     free = {name: value for name, value in result.best_values.items() if name != "epsilon"}
     take_over_button(context, free)
-    show_answer(context, "map", parameter_map(result, title, mode()), map_frame(result))
+    show_answer(context, "map", parameter_map(result, title, theme_mode()), map_frame(result))
 
 
 def _over(pair: str, config: AnyConfig) -> dict[str, tuple[float, ...]]:

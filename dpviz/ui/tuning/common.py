@@ -15,13 +15,11 @@ from dpviz.experiments.tuning.common import BETTER, AnyConfig
 from dpviz.family.score import score_of
 from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
 from dpviz.figures.panels import Panels
-from dpviz.figures.theme import Mode
-from dpviz.serialize import csv_bytes
 from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.job import cancel_button, follow, job_of, show_progress, start
-from dpviz.ui.live_figure import live_figure
+from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.messages import show_caption
 from dpviz.ui.run_title import run_title
+from dpviz.ui.show import csv_button, job_button, show_panels
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.config import Config
 from dpviz.work import Task
@@ -197,17 +195,16 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
     job = job_of(key)
     left, right = st.columns([2, 5], vertical_alignment="center")
     with left:
-        if job and job.running:
-            cancel_button(job, "Stop searching", f"{key} stop")
-        elif st.button(
+        job_button(
+            job,
             label,
+            lambda: start(key, task, request=request),
             key=f"{key} start",
+            cancel="Stop searching",
+            cancel_key=f"{key} stop",
             type="primary",
-            width="stretch",
             icon=":material/search:",
-        ):
-            start(key, task, request=request)
-            st.rerun()
+        )
     with right:
         if job and not job.running and job.request != request:
             job = None
@@ -239,21 +236,10 @@ def written(found: dict[str, float]) -> str:
     return ", ".join(f"{_SIGNS[name]} = {value:.3g}" for name, value in found.items())
 
 
-def mode() -> Mode:
-    """Light or dark, as the page is."""
-    return "dark" if st.context.theme.type == "dark" else "light"
-
-
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
     """Draw a figure, with its table below, on the page and as CSV."""
-    live_figure(
-        panels.spec(),
-        key=context.key(f"{part} figure"),
-        height=panels.height,
-        share=panels.share,
-        alt=panels.alt,
-        base_name=f"dpviz exploration not private find {part}",
-    )
+    name = f"dpviz exploration not private find {part}"
+    show_panels(panels, key=context.key(f"{part} figure"), base_name=name)
     st.dataframe(
         table.rename(columns=_SIGNS),
         key=context.key(f"{part} rows"),
@@ -262,12 +248,4 @@ def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame
         hide_index=True,
         placeholder="",
     )
-    st.download_button(
-        "Table behind it (CSV)",
-        lambda: csv_bytes(table),
-        key=context.key(f"{part} table"),
-        file_name=f"dpviz-exploration-not-private-find-{part}.csv",
-        mime="text/csv",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    csv_button(name.replace(" ", "-"), table, key=context.key(f"{part} table"))

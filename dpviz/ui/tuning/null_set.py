@@ -9,7 +9,8 @@ import streamlit as st
 
 from dpviz.experiments.tuning.null_set import null_clusters
 from dpviz.figures.goal import null_bars, null_frame
-from dpviz.ui.tuning.common import Context, choose_draws, mode, search, show_answer
+from dpviz.ui.show import theme_mode
+from dpviz.ui.tuning.common import Context, choose_draws, search, show_answer
 from dpviz.wavecluster.config import Config
 
 
@@ -28,4 +29,4 @@ def null_set_part(context: Context, config: Config) -> None:
     task = partial(null_clusters, on_grid, n, range(draws))
     answer = search(context, "null", "Count invented clusters", task, ("", on_grid, n, draws))
     if answer is not None:
-        show_answer(context, "null", null_bars(answer[1], mode()), null_frame(answer[1]))
+        show_answer(context, "null", null_bars(answer[1], theme_mode()), null_frame(answer[1]))

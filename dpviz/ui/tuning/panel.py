@@ -11,6 +11,7 @@ from dpviz.experiments.tuning.common import BETTER, TUNING, AnyConfig
 from dpviz.families import CARDS
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.ui.tuning.best_parameters import PAIRS, best_parameters_part
 from dpviz.ui.tuning.common import FEWEST_DRAWS, MOST_DRAWS, TARGETS, Context, scores_of
@@ -31,9 +32,8 @@ def tuning_panel(state: UrlState, active: ActiveData, config: AnyConfig) -> None
     active, config
         Data and settings on the screen.
     """
-    with st.expander("Find parameters", key=f"{state.page}:goal", on_change="rerun") as panel:
-        if not panel.open:
-            return
+
+    def draw() -> None:
         context = Context(state, _controls(state, config), active, config)
         st.segmented_control(
             "Find",
@@ -51,6 +51,8 @@ def tuning_panel(state: UrlState, active: ActiveData, config: AnyConfig) -> None
         else:
             _cost_of_tuning(state, active)
             (smallest_epsilon_part if part == "epsilon" else best_parameters_part)(context)
+
+    lazy_expander("Find parameters", key=f"{state.page}:goal", draw=draw)
 
 
 def _controls(state: UrlState, config: AnyConfig) -> UrlState:

@@ -7,12 +7,12 @@ import streamlit as st
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.figures.goal import goal_curves, goal_frame
+from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import (
     Context,
     choose_draws,
     choose_score,
     choose_share,
-    mode,
     scores_of,
     search_data,
     show_answer,
@@ -51,4 +51,4 @@ def smallest_epsilon_part(context: Context) -> None:
     st.markdown(f"**{result.summary}**")
     if result.epsilon is not None:
         take_over_button(context, {"epsilon": result.epsilon})
-    show_answer(context, "epsilon", goal_curves(result, title, mode()), goal_frame(result))
+    show_answer(context, "epsilon", goal_curves(result, title, theme_mode()), goal_frame(result))

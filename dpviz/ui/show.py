@@ -1,0 +1,125 @@
+"""What all pages show in the same way: figures, tables to save, buttons of jobs, expanders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import Mode
+from dpviz.serialize import csv_bytes
+from dpviz.ui.job import Job
+from dpviz.ui.live_figure import live_figure
+
+
+def theme_mode() -> Mode:
+    """Light or dark, as the page is."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def show_panels(panels: Panels, *, key: str, base_name: str, clickable: bool = False) -> Any:
+    """Draw panels; arguments and result are those of :func:`dpviz.ui.live_figure.live_figure`."""
+    return live_figure(
+        panels.spec(),
+        key=key,
+        height=panels.height,
+        share=panels.share,
+        alt=panels.alt,
+        pairs=panels.pairs,
+        base_name=base_name,
+        clickable=clickable,
+    )
+
+
+def csv_button(
+    name: str,
+    table: pd.DataFrame | Callable[[], pd.DataFrame],
+    label: str = "Table behind it (CSV)",
+    *,
+    key: str | None = None,
+    **looks: Any,
+) -> None:
+    """Button that saves a table.
+
+    Parameters
+    ----------
+    name
+        File name without its ending.
+    table
+        The table, or a function that returns it: called only when the button is pressed.
+    label
+        Text of the button; Markdown.
+    key
+        Name of the button.
+    looks
+        Other arguments of ``st.download_button``, such as ``width`` and ``icon``.
+    """
+    st.download_button(
+        label,
+        lambda: csv_bytes(table() if callable(table) else table),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        key=key,
+        on_click="ignore",
+        **{"icon": ":material/download:", **looks},
+    )
+
+
+def job_button(
+    job: Job | None,
+    label: str,
+    begin: Callable[[], object],
+    *,
+    key: str,
+    cancel: str,
+    cancel_key: str,
+    **looks: Any,
+) -> None:
+    """Button that begins a job, or stops it while it runs.
+
+    Parameters
+    ----------
+    job
+        Of :func:`dpviz.ui.job.job_of`.
+    label, cancel
+        Texts of the button before and while the job runs; Markdown.
+    begin
+        Starts the job; then the page is drawn anew.
+    key, cancel_key
+        Names of the two buttons.
+    looks
+        Other arguments of the ``st.button`` that begins, such as ``icon``.
+    """
+    if job and job.running:
+        st.button(
+            cancel,
+            key=cancel_key,
+            on_click=job.cancel,
+            disabled=job.cancelled,
+            width="stretch",
+            icon=":material/close:",
+        )
+    elif st.button(label, key=key, width="stretch", **looks):
+        begin()
+        st.rerun()
+
+
+def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
+    """Expander whose content is computed only while it is open; returns whether it is.
+
+    Parameters
+    ----------
+    label
+        Markdown.
+    key
+        Session entry that says whether it is open.
+    draw
+        Draws the content.
+    """
+    with st.expander(label, key=key, on_change="rerun") as panel:
+        if panel.open:
+            draw()
+    return bool(panel.open)
