@@ -79,11 +79,6 @@ def _chosen(diagnostics: Diagnostics) -> int:
         # argmin: the first that is not kept, or else the first.
         last = int(diagnostics.kept.argmin()) + 1
         st.session_state[_LAST] = (diagnostics.truth, last)
-    kept = following(_CLUSTER, last)
-
-    def changed() -> None:
-        st.session_state[_LAST] = (diagnostics.truth, st.session_state[kept["key"]])
-
     sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:
@@ -94,11 +89,13 @@ def _chosen(diagnostics: Diagnostics) -> int:
 
     st.selectbox(
         "True cluster",
-        range(1, diagnostics.true.n_clusters + 1),
-        last - 1,
-        key=kept["key"],
+        **following(
+            _CLUSTER,
+            last,
+            lambda chosen: st.session_state.update({_LAST: (diagnostics.truth, chosen)}),
+            range(1, diagnostics.true.n_clusters + 1),
+        ),
         format_func=title,
-        on_change=changed,
         help="Numbers as in the figure above. ✗ marks clusters that were joined, fell apart, "
         "grew, shrank or vanished.",
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
@@ -60,21 +62,18 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) 
 
 def _kind(state: UrlState, identity: str, wanted: str) -> None:
     """Choice between declared bounds and the range of the data."""
-    kinds = ("declared", "data")
-    kind = following(
-        f"{state.page}:domain:kind:{identity}", "data" if wanted == "data" else kinds[0]
-    )
-    key = kind["key"]
     st.radio(
         "Bounds of the grid",
-        kinds,
-        index=kinds.index(kind["value"]),
+        **following(
+            f"{state.page}:domain:kind:{identity}",
+            "data" if wanted == "data" else "declared",
+            partial(state.set, "domain"),
+            ("declared", "data"),
+        ),
         format_func={
             "declared": "declared: known without the data (private)",
             "data": "range of the data, as in the papers (not private)",
         }.__getitem__,
-        key=key,
-        on_change=lambda: state.set("domain", st.session_state[key]),
     )
 
 

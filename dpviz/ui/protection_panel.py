@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -11,7 +12,8 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import UrlState, following
 
-_RELATIONS = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+#: What two neighbouring data sets differ in.
+RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
 #: Nobody needs more; a person with more records has them left out.
 _MOST_RECORDS = 1000
@@ -54,7 +56,7 @@ def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str])
         st.radio(
             "Neighbouring data sets have",
             **state.choice("neighbours", RELATIONS),
-            format_func=_RELATIONS.__getitem__,
+            format_func=RELATION_TITLES.__getitem__,
             help="What nobody may notice. Exchanging needs about twice the noise of joining or "
             "leaving, and takes the number of records for public.",
         )
@@ -70,22 +72,16 @@ def _unit(unit: Unit, columns: Sequence[str]) -> None:
     options = (None, *columns)
     if unit.column not in options:
         unit.column = None
-    column = following("own:unit", options.index(unit.column), "index")
-    cap = following("own:cap", unit.cap)
-
-    def changed() -> None:
-        unit.column, unit.cap = (
-            options[st.session_state[column["key"]]],
-            st.session_state[cap["key"]],
-        )
-
     # By position: an option None would show as if nothing was chosen.
     st.selectbox(
         "Privacy unit",
-        range(len(options)),
-        **column,
+        **following(
+            "own:unit",
+            options.index(unit.column),
+            lambda at: setattr(unit, "column", options[at]),
+            range(len(options)),
+        ),
         format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
-        on_change=changed,
         help="Where a person may have several records, name the column that tells persons apart: "
         "then the promise holds for whole persons.",
     )
@@ -93,8 +89,7 @@ def _unit(unit: Unit, columns: Sequence[str]) -> None:
         "Most records of a person",
         1,
         _MOST_RECORDS,
-        **cap,
-        on_change=changed,
+        **following("own:cap", unit.cap, partial(setattr, unit, "cap")),
         disabled=unit.column is None,
         help="More are left out. Noise grows with this number.",
     )

@@ -6,8 +6,7 @@ import base64
 import html
 import io
 import zipfile
-from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -26,6 +25,7 @@ from dpviz.ui.messages import (
     show_success,
     show_warning,
 )
+from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.release import (
     ReleaseDraft,
     budget_file,
@@ -104,9 +104,12 @@ def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
 def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask whose lifetime budget pays; returns the name and the total of a new source.
 
-    The name is the owner's: a new version of the data goes on with the same budget.
+    The name is the owner's: a new version of the data goes on with the same budget. A sample set
+    proposes its own name.
     """
-    name, changed = _source_name(draft)
+    sample = draft.active.sample
+    data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
+    names = st.session_state.setdefault(f"{_SOURCE}:names", {})
     left, right = st.columns(2)
     budget = Budget(budget_file())
     known = budget.datasets() if budget.exists() else []
@@ -116,8 +119,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         show_caption(f"Sources with a budget: {', '.join(one.id for one in known)}.")
     source = left.text_input(
         "Name of the data source",
-        **name,
-        on_change=changed,
+        **following(_SOURCE, names.get(data, proposed), partial(names.__setitem__, data)),
         placeholder="household survey",
         help="One name for all versions of the data. It stays in the budget file, and is in no "
         "bundle.",
@@ -142,19 +144,6 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         key=f"{_TOTAL}:known",
     )
     return source, None
-
-
-def _source_name(draft: ReleaseDraft) -> tuple[dict[str, Any], Callable[[], None]]:
-    """Arguments of the name's text box, and what keeps it: a sample set proposes its own name."""
-    sample = draft.active.sample
-    of = "own" if sample is None else sample.name
-    kept = st.session_state.setdefault(f"{_SOURCE}:names", {})
-    box = following(_SOURCE, kept.get(of, "" if sample is None else sample.name))
-
-    def changed() -> None:
-        kept[of] = st.session_state[box["key"]]
-
-    return box, changed
 
 
 def _account(source: str) -> Account | None:
@@ -276,13 +265,19 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
         if request.persons
         else "a record"
     )
-    relation = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
+    opening = []
+    if total is not None:
+        opening = [
+            f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
+            "changed later. Is it a new version of data that has a budget already? Then go back "
+            "and give that name."
+        ]
     facts = [
         f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
         f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
         f"Method: {card.title}, sound; {parameters}.",
-        f"Protects {unit}; neighbouring data sets have {relation[neighbours.relation]}.",
-        *_opening(source, total),
+        f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
+        *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "draws once, with noise that nobody can repeat.",
         "The bundle: private cells or centres, private counts, parameters, domain and ledger; as "
@@ -294,17 +289,6 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
         "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
-
-
-def _opening(source: str, total: float | None) -> list[str]:
-    """Say that a source gets its budget now, for good."""
-    if total is None:
-        return []
-    return [
-        f"Opens a lifetime budget of {decimal(granted(total))} for “{source}”, which can't be "
-        "changed later. Is it a new version of data that has a budget already? Then go back and "
-        "give that name."
-    ]
 
 
 def _bounds(draft: ReleaseDraft) -> str:

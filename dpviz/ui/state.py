@@ -217,11 +217,10 @@ class UrlState:
             self.set(name, control.default)
 
 
-def following(base: str, value: Any, initial: str = "value") -> dict[str, Any]:
+def following(
+    base: str, value: Any, keep: Callable[[Any], object], options: Sequence[Any] | None = None
+) -> dict[str, Any]:
     """Arguments for a native widget of a value that is kept elsewhere; as for UrlState.widget.
-
-    The widget's ``on_change`` must hand over what a hand chose, which is in the session state
-    under the key: else it is taken back.
 
     Parameters
     ----------
@@ -229,14 +228,20 @@ def following(base: str, value: Any, initial: str = "value") -> dict[str, Any]:
         What the keys of its widgets begin with.
     value
         The value as it is kept.
-    initial
-        What the widget calls the value that it begins with.
+    keep
+        Called with what a hand chose; a value that is not kept is taken back.
+    options
+        Of a select box or radio buttons.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
         number += 1
         st.session_state[f"{base}:changes"] = number
-    return {"key": f"{base}@{number}", initial: value}
+    key = f"{base}@{number}"
+    arguments = {"key": key, "on_change": lambda: keep(st.session_state[key])}
+    if options is None:
+        return {**arguments, "value": value}
+    return {**arguments, "options": options, "index": list(options).index(value)}
 
 
 def _used(value: Any) -> str:

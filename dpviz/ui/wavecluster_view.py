@@ -72,7 +72,15 @@ def _draw(state: UrlState, settings: RunSettings[Config], runs: WaveClusterRuns)
         label_visibility="collapsed",
         required=True,
     )
-    scene = _scene(settings, runs)
+    scene = Scene(
+        truth=runs.truth,
+        private=runs.private.stages,
+        raster=runs.grid.raster,
+        columns=settings.active.dataset.columns,
+        mode=theme_mode(),
+        title=run_title(settings.active, config, seed=settings.seed),
+        private_title=card.title if card.spends else "no noise",
+    )
     view = cast(View, state.get("view"))
     show_panels(
         panels(scene, view),
@@ -106,20 +114,6 @@ def _agreement(settings: RunSettings[Config], runs: WaveClusterRuns) -> dict[str
     st.session_state[_COST] = time.perf_counter() - start
     st.session_state[_LAST] = scores
     return scores
-
-
-def _scene(settings: RunSettings[Config], runs: WaveClusterRuns) -> Scene:
-    """Everything the figure is drawn from."""
-    card = WAVECLUSTER[settings.config.method].card
-    return Scene(
-        truth=runs.truth,
-        private=runs.private.stages,
-        raster=runs.grid.raster,
-        columns=settings.active.dataset.columns,
-        mode=theme_mode(),
-        title=run_title(settings.active, settings.config, seed=settings.seed),
-        private_title=card.title if card.spends else "no noise",
-    )
 
 
 def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readout]:

@@ -1,0 +1,128 @@
+"""A page is a file in pages/ and a line in app.py; run_page and live_part do the rest."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.support import APP, ROOT
+
+PAGE = '''
+"""A page with one control and two parts."""
+
+import streamlit as st
+
+from dpviz.errors import InputError
+from dpviz.ui.page import NothingLoadedError, live_part, run_page
+from dpviz.ui.state import Control, UrlState, choice, whole
+
+KINDS = ("good", "held", "empty", "wrong", "wrong part")
+
+
+def page_state():
+    return UrlState(
+        "extra",
+        {"kind": Control("good", choice("kind", KINDS)), "n": Control(1, whole("n", 0, 9))},
+    )
+
+
+def part(state, word):
+    st.text(word)
+    if state.get("kind") == "wrong part":
+        raise InputError("This part is *wrong*.")
+    return state.get("kind") != "held"
+
+
+def build(state):
+    if state.get("kind") == "empty":
+        raise NothingLoadedError("Load a file.")
+    if state.get("kind") == "wrong":
+        raise InputError("This page is *wrong*.")
+    live_part(part, state, "one")
+    live_part(lambda state: bool(st.text("two")) and False, state)
+
+
+run_page("extra", page_state, build)
+'''
+
+
+@pytest.fixture
+def opened(tmp_path: Path):
+    """Open a page that the app has besides its own, by a link."""
+    shutil.copytree(ROOT / "pages", tmp_path / "pages")
+    (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
+    listed = 'PAGES = [\n    st.Page("pages/extra.py", title="Extra"),\n'
+    text = APP.read_text(encoding="utf-8").replace("PAGES = [\n", listed)
+    assert listed in text
+    (tmp_path / "app.py").write_text(text, encoding="utf-8")
+
+    def start(**link: Any) -> AppTest:
+        test = AppTest.from_file(tmp_path / "app.py", default_timeout=60)
+        for name, value in link.items():
+            test.query_params[name] = str(value)
+        test.switch_page("pages/extra.py").run()
+        assert not test.exception
+        return test
+
+    return start
+
+
+def shown(test: AppTest) -> dict[str, list[str]]:
+    """Texts, and messages that are not texts of the page itself."""
+    return {
+        kind: [one.value for one in found]
+        for kind, found in (
+            ("text", test.text),
+            ("error", test.error),
+            ("info", test.info),
+            ("warning", test.warning),
+        )
+        if found
+    }
+
+
+def link(test: AppTest) -> dict[str, str]:
+    # AppTest has a list where the page wrote nothing.
+    return {name: "".join(value) for name, value in test.query_params.items()}
+
+
+def test_a_page_needs_its_file_and_a_line_in_the_list(opened) -> None:
+    test = opened(n=3)
+    assert shown(test) == {"text": ["one", "two"]}
+    assert link(test) == {"kind": "good", "n": "3"}
+
+
+def test_what_is_wrong_with_a_link_is_said(opened) -> None:
+    test = opened(n=99)
+    (warning,) = shown(test)["warning"]
+    assert warning.startswith("This link was corrected.")
+    assert "n = 99 is more than the highest, 9" in warning
+    assert link(test) == {"kind": "good", "n": "9"}
+
+
+def test_values_of_a_held_slider_are_not_in_the_link(opened) -> None:
+    test = opened(kind="held")
+    assert shown(test) == {"text": ["one", "two"]}
+    assert link(test) == {"kind": "held"}
+
+
+def test_a_page_without_data_says_so_and_has_its_link(opened) -> None:
+    test = opened(kind="empty")
+    assert shown(test) == {"info": ["Load a file."]}
+    assert link(test) == {"kind": "empty", "n": "1"}
+
+
+def test_wrong_input_is_a_sentence_instead_of_the_page(opened) -> None:
+    test = opened(kind="wrong")
+    assert shown(test) == {"error": [r"This page is \*wrong\*."]}
+    assert link(test) == {"kind": "wrong"}
+
+
+def test_wrong_input_of_a_part_leaves_the_other_parts(opened) -> None:
+    test = opened(kind="wrong part")
+    assert shown(test) == {"text": ["one", "two"], "error": [r"This part is \*wrong\*."]}
+    assert link(test) == {"kind": "wrong part"}
