@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.audit.bounds import CONFIDENCE, lower_bound
-from dpviz.audit.runs import Cancel, Progress, checked_runs, collect
+from dpviz.audit.runs import checked_runs, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
@@ -23,6 +23,7 @@ from dpviz.family.method import check_method
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.pipeline import Source, cluster
+from dpviz.work import IsCancelled, Progress
 
 #: Draws on each side that show the shape of both histograms.
 DRAWS = 1000
@@ -90,7 +91,7 @@ def membership_experiment(
     draws: int = DRAWS,
     seed: int = 0,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> MembershipExperiment:
     """Draw the number of clusters many times with and without the person who joins two.
 
@@ -111,8 +112,8 @@ def membership_experiment(
     ------
     InputError
         Where technique or sample set do not fit, or numbers are out of range.
-    AuditCancelled
-        Where it was stopped.
+    Cancelled
+        Where ``cancelled`` returns true.
     """
     check_method(method, METHODS)
     card = METHODS[method].card

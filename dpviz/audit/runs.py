@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -19,14 +18,9 @@ from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
 from dpviz.errors import InputError, check_number
 from dpviz.families import family_of
 from dpviz.privacy.ledger import Ledger
+from dpviz.work import IsCancelled, Progress, Work
 
 Floats = NDArray[np.float64]
-
-#: Told how many of how many runs are done.
-Progress = Callable[[int, int], None]
-
-#: Asked between batches whether to stop.
-Cancel = Callable[[], bool]
 
 #: Claims that the data sets of the scenarios are made for.
 LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
@@ -34,12 +28,8 @@ LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
 #: More would take days, and show little more.
 MOST_RUNS = 10_000_000
 
-#: Runs on each data set between two looks at whether to stop.
+#: Runs on each data set between two checks for cancelling.
 BATCH = 25
-
-
-class AuditCancelled(Exception):  # noqa: N818 - a wish, no fault
-    """The audit was stopped before it was done."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +95,7 @@ def audit(
     scenario: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> AuditResult:
     """Bound the true privacy loss of a method from below.
 
@@ -121,17 +111,15 @@ def audit(
         Name of one of :func:`dpviz.audit.scenarios.scenarios`; None takes the first.
     seed
         The same one gives the same result.
-    progress
-        Called with the number of runs done and of all, on both data sets.
-    cancelled
-        Asked every few runs whether to stop.
+    progress, cancelled
+        As for :class:`dpviz.work.Work`, every few runs; the runs on both data sets count.
 
     Raises
     ------
     InputError
         Where method, variant or scenario do not exist, or numbers are out of range.
-    AuditCancelled
-        Where it was stopped.
+    Cancelled
+        Where ``cancelled`` returns true.
     """
     chosen = find(method, variant, scenario)
     _check_claim(claim)
@@ -171,7 +159,7 @@ def collect(
     seed: int,
     *,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> tuple[list[str], Floats, Floats]:
     """Scores of independent runs on both data sets.
 
@@ -184,21 +172,20 @@ def collect(
     ------
     InputError
         Where the seed is negative.
-    AuditCancelled
-        Where it was stopped.
+    Cancelled
+        Where ``cancelled`` returns true.
     """
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")
     trial = Trial(scenario, claim)
     rows: tuple[list[Floats], list[Floats]] = ([], [])
+    work = Work(2 * runs, "runs", progress, cancelled)
     for begin in range(0, runs, BATCH):
-        if cancelled and cancelled():
-            raise AuditCancelled(f"stopped after {2 * begin} of {2 * runs} runs")
+        work.check()
         batch = range(begin, min(begin + BATCH, runs))
         for side in (0, 1):
             rows[side].extend(trial.scores(side, seed, number) for number in batch)
-        if progress:
-            progress(2 * batch.stop, 2 * runs)
+        work.advance(2 * len(batch))
     return trial.names, np.array(rows[0]), np.array(rows[1])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,19 +13,10 @@ from dpviz.errors import InputError
 from dpviz.family.score import check_scores
 from dpviz.family.trial import Trial
 from dpviz.metrics.bands import Band, band
+from dpviz.work import IsCancelled, Progress, Work
 
 #: Most draws that the screen offers.
 MOST_DRAWS = 500
-
-#: Told how many of how many draws are done.
-Progress = Callable[[int, int], None]
-
-#: Asked after each draw whether to stop.
-Cancel = Callable[[], bool]
-
-
-class DrawsCancelled(Exception):  # noqa: N818 - a wish, no fault
-    """The draws were stopped before they were done."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,7 +30,7 @@ class Draws:
     scores
         Values of each score, shape (R,), by its name.
     chance
-        Share of the draws that touch each place: of the subband's shape the probability that
+        Share of the draws that affect each place: of the subband's shape the probability that
         a cell is significant; for k-means, shape (m,), the probability that a watched record
         changes its cluster.
     centers
@@ -63,7 +54,7 @@ def many_draws(
     names: Sequence[str],
     *,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> Draws:
     """Draw a setting with many seeds.
 
@@ -76,38 +67,35 @@ def many_draws(
     names
         Scores of ``trial.score_names``.
     progress, cancelled
-        Told and asked after each draw.
+        As for :class:`dpviz.work.Work`; a step is one draw.
 
     Raises
     ------
     InputError
         Where a score is unknown, or there is no seed.
-    DrawsCancelled
-        Where it was stopped.
+    Cancelled
+        Where ``cancelled`` returns true.
     """
     check_scores(names, trial.score_names)
     if not seeds:
         raise InputError("seeds = (): ask for 1 or more draws.")
     values = np.empty((len(names), len(seeds)))
-    touched: NDArray[np.float64] | None = None
+    affected: NDArray[np.float64] | None = None
     centers = []
-    for number, seed in enumerate(seeds):
-        if cancelled and cancelled():
-            raise DrawsCancelled(f"stopped after {number} of {len(seeds)} draws")
+    work = Work(len(seeds), "draws", progress, cancelled)
+    for number, seed in enumerate(work.over(seeds)):
         one = trial.draw(seed)
         found = trial.scores(one, seed, names)
         values[:, number] = [found[name] for name in names]
         mask = trial.affected(one).astype(float)
-        touched = mask if touched is None else touched + mask
+        affected = mask if affected is None else affected + mask
         places = trial.centers(one)
         if places is not None:
             centers.append(places)
-        if progress:
-            progress(number + 1, len(seeds))
-    assert touched is not None  # noqa: S101 - there is a seed
+    assert affected is not None  # noqa: S101 - there is a seed
     return Draws(
         seeds=tuple(seeds),
         scores=dict(zip(names, values, strict=True)),
-        chance=touched / len(seeds),
+        chance=affected / len(seeds),
         centers=np.array(centers) if centers else None,
     )

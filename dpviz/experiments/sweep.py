@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -41,6 +41,7 @@ from dpviz.kmeans.records import Records
 from dpviz.lru import LRUCache
 from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
+from dpviz.work import Cancelled, IsCancelled, Progress, Work
 
 #: Goes into the name of a row: another number where the same settings give other numbers than in
 #: an earlier version of the program, so that no sweep mixes both.
@@ -78,15 +79,9 @@ PART_SECONDS, MOST_SEEDS = 0.5, 200
 #: True runs that a process keeps: those of one data set for both families, and the next one's.
 _KEPT = 4
 
-#: Told how many of how many rows are done.
-Progress = Callable[[int, int], None]
 
-#: Asked between parts of the work whether to stop.
-Cancel = Callable[[], bool]
-
-
-class SweepCancelled(Exception):  # noqa: N818 - a wish, no fault
-    """The sweep was stopped before it was done; what is finished stays in the journal.
+class SweepCancelled(Cancelled):
+    """The sweep was cancelled before it was finished; finished rows stay in the journal.
 
     Attributes
     ----------
@@ -268,7 +263,7 @@ def run_sweep(
     out: Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> pd.DataFrame:
     """Draw all that a plan asks for.
 
@@ -283,10 +278,8 @@ def run_sweep(
         it is whole. A table that exists is started anew unless ``resume``.
     resume
         Take over the rows of ``out`` and of its journal that the plan asks for.
-    progress
-        Told after each part of the work how many of how many rows are done.
-    cancelled
-        Asked between the parts whether to stop.
+    progress, cancelled
+        As for :class:`dpviz.work.Work`, after each part of the work; rows are counted.
 
     Returns
     -------
@@ -301,7 +294,7 @@ def run_sweep(
         Where a parameter is wrong whatever the data, or ``out`` can't be written; without
         ``resume`` also where an interrupted sweep left finished rows there.
     SweepCancelled
-        Where it was stopped; its ``table`` holds the rows that are finished.
+        Where ``cancelled`` returns true; its ``table`` holds the rows that are finished.
     """
     return run_sweeps(
         (plan,), jobs=jobs, out=out, resume=resume, progress=progress, cancelled=cancelled
@@ -315,7 +308,7 @@ def run_sweeps(
     out: Path | None = None,
     resume: bool = False,
     progress: Progress | None = None,
-    cancelled: Cancel | None = None,
+    cancelled: IsCancelled | None = None,
 ) -> pd.DataFrame:
     """Draw several plans into one table; rows that they share are drawn once.
 
@@ -335,12 +328,13 @@ def run_sweeps(
         if store:
             store.start(done, anew=not resume)
         parts = _parts([one for row, one in wanted.items() if row not in done])
-        count, notes = _work(parts, jobs, store, done, len(wanted), progress, cancelled)
+        work = Work(len(wanted), "draws", progress, cancelled, done=len(done))
+        notes = _draw_parts(parts, jobs, store, done, work)
         table = _table(planned, done, columns)
         # In the order of the plan, whichever part was done first.
         table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
-        if count < len(wanted):
-            raise SweepCancelled(f"stopped after {count} of {len(wanted)} draws", table)
+        if work.done < work.total:
+            raise SweepCancelled(f"stopped after {work}", table)
         if store:
             store.finish(table)
     return table
@@ -528,24 +522,17 @@ def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
     return parts
 
 
-def _work(
-    parts: Sequence[_Part],
-    jobs: int,
-    store: Store | None,
-    done: dict[str, Scores],
-    total: int,
-    progress: Progress | None,
-    cancelled: Cancel | None,
-) -> tuple[int, list[tuple[int, str]]]:
-    """Draw parts into ``done`` until told to stop.
+def _draw_parts(
+    parts: Sequence[_Part], jobs: int, store: Store | None, done: dict[str, Scores], work: Work
+) -> list[tuple[int, str]]:
+    """Draw parts into ``done`` until the work is cancelled.
 
-    Returns how many rows are done with, and sentences on what failed, with the part's number.
+    Returns sentences on what failed, each with the number of its part.
     """
     notes: list[tuple[int, str]] = []
-    count = len(done)
     stopped = Event()
-    if parts and cancelled and cancelled():
-        return count, notes
+    if parts and work.cancelled:
+        return notes
     # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
     with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
@@ -556,12 +543,10 @@ def _work(
             done |= found.rows
             where = f"{part.setting.subject.name}, {part.setting.config.method}"
             notes += [(found.part, f"{where}: {sentence}") for sentence in found.failed]
-            count += len(part.rows)
-            if progress:
-                progress(count, total)
-            if count < total and cancelled and cancelled():
+            work.advance(len(part.rows))
+            if work.done < work.total and work.cancelled:
                 stopped.set()
-    return count, notes
+    return notes
 
 
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:

@@ -85,6 +85,8 @@ class Family:
         What making the material is called among the timed steps.
     trial, comparison
         ``trial(material, config)``, ``comparison(material, config, outside, classes)``.
+    material_settings
+        Of a configuration: what the material depends on, as a key for caches.
     true_settings
         Of a configuration: what the true run depends on, as a key for caches.
     given_by_data
@@ -120,6 +122,7 @@ class Family:
     preparing: str
     trial: Callable[[Any, Any], Trial]
     comparison: Callable[[Any, Any, Outside, Any], Comparison]
+    material_settings: Callable[[Any], Any]
     true_settings: Callable[[Any], Any]
     given_by_data: Callable[[Any], dict[str, Any]]
     released: Callable[[Any, Domain], dict[str, Any]]

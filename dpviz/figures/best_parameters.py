@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.experiments.goal import BETTER, ParameterMap
-from dpviz.families import score_of
+from dpviz.experiments.tuning.best_parameters import ParameterMap
+from dpviz.experiments.tuning.common import BETTER
+from dpviz.families import PARAMETERS, score_of
 from dpviz.figures.marks import (
-    BUDGET,
     LEGEND_RIGHT,
     Floats,
     Trace,
@@ -26,15 +26,6 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
-
-#: How parameters are called on an axis.
-PARAMETERS = {
-    "epsilon": BUDGET,
-    "alpha": "counts' share α",
-    "grid": "grid g",
-    "density": "density threshold p",
-    "iterations": "iterations T",
-}
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
@@ -51,7 +42,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     mode
         ``"light"`` or ``"dark"``.
     """
-    values = finite(found.kept)
+    values = finite(found.reached)
     low, high = _ends(values, found.score)
     named = _map_name(found)
     across, up = found.values
@@ -63,12 +54,12 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         legend=LEGEND_RIGHT,
         uirevision="map",
     )
-    first, second = (PARAMETERS[name] for name in found.names)
+    first, second = (_axis(name) for name in found.names)
     better = "lower is better" if BETTER[found.score] == "<=" else "higher is better"
     heat = {
         "type": "heatmap",
         "z": np.ascontiguousarray(values.T),
-        "text": [[_number(value) for value in column] for column in found.kept.T],
+        "text": [[_number(value) for value in column] for column in found.reached.T],
         "texttemplate": "%{text}",
         "textfont": {"size": 12, "color": INK[mode]},
         "customdata": [[[f"{x:.3g}", f"{y:.3g}"] for x in across] for y in up],
@@ -111,7 +102,7 @@ def _ends(values: Floats, score: str) -> tuple[float, float]:
 def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
     """Axis with one step for each value, however far apart they are."""
     return chart_axis(
-        PARAMETERS[name],
+        _axis(name),
         tickvals=list(range(len(values))),
         ticktext=[f"{value:.3g}" for value in values],
         range=[-0.5, len(values) - 0.5],
@@ -142,9 +133,15 @@ def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
     ]
 
 
+def _axis(name: str) -> str:
+    """How a parameter is called on an axis."""
+    label = PARAMETERS[name].label
+    return label[0].lower() + label[1:]
+
+
 def _sign(name: str) -> str:
     """Letter of a parameter."""
-    return PARAMETERS[name].split()[-1]
+    return PARAMETERS[name].sign
 
 
 def _map_alt(found: ParameterMap, title: str, named: str) -> str:
@@ -156,24 +153,24 @@ def _map_alt(found: ParameterMap, title: str, named: str) -> str:
         )
         for cell in (found.best, found.current)
     )
-    first, second = (PARAMETERS[name] for name in found.names)
+    first, second = (_axis(name) for name in found.names)
     return (
         f"{title}: {named}, over {first} and {second}. Best at {best}: "
-        f"{_number(found.kept[found.best])}; at the setting of the search, {now}: "
-        f"{_number(found.kept[found.current])}."
+        f"{_number(found.reached[found.best])}; at the setting of the search, {now}: "
+        f"{_number(found.reached[found.current])}."
     )
 
 
 def map_frame(found: ParameterMap) -> pd.DataFrame:
     """Table behind the map: one row per cell."""
-    cells = list(np.ndindex(*found.kept.shape))
+    cells = list(np.ndindex(*found.reached.shape))
     first, second = found.names
     reached = f"{score_of(found.score).title} reached in {found.share:.0%}"
     return pd.DataFrame(
         {
             first: [found.values[0][row] for row, _ in cells],
             second: [found.values[1][column] for _, column in cells],
-            f"{reached} of draws": found.kept.ravel(),
+            f"{reached} of draws": found.reached.ravel(),
             "draws": len(found.seeds),
             "best": [cell == found.best for cell in cells],
             "setting of the search": [cell == found.current for cell in cells],

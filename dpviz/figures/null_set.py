@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from dpviz.experiments.goal import NullSet
+from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.families import CARDS
 from dpviz.figures.marks import (
     LEGEND_RIGHT,

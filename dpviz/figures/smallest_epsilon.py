@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.experiments.goal import Goal
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
 from dpviz.families import score_of
 from dpviz.figures.marks import (
     BUDGET,
@@ -34,7 +34,7 @@ _SIDES = ((0.0, 0.42), (0.55, 0.94))
 _HEADROOM = 6
 
 
-def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
+def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     """Draw the share of draws that meet the target, and the score's band, over the budget.
 
     Parameters
@@ -85,14 +85,14 @@ def goal_curves(goal: Goal, title: str, mode: Mode) -> Panels:
             f"{title}: share of draws that meet {goal.target}, from "
             f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
             f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it, median and "
-            f"{band_words(n)}. {goal.says}"
+            f"{band_words(n)}. {goal.summary}"
         ),
         height=330,
         share=0.0,
     )
 
 
-def _shares(goal: Goal, mode: Mode) -> Trace:
+def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
     """Share of draws at each budget that was tried."""
     return scatter(
         "lines+markers",
@@ -106,7 +106,7 @@ def _shares(goal: Goal, mode: Mode) -> Trace:
     )
 
 
-def _band(goal: Goal, mode: Mode) -> list[Trace]:
+def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
     """Median and band of the score."""
     colour, budgets = CLUSTERS[mode][0], list(goal.bands)
     low, median, high = finite([(b.low, b.median, b.high) for b in goal.bands.values()]).T
@@ -129,7 +129,7 @@ def _band(goal: Goal, mode: Mode) -> list[Trace]:
     ]
 
 
-def _reach(goal: Goal) -> dict[str, Any]:
+def _reach(goal: SmallestEpsilon) -> dict[str, Any]:
     """Range of the score's axis: a huge error of tiny budgets must not hide the target."""
     highs = finite([one.high for one in goal.bands.values()])
     most = float(np.nanmax(highs, initial=goal.target.value))
@@ -155,7 +155,7 @@ def _budgets(epsilons: Sequence[float], **more: Any) -> dict[str, Any]:
     )
 
 
-def goal_frame(goal: Goal) -> pd.DataFrame:
+def goal_frame(goal: SmallestEpsilon) -> pd.DataFrame:
     """Table behind the curves: one row per budget that was tried."""
     bands, tried = goal.bands, goal.tried
     low, high = end_names(len(goal.seeds))

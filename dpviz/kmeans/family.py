@@ -111,6 +111,7 @@ FAMILY = Family(
     preparing="scale",
     trial=KMeansTrial.of,
     comparison=KMeansComparison.of,
+    material_settings=lambda config: None,
     true_settings=lambda config: config.clusters,
     given_by_data=lambda records: {},
     released=_released,

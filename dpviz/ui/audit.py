@@ -39,7 +39,7 @@ from dpviz.figures.audit import (
     story_frame,
 )
 from dpviz.ui.cost_panel import cost_overview, cost_panel
-from dpviz.ui.job import Cancel, Progress, follow, job_of, show_progress, start
+from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
 from dpviz.ui.page import live_part
@@ -49,6 +49,7 @@ from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import cluster
+from dpviz.work import IsCancelled, Progress, Work
 
 #: Methods that claim something.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
@@ -271,24 +272,20 @@ def _draw_if_new(state: UrlState) -> None:
     """Begin to draw where the controls ask for something else than what runs or ran last."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
-    about = (technique, epsilon, draws, seed)
+    request = (technique, epsilon, draws, seed)
     job = job_of(_STORY)
-    if job and job.about == about:
+    if job and job.request == request:
         return
     method, variant = technique.split("-")
-
-    def work(progress: Progress, cancelled: Cancel) -> MembershipExperiment:
-        return membership_experiment(
-            method,
-            epsilon,
-            variant=cast(VariantName, variant),
-            draws=draws,
-            seed=seed,
-            progress=progress,
-            cancelled=cancelled,
-        )
-
-    start(_STORY, work, about=about)
+    task = partial(
+        membership_experiment,
+        method,
+        epsilon,
+        variant=cast(VariantName, variant),
+        draws=draws,
+        seed=seed,
+    )
+    start(_STORY, task, request=request)
 
 
 def _draws_progress(state: UrlState) -> None:
@@ -429,7 +426,7 @@ def _found() -> Found:
     return found
 
 
-def _run(key: Key, progress: Progress, cancelled: Cancel, found: Found) -> None:
+def _run(key: Key, found: Found, *, progress: Progress, cancelled: IsCancelled) -> None:
     """Run one audit and keep its result."""
     choices: dict[str, Any] = dict(zip(_CONTROLS[2:], key[2:], strict=True))
     result = audit(*key[:2], **choices, progress=progress, cancelled=cancelled)
@@ -444,21 +441,21 @@ def _one_progress(state: UrlState) -> None:
     job_button(
         job,
         "Run the audit",
-        lambda: start(_ONE, partial(_run, key, found=_found()), about=key),
+        lambda: start(_ONE, partial(_run, key, _found()), request=key),
         key="audit:one run",
         cancel="Cancel the audit",
         cancel_key="audit:one cancel",
         type="primary",
         icon=":material/play_arrow:",
     )
-    if job and job.about != key and not job.running:
+    if job and job.request != key and not job.running:
         job = None
     if job is None and key in _found():
         st.progress(1.0, text="Done earlier")
     else:
         show_progress(job, "runs", "Not run with these settings")
-    if job and job.about != key:
-        st.caption(f"Running: {_key_title(cast(Key, job.about))}.")
+    if job and job.request != key:
+        st.caption(f"Running: {_key_title(cast(Key, job.request))}.")
 
 
 def _key_title(key: Key) -> str:
@@ -545,11 +542,11 @@ def _all_at_once(state: UrlState) -> None:
             icon=":material/playlist_play:",
         )
     with right:
-        if job and job.about != claim and not job.running:
+        if job and job.request != claim and not job.running:
             job = None
         show_progress(job, "runs", "Not run at this claim yet")
-        if job and job.about != claim:
-            st.caption(f"Running: all audits at ε = {job.about:.3g}.")
+        if job and job.request != claim:
+            st.caption(f"Running: all audits at ε = {job.request:.3g}.")
     table = bounds_frame(rows, claim)
     st.dataframe(
         table,
@@ -602,18 +599,13 @@ def _start_all(state: UrlState, wanted: list[Scenario]) -> None:
     claim, seed, found = float(state.get("claim")), int(state.get("seed")), _found()
     keys = [(one.method, one.variant, one.name, claim, one.runs, seed) for one in wanted]
 
-    def work(progress: Progress, cancelled: Cancel) -> int:
-        total, before = 2 * sum(key[4] for key in keys), 0
+    def run_all(*, progress: Progress, cancelled: IsCancelled) -> int:
+        work = Work(2 * sum(key[4] for key in keys), "runs", progress)
         for key in keys:
-
-            def report(done: int, _: int, before: int = before) -> None:
-                progress(before + done, total)
-
-            _run(key, report, cancelled, found)
-            before += 2 * key[4]
+            _run(key, found, progress=work.part(), cancelled=cancelled)
         return len(keys)
 
-    start(_ALL, work, about=claim)
+    start(_ALL, run_all, request=claim)
 
 
 # -- what can be seen --------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -20,7 +21,8 @@ from dpviz.experiments.sweep import (
 )
 from dpviz.families import CARDS, family_of
 from dpviz.family.family import Family
-from dpviz.ui.job import Cancel, Job, Progress, job_of, start
+from dpviz.ui.job import Job, job_of, start
+from dpviz.work import IsCancelled, Progress, Work
 
 #: Seconds of work that begin without a press of the button.
 _EAGER = 15.0
@@ -187,22 +189,21 @@ def seconds(pieces: Iterable[Plan]) -> float:
 
 
 def draw_all(
-    pieces: Sequence[Plan], about: Hashable, kept: Found, progress: Progress, cancelled: Cancel
+    pieces: Sequence[Plan],
+    about: Hashable,
+    kept: Found,
+    progress: Progress,
+    cancelled: IsCancelled,
 ) -> int:
     """Draw plans one after the other, and keep the rows of each; returns how many there are.
 
-    Where it is stopped, the finished rows of the last plan are kept as well.
+    Where it is cancelled, the finished rows of the last plan are kept as well.
     """
-    sizes = [len(plan.epsilons) * len(plan.seeds) for plan in pieces]
-    done, total = 0, sum(sizes)
+    work = Work(sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces), "runs", progress)
     kept.notes[about] = []
-    for plan, size in zip(pieces, sizes, strict=True):
-
-        def report(now: int, _: int, before: int = done) -> None:
-            progress(before + now, total)
-
+    for plan in pieces:
         try:
-            table = run_sweep(plan, progress=report, cancelled=cancelled)
+            table = run_sweep(plan, progress=work.part(), cancelled=cancelled)
         except SweepCancelled as stopped:
             kept.notes[about] += stopped.table.attrs.pop("notes", [])
             if len(stopped.table):
@@ -210,24 +211,19 @@ def draw_all(
             raise
         kept.notes[about] += table.attrs.pop("notes")
         kept.add(table)
-        done += size
-    return total
+    return work.total
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
     """Start a job for what is missing; one for another request ends, its finished rows stay."""
-    kept, about = found(), request.about
-
-    def work(progress: Progress, cancelled: Cancel) -> int:
-        return draw_all(pieces, about, kept, progress, cancelled)
-
-    return start(JOB, work, about=about)
+    task = partial(draw_all, pieces, request.about, found())
+    return start(JOB, task, request=request.about)
 
 
 def begin_if_new(request: SweepRequest) -> None:
     """Start what is missing where that is quick, or where an earlier request was being drawn."""
     job = job_of(JOB)
-    if job and job.about == request.about:
+    if job and job.request == request.about:
         return
     going_on = job is not None and job.running and not job.cancelled
     pieces = missing_runs(request)

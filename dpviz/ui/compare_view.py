@@ -142,7 +142,7 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 def _progress(request: SweepRequest) -> None:
     """How far the runs are, with a button beside that stops them or begins."""
     job, pieces = job_of(JOB), missing_runs(request)
-    if job and job.about != request.about and not job.running:
+    if job and job.request != request.about and not job.running:
         job = None
     left, right = st.columns([5, 4], vertical_alignment="center")
     with left:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import streamlit as st
 
@@ -16,12 +16,11 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.bands import band_words
-from dpviz.serialize import csv_bytes
-from dpviz.ui.job import Cancel, Job, Progress, follow, job_of, show_progress, start
-from dpviz.ui.live_figure import live_figure
+from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
+from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.trial import WaveClusterTrial
 
@@ -35,15 +34,17 @@ _HELD_OUT = ("ocm", "two_ce")
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Draws of what is on the screen.
+class Setting:
+    """The setting on the screen, of which many draws are shown.
 
     Parameters
     ----------
+    state
+        Controls of the explorer.
     trial
-        Method, setting and data.
-    about
-        Changes with everything that the draws depend on but the seed.
+        Method, parameters and data.
+    data
+        What the draws depend on beside the parameters and the seed.
     seed
         Of the draw on the screen: it is among the draws.
     title
@@ -52,11 +53,16 @@ class Asked:
         Draws the maps for the draws and the position of the one that is played.
     """
 
+    state: UrlState
     trial: WaveClusterTrial | KMeansTrial
-    about: Hashable
+    data: Hashable
     seed: int
     title: str
     maps: Callable[[Draws, int], Panels]
+
+    def key(self, name: str) -> str:
+        """Session entry of the panel."""
+        return f"{self.state.page}:draws:{name}"
 
 
 def wavecluster_draws(
@@ -70,8 +76,7 @@ def wavecluster_draws(
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return figures.wavecluster_maps(scene, draws, one, name)
 
-    about = (trial.truth.source, trial.config)
-    _panel(state, Asked(trial, about, seed, scene.title, maps), settled=settled)
+    _panel(Setting(state, trial, trial.truth.source, seed, scene.title, maps), settled=settled)
 
 
 def kmeans_draws(
@@ -83,8 +88,7 @@ def kmeans_draws(
     def maps(draws: Draws, position: int) -> Panels:
         return figures.kmeans_maps(scene, draws, position, trial.watched)
 
-    about = (trial.truth.records, trial.config)
-    _panel(state, Asked(trial, about, seed, scene.title, maps), settled=settled)
+    _panel(Setting(state, trial, trial.truth.records, seed, scene.title, maps), settled=settled)
 
 
 def _without_seed(title: str) -> str:
@@ -92,134 +96,98 @@ def _without_seed(title: str) -> str:
     return " · ".join(part for part in title.split(" · ") if not part.startswith("seed "))
 
 
-def _panel(state: UrlState, asked: Asked, *, settled: bool) -> None:
-    """Show the expander; what is in it is computed while it is open."""
-    page = state.page
-    label = "Many draws, not one lucky one"
-    with st.expander(label, key=f"{page}:draws", on_change="rerun") as panel:
-        if not panel.open:
-            _stop(page)
-            return
-        left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
-        number = left.selectbox("Draws", _NUMBERS, key=f"{page}:draws:number")
-        held_out = False
-        if set(_HELD_OUT) <= set(asked.trial.score_names):
-            held_out = middle.checkbox(
-                "with OCM and 2CE",
-                key=f"{page}:draws:held out",
-                help="They draw anew on ten parts of the data: slower.",
-            )
-        names = (*family_of(asked.trial.config.method).swept, *(_HELD_OUT if held_out else ()))
-        seeds = _seeds(asked.seed, int(number))
-        job = _job(page, asked, seeds, names) if settled else job_of(_key(page))
-        with right:
-            follow(job, lambda: _progress(page))
-        if job is not None and job.result is not None:
-            current = job.about == _about(asked, seeds, names)
-            # Draws of the settings before keep the maps and the title of those.
-            of = asked if current else st.session_state[f"{_key(page)}:asked"]
-            _show(state, of, job.result, current=current)
-
-
-def _key(page: str) -> str:
-    """Session entry of the page's draws."""
-    return f"{page}:draws:job"
-
-
-def _seeds(seed: int, number: int) -> tuple[int, ...]:
-    """Seeds of the draws: one block for all seeds in it, so that a redraw needs no new ones."""
-    first = min(seed // number * number, MAX_SEED + 1 - number)
-    return tuple(range(first, first + number))
-
-
-def _about(asked: Asked, seeds: Sequence[int], names: Sequence[str]) -> Hashable:
-    """What a job of these draws is about."""
-    return (asked.about, tuple(seeds), tuple(names))
-
-
-def _job(page: str, asked: Asked, seeds: Sequence[int], names: Sequence[str]) -> Job:
-    """Begin the draws where there are none yet of what is on the screen."""
-    about, job = _about(asked, seeds, names), job_of(_key(page))
-    if job is None or job.about != about:
-
-        def work(progress: Progress, cancelled: Cancel) -> Draws:
-            return many_draws(asked.trial, seeds, names, progress=progress, cancelled=cancelled)
-
-        job = start(_key(page), work, about=about)
-        st.session_state[f"{_key(page)}:asked"] = asked
-        job.wait(_PATIENCE)
-    return job
-
-
-def _stop(page: str) -> None:
-    """Nobody looks: stop draws that still go on."""
-    job = st.session_state.pop(_key(page), None)
-    if job is not None:
+def _panel(setting: Setting, *, settled: bool) -> None:
+    """Show the expander; nothing is computed while it is closed."""
+    opened = lazy_expander(
+        "Many draws, not one lucky one",
+        key=f"{setting.state.page}:draws",
+        draw=partial(_draws, setting, settled=settled),
+    )
+    if not opened and (job := st.session_state.pop(setting.key("job"), None)):
         job.cancel()
 
 
-def _progress(page: str) -> None:
-    """How far the draws are, and the way to stop them."""
-    job = job_of(_key(page))
+def _draws(setting: Setting, *, settled: bool) -> None:
+    """Show controls, progress and draws."""
+    left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
+    number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
+    names = family_of(setting.trial.config.method).swept
+    if set(_HELD_OUT) <= set(setting.trial.score_names) and middle.checkbox(
+        "with OCM and 2CE",
+        key=setting.key("held out"),
+        help="They draw anew on ten parts of the data: slower.",
+    ):
+        names = (*names, *_HELD_OUT)
+    # One block for all seeds in it, so that another seed of the block needs no new draws.
+    first = min(setting.seed // number * number, MAX_SEED + 1 - number)
+    seeds = tuple(range(first, first + number))
+    request = (setting.data, setting.trial.config, seeds, names)
+    job = job_of(setting.key("job"))
+    if settled and (job is None or job.request != request):
+        job = start(
+            setting.key("job"), partial(many_draws, setting.trial, seeds, names), request=request
+        )
+        st.session_state[setting.key("job:setting")] = setting
+        job.wait(_PATIENCE)
+    with right:
+        follow(job, partial(_progress, setting))
+    if job is not None and job.result is not None:
+        if job.request != request:
+            # Draws of the settings before keep the maps and the title of those.
+            setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
+            show_caption("These are the draws of the settings before.")
+        _show(setting, job.result)
+
+
+def _progress(setting: Setting) -> None:
+    """Progress of the draws, and a button that stops them or begins again."""
+    job = job_of(setting.key("job"))
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:
         show_progress(job, "draws", "")
     if job is None:
         return
     if job.running:
-        right.button("Cancel", key=f"{page}:draws:cancel", on_click=job.cancel, width="stretch")
+        right.button("Cancel", key=setting.key("cancel"), on_click=job.cancel, width="stretch")
     elif (job.cancelled or job.error) and right.button(
-        "Draw", key=f"{page}:draws:again", width="stretch"
+        "Draw", key=setting.key("again"), width="stretch"
     ):
-        st.session_state.pop(_key(page), None)
+        st.session_state.pop(setting.key("job"), None)
         st.rerun()
 
 
-def _show(state: UrlState, asked: Asked, draws: Draws, *, current: bool) -> None:
+def _show(setting: Setting, draws: Draws) -> None:
     """Maps, player, strips and tables of finished draws."""
-    page, theme = state.page, st.context.theme.type
-    if not current:
-        show_caption("These are the draws of the settings before.")
-    name = f"dpviz exploration not private {asked.trial.config.method}"
-    position = _player(state, asked, draws)
-    maps = asked.maps(draws, position)
-    live_figure(
-        maps.spec(),
-        key=f"{page}:draws:maps",
-        height=maps.height,
-        share=maps.share,
-        alt=maps.alt,
-        base_name=f"{name} many draws",
-    )
-    true = asked.trial.true()
-    strips = figures.strips(
-        draws, position, true, "dark" if theme == "dark" else "light", asked.title
-    )
-    live_figure(
-        strips.spec(),
-        key=f"{page}:draws:strips",
-        height=strips.height,
-        alt=strips.alt,
-        base_name=f"{name} scores of many draws",
-    )
+    name = f"dpviz exploration not private {setting.trial.config.method}"
+    position = _player(setting, draws)
+    true = setting.trial.true()
+    maps = setting.maps(draws, position)
+    show_panels(maps, key=setting.key("maps"), base_name=f"{name} many draws")
+    strips = figures.strips(draws, position, true, theme_mode(), setting.title)
+    show_panels(strips, key=setting.key("strips"), base_name=f"{name} scores of many draws")
     show_caption(
         f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
         "true run."
     )
     table = figures.frame(draws, position, true)
     st.dataframe(table, width="stretch", hide_index=True, height="content")
-    _downloads(name, table, draws)
+    file = name.replace(" ", "-")
+    rows = partial(figures.draws_frame, draws)
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        csv_button(f"{file}-scores", table, "Scores (CSV)", icon=None, width="stretch")
+    with right:
+        csv_button(f"{file}-draws", rows, "Every draw (CSV)", icon=None, width="stretch")
 
 
-def _player(state: UrlState, asked: Asked, draws: Draws) -> int:
+def _player(setting: Setting, draws: Draws) -> int:
     """Show the player of draws; returns the position of the one to draw."""
-    page = state.page
-    at = draws.seeds.index(asked.seed) if asked.seed in draws.seeds else 0
+    at = draws.seeds.index(setting.seed) if setting.seed in draws.seeds else 0
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:
         slider = live_slider(
             "Play the draws",
-            key=f"{page}:draws:play:{draws.seeds[0]}:{len(draws.seeds)}",
+            key=setting.key(f"play:{draws.seeds[0]}:{len(draws.seeds)}"),
             value=at + 1,
             low=1,
             high=len(draws.seeds),
@@ -233,30 +201,10 @@ def _player(state: UrlState, asked: Asked, draws: Draws) -> int:
     seed = draws.seeds[position]
     right.button(
         "Show it above",
-        key=f"{page}:draws:take",
+        key=setting.key("take"),
         width="stretch",
-        disabled=seed == asked.seed,
-        on_click=lambda: state.set("seed", seed),
+        disabled=seed == setting.seed,
+        on_click=lambda: setting.state.set("seed", seed),
         help="Take this draw's seed.",
     )
     return position
-
-
-def _downloads(name: str, table: Any, draws: Draws) -> None:
-    """Tables as CSV."""
-    left, right, _ = st.columns([1, 1, 2])
-    file = name.replace(" ", "-")
-    left.download_button(
-        "Scores (CSV)",
-        lambda: csv_bytes(table),
-        file_name=f"{file}-scores.csv",
-        on_click="ignore",
-        width="stretch",
-    )
-    right.download_button(
-        "Every draw (CSV)",
-        lambda: csv_bytes(figures.draws_frame(draws)),
-        file_name=f"{file}-draws.csv",
-        on_click="ignore",
-        width="stretch",
-    )

@@ -1,7 +1,7 @@
 """Long computations beside the page: a thread with progress and Cancel, polled by a fragment.
 
-The page stays usable meanwhile, and the job goes on while another page is looked at. The thread
-never calls streamlit's drawing or session state; what it finds it hands over through the job.
+The page stays usable meanwhile, and the job continues while another page is open. The thread
+never calls streamlit's drawing or session state; its result is an attribute of the job.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import logging
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any
 from weakref import WeakSet
@@ -20,26 +20,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError
 from dpviz.ui.messages import show_error
+from dpviz.work import IsCancelled, Task
 
 _LOG = logging.getLogger(__name__)
-
-#: Told how much of how much is done.
-Progress = Callable[[int, int], None]
-
-#: Asked now and then whether to stop.
-Cancel = Callable[[], bool]
-
-#: A long computation.
-Work = Callable[[Progress, Cancel], Any]
 
 #: Seconds between two looks at a running job.
 POLL = 0.4
 
-#: Seconds without its browser after which a session counts as gone; shorter breaks heal.
-_AWAY = 15.0
+#: Seconds without its browser after which a session is abandoned; a shorter break is harmless.
+_ABANDONED = 15.0
 
 #: Seconds that the end of the program waits for jobs to notice that they are cancelled.
-_FAREWELL = 5.0
+_SHUTDOWN = 5.0
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "
@@ -52,71 +44,71 @@ class Job:
 
     Parameters
     ----------
-    work
-        Called with ``progress(done, total)`` and ``cancelled()``. It should ask ``cancelled``
-        every few moments, and end (by an exception, say) where the answer is yes.
-    about
-        What is computed, for whoever looks at the job later.
-    gone
-        Asked along with ``cancelled``: whether nobody waits for the result any more.
+    task
+        The computation. It should call ``cancelled`` every few moments, and end (by
+        :class:`dpviz.work.Cancelled`) where that returns true.
+    request
+        What is computed: equal for two jobs that would have the same result.
+    abandoned
+        Returns whether nobody waits for the result any more; checked with ``cancelled``.
 
     Attributes
     ----------
     done, total
-        How much of how much is done; 0 of 0 until the work says so.
+        Number of finished steps and of all steps; 0 of 0 until the first report.
     result
-        What the work returned, None until then and where it was cancelled or failed.
+        What the task returned, None until then and where it was cancelled or failed.
     error
         Why it failed in one sentence, else empty.
     """
 
     def __init__(
-        self, work: Work, *, about: Hashable = None, gone: Callable[[], bool] = lambda: False
+        self, task: Task, *, request: object = None, abandoned: IsCancelled = lambda: False
     ) -> None:
-        self.about = about
+        self.request = request
         self.result: Any = None
         self.error = ""
         self._progress = (0, 0)
         self._stop = Event()
-        self._gone = gone
-        self._thread = Thread(target=self._run, args=(work,), name="dpviz job", daemon=True)
+        self._abandoned = abandoned
+        self._thread = Thread(target=self._run, args=(task,), name="dpviz job", daemon=True)
         _JOBS.add(self)
         self._thread.start()
 
     @property
     def done(self) -> int:
-        """How much is done."""
+        """Number of finished steps."""
         return self._progress[0]
 
     @property
     def total(self) -> int:
-        """How much there is to do."""
+        """Number of all steps."""
         return self._progress[1]
 
     @property
     def running(self) -> bool:
-        """Whether the work still goes on, be it only to notice that it was cancelled."""
+        """Whether the task still runs, even if it was cancelled and only has to notice."""
         return self._thread.is_alive()
 
     @property
     def cancelled(self) -> bool:
-        """Whether the work was asked to stop before it was done."""
+        """Whether the job was cancelled before it was finished."""
         return self._stop.is_set()
 
     def cancel(self) -> None:
-        """Ask the work to stop; no effect once it has ended."""
+        """Cancel the task; no effect once it has ended."""
         if self.running:
             self._stop.set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the end of the work; returns whether it has come."""
+        """Wait for the end of the task; return whether it has ended."""
         self._thread.join(seconds)
         return not self.running
 
-    def _run(self, work: Work) -> None:
-        """Do the work, and keep what comes of it."""
+    def _run(self, task: Task) -> None:
+        """Run the task; store its result or its error."""
         try:
-            result = work(self._report, self._asked)
+            result = task(progress=self._report, cancelled=self._is_cancelled)
         except Exception as error:
             if self._stop.is_set():
                 return
@@ -128,17 +120,17 @@ class Job:
                 self.result = result
 
     def _report(self, done: int, total: int) -> None:
-        """Note how far the work is."""
+        """Store the progress."""
         self._progress = (done, total)
 
-    def _asked(self) -> bool:
-        """Whether the work shall stop."""
-        if self._gone():
+    def _is_cancelled(self) -> bool:
+        """Whether the task should stop."""
+        if self._abandoned():
             self._stop.set()
         return self._stop.is_set()
 
 
-#: All jobs that somebody still knows of.
+#: All jobs that are still referenced.
 _JOBS: WeakSet[Job] = WeakSet()
 
 
@@ -148,25 +140,25 @@ def _end_all() -> None:
     running = [job for job in _JOBS if job.running]
     for job in running:
         job.cancel()
-    end = time.monotonic() + _FAREWELL
+    end = time.monotonic() + _SHUTDOWN
     for job in running:
         job.wait(max(end - time.monotonic(), 0.0))
 
 
-def start(key: str, work: Work, *, about: Hashable = None) -> Job:
-    """Begin a job of this session; one that runs under the same key is cancelled.
+def start(key: str, task: Task, *, request: object = None) -> Job:
+    """Start a job of this session; one that runs under the same key is cancelled.
 
     Parameters
     ----------
     key
         Entry of the session state.
-    work, about
+    task, request
         As for :class:`Job`.
     """
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
-    job = Job(work, about=about, gone=absence(_AWAY))
+    job = Job(task, request=request, abandoned=absence(_ABANDONED))
     st.session_state[key] = job
     return job
 
@@ -178,17 +170,17 @@ def job_of(key: str) -> Job | None:
 
 
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
-    """Draw what tells of a job, again and again while it runs; at its end draw the whole page.
+    """Draw the state of a job again and again while it runs; at its end draw the whole page.
 
     Parameters
     ----------
     job
         Of :func:`job_of`.
     draw
-        Draws; called as a fragment. To begin another job from inside of it, call
-        ``st.rerun()`` after :func:`start`.
+        Draws; called as a fragment. To start another job inside of it, call ``st.rerun()``
+        after :func:`start`.
     every
-        Seconds between two looks; more where much is drawn.
+        Seconds between two drawings; more where much is drawn.
     """
     running = job is not None and job.running
 
@@ -209,9 +201,9 @@ def show_progress(job: Job | None, unit: str, idle: str) -> None:
     job
         Of :func:`job_of`.
     unit
-        What is counted: "runs".
+        What the steps are: "runs".
     idle
-        What to say while there is no job.
+        Text while there is no job.
     """
     if job is None:
         st.progress(0.0, text=idle)
@@ -234,10 +226,10 @@ def progress_text(job: Job, unit: str) -> str:
     return "Failed" if job.error else count
 
 
-def absence(seconds: float) -> Callable[[], bool]:
-    """Return a question for any thread: whether this session's browser is gone for so long.
+def absence(seconds: float) -> IsCancelled:
+    """Return a function for any thread: whether this session's browser is gone for so long.
 
-    It has to be asked more often than that: who was not seen at the last question counts from it.
+    Call it more often than that: the time is measured from the last call that found the browser.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():

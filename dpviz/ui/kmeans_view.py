@@ -17,7 +17,6 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.noise import SeededNoise
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.draws import kmeans_draws
-from dpviz.ui.goal import goal_panel
 from dpviz.ui.kmeans import LEFT, KMeansRuns, run_both, run_settings, sidebar, step_slider, view_of
 from dpviz.ui.messages import errors_shown, show_caption
 from dpviz.ui.page import live_part
@@ -26,6 +25,7 @@ from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
 from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
+from dpviz.ui.tuning.panel import tuning_panel
 
 
 def build(state: UrlState) -> None:
@@ -78,7 +78,7 @@ def _draw(
     if card.spends:
         trial = KMeansTrial(runs.truth, config)
         kmeans_draws(state, trial, scene, settings.seed, settled=settings.settled and still)
-    goal_panel(state, settings.active, settings.config)
+    tuning_panel(state, settings.active, settings.config)
     lazy_expander(BEHIND, key="kmeans:behind", draw=partial(_behind, settings, runs, scene, view))
     return still
 

@@ -15,7 +15,6 @@ from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, pa
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import wavecluster_draws
-from dpviz.ui.goal import goal_panel
 from dpviz.ui.messages import errors_shown, show_caption
 from dpviz.ui.page import live_part
 from dpviz.ui.readouts import (
@@ -28,6 +27,7 @@ from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
 from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
+from dpviz.ui.tuning.panel import tuning_panel
 from dpviz.ui.wavecluster import WaveClusterRuns, run_both, run_settings, sidebar
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
@@ -97,7 +97,7 @@ def _draw(state: UrlState, settings: RunSettings[Config], runs: WaveClusterRuns)
         trial = WaveClusterTrial(runs.truth, config)
         wavecluster_draws(state, trial, scene, settings.seed, settled=settings.settled)
     diagnosis_panel(settings, runs, scene)
-    goal_panel(state, settings.active, settings.config)
+    tuning_panel(state, settings.active, settings.config)
     lazy_expander(
         BEHIND, key="wavecluster:behind", draw=partial(_behind, settings, runs, scene, view)
     )

@@ -79,6 +79,7 @@ FAMILY = Family(
     preparing="quantize",
     trial=WaveClusterTrial.of,
     comparison=WaveClusterComparison.of,
+    material_settings=lambda config: config.grid,
     true_settings=lambda config: (config.grid, true_config(config)),
     given_by_data=lambda source: {"grid": source.shape},
     released=_released,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpviz.audit import AuditCancelled, AuditResult, audit, scenarios
+from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.bounds import (
     SIGNS,
     Event,
@@ -45,6 +45,7 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.work import Cancelled
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -719,14 +720,14 @@ def test_progress_is_told_to_the_end() -> None:
 
 def test_cancelling_stops_before_the_next_batch() -> None:
     done: list[int] = []
-    with pytest.raises(AuditCancelled, match=f"stopped after {4 * BATCH} of 40000 runs"):
+    with pytest.raises(Cancelled, match=f"stopped after {4 * BATCH} of 40000 runs"):
         audit(
             "privqt",
             progress=lambda count, total: done.append(count),
             cancelled=lambda: len(done) == 2,
         )
     assert done == [2 * BATCH, 4 * BATCH]
-    with pytest.raises(AuditCancelled, match="stopped after 0 of"):
+    with pytest.raises(Cancelled, match="stopped after 0 of"):
         audit("privqt", cancelled=lambda: True)
 
 
@@ -756,7 +757,7 @@ def test_wrong_wishes_are_refused(given: dict[str, Any], says: str) -> None:
 def test_default_number_of_runs_is_the_scenarios() -> None:
     assert checked_runs(np.int64(20)) == 20
     seen: list[int] = []
-    with pytest.raises(AuditCancelled):
+    with pytest.raises(Cancelled):
         audit(
             "mcmc",
             progress=lambda count, total: seen.append(total),
@@ -834,7 +835,7 @@ def test_story_can_be_followed_and_stopped() -> None:
     seen: list[int] = []
     membership_experiment("privqt", draws=30, progress=lambda count, total: seen.append(count))
     assert seen == [50, 60]
-    with pytest.raises(AuditCancelled):
+    with pytest.raises(Cancelled):
         membership_experiment("privqt", cancelled=lambda: True)
 
 

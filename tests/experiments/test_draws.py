@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpviz.data.samples import load_sample
 from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.errors import InputError
-from dpviz.experiments.draws import DrawsCancelled, many_draws
+from dpviz.experiments.draws import many_draws
 from dpviz.families import CARDS, trial_of
 from dpviz.family import trial as trials
 from dpviz.family.score import SCORES
@@ -28,6 +28,7 @@ from dpviz.ui.live_figure import encode
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.truth import run
+from dpviz.work import Cancelled
 
 SPENDING = [name for name, card in CARDS.items() if card.spends]
 
@@ -110,7 +111,7 @@ def test_progress_cancel_and_unknown_scores(incomes) -> None:
     many_draws(trial, range(4), ("dsg_c",), progress=lambda *done: told.append(done))
     assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
     asked = iter([False, False, True])
-    with pytest.raises(DrawsCancelled, match="stopped after 2 of 4 draws"):
+    with pytest.raises(Cancelled, match="stopped after 2 of 4 draws"):
         many_draws(trial, range(4), ("dsg_c",), cancelled=lambda: next(asked))
     with pytest.raises(InputError, match='score = "nicv_ratio" is unknown'):
         many_draws(trial, range(4), ("nicv_ratio",))

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import dpviz.ui.audit as page
 import dpviz.ui.job as job_module
-from dpviz.audit import AuditCancelled, audit, scenarios, steps
+from dpviz.audit import audit, scenarios, steps
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.planted import HALF
 from dpviz.audit.scenarios import find
@@ -26,6 +26,7 @@ from dpviz.families import CARDS
 from dpviz.ui.audit import METHODS, experiment_in_words, table_rows, verdict
 from dpviz.ui.job import Job, job_of, progress_text, start
 from dpviz.ui.messages import plain_text
+from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -68,7 +69,7 @@ def until_stopped(begun: Event):
         begun.set()
         while not cancelled():
             time.sleep(0.001)
-        raise AuditCancelled("stopped")
+        raise Cancelled("stopped")
 
     return work
 
@@ -82,7 +83,7 @@ def test_a_job_hands_over_what_its_work_returns():
         progress(4, 4)
         return threading.current_thread().daemon, cancelled()
 
-    job = Job(work, about="this")
+    job = Job(work, request="this")
     assert job.running
     assert job.result is None
     go.set()
@@ -91,7 +92,7 @@ def test_a_job_hands_over_what_its_work_returns():
     # A daemon, which can't keep the program alive.
     assert job.result == (True, False)
     assert (job.done, job.total, job.error, job.cancelled) == (4, 4, "", False)
-    assert job.about == "this"
+    assert job.request == "this"
     assert progress_text(job, "runs") == "4 of 4 runs"
     job.cancel()
     assert not job.cancelled
@@ -132,10 +133,10 @@ def test_an_end_after_cancel_is_no_result():
 def test_a_second_start_cancels_the_first(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
     begun = Event()
-    first = start("key", until_stopped(begun), about=1)
+    first = start("key", until_stopped(begun), request=1)
     other = start("other", until_stopped(Event()))
     assert begun.wait(PATIENCE)
-    second = start("key", lambda progress, cancelled: "new", about=2)
+    second = start("key", lambda progress, cancelled: "new", request=2)
     assert first.wait(PATIENCE)
     assert second.wait(PATIENCE)
     assert (first.cancelled, second.cancelled, second.result) == (True, False, "new")
@@ -171,7 +172,7 @@ def test_a_fault_becomes_one_sentence_and_is_logged(caplog):
 
 def test_a_job_ends_when_its_session_has_gone():
     begun, gone = Event(), Event()
-    job = Job(until_stopped(begun), gone=gone.is_set)
+    job = Job(until_stopped(begun), abandoned=gone.is_set)
     assert begun.wait(PATIENCE)
     assert not job.wait(0.05)
     gone.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from dpviz.family.trial import CHEAP
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.ui.job import job_of
 from dpviz.wavecluster.config import Config
+from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
@@ -70,6 +72,23 @@ def title_of(test: AppTest, key: str) -> str:
 
 def test_closed_nothing_is_drawn(app) -> None:
     test = app("wavecluster", opened=False)
+    assert "wavecluster:draws:job" not in test.session_state
+
+
+def test_closing_the_panel_stops_its_draws(app, monkeypatch) -> None:
+    def endless(trial, seeds, names, *, progress, cancelled):
+        while not cancelled():
+            time.sleep(0.01)
+        raise Cancelled
+
+    monkeypatch.setattr("dpviz.ui.draws.many_draws", endless)
+    test = app("wavecluster", data="incomes", g=16)
+    job = test.session_state["wavecluster:draws:job"]
+    assert job.running
+    test.session_state["wavecluster:draws"] = False
+    checked(test.run())
+    assert job.cancelled
+    assert job.wait(PATIENCE)
     assert "wavecluster:draws:job" not in test.session_state
 
 

@@ -16,7 +16,7 @@ import pytest
 from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
-from dpviz.experiments.goal import Goal, Target
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon, Target
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.smallest_epsilon import goal_curves
 from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
@@ -50,7 +50,7 @@ OPTIONS = {"radio", "segmented_control", "pills"}
 OTHER_FIRST = {"page_link", "progress"}
 
 #: Functions whose text is the program's own.
-OWN = {"card_text", "in_words", "sentence", "score_of", "_titles", "_written", "_run_label"}
+OWN = {"card_text", "in_words", "sentence", "score_of", "_titles", "written", "_run_label"}
 OWN |= {"len", "plain_text", "progress_text", "decimal"}
 
 #: The same of what has a name.
@@ -58,14 +58,14 @@ NAMED = {
     ("compare.py", "label"),
     ("compare_view.py", "label"),
     ("draws.py", "label"),
-    ("goal.py", "goal.says"),
-    ("goal.py", "label"),
-    ("goal.py", "sign"),
+    ("best_parameters.py", "sign"),
+    ("common.py", "label"),
     ("job.py", "idle"),
     ("kmeans.py", "label"),
     ("kmeans.py", "text"),
     ("show.py", "cancel"),
     ("show.py", "label"),
+    ("smallest_epsilon.py", "result.summary"),
 }
 
 #: Of text from outside, this page has nothing but what is wrong with its link.
@@ -112,7 +112,7 @@ def own(node: ast.AST, file: str) -> bool:
 
 def calls() -> Iterator[tuple[str, str, ast.Call, str]]:
     """Calls of methods and of :data:`LABELS` in the app: where, file, call, name."""
-    for file in (*ROOT.glob("dpviz/ui/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"):
+    for file in (*ROOT.glob("dpviz/ui/**/*.py"), *ROOT.glob("pages/*.py"), ROOT / "app.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(attr=name)):
@@ -320,7 +320,7 @@ def test_a_hostile_release_is_plain_text(
 
 
 def test_the_title_of_a_search_is_plain_text() -> None:
-    goal = Goal(
+    goal = SmallestEpsilon(
         target=Target("dsg_c", "<=", 0.2),
         share=0.75,
         epsilons=(0.1, 1.0),

@@ -1,0 +1,1 @@
+"""Searches over settings: the smallest budget, the best parameters, and the null set."""

@@ -1,0 +1,260 @@
+"""The best pair of two parameters, and a map of a score over both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside
+from dpviz.errors import InputError
+from dpviz.experiments.tuning.common import (
+    BETTER,
+    SEEDS,
+    SHARE,
+    check_share,
+    check_spends,
+    checked_seeds,
+    score_at,
+)
+from dpviz.families import CARDS, SCORES, family_of, trial_of
+from dpviz.family.score import Better, check_scores
+from dpviz.family.trial import Configuration, Trial
+from dpviz.work import IsCancelled, Progress, Work
+
+Floats = NDArray[np.float64]
+Cell = tuple[int, int]
+
+#: Scores that compare clusters of points, whatever grid each clustering has.
+POINT_SCORES = tuple(name for name, score in SCORES.items() if score.of_table)
+
+#: Parameters whose smaller values cost less.
+_FRUGAL = {"grid", "iterations"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ParameterMap:
+    """A score over two parameters.
+
+    Parameters
+    ----------
+    config
+        Settings that the search began with.
+    score, share
+        Score, and the share of the draws that reach the number on the map.
+    names
+        The two parameters.
+    values
+        Values of each, ascending, shapes (A,) and (B,); those of ``config`` are among them.
+    reached
+        What that share of the draws reaches or betters, shape (A, B): the pessimistic end.
+    seeds
+        Of the draws, the same in every cell.
+    """
+
+    config: Configuration
+    score: str
+    share: float
+    names: tuple[str, str]
+    values: tuple[tuple[float, ...], tuple[float, ...]]
+    reached: Floats
+    seeds: tuple[int, ...]
+
+    @cached_property
+    def current(self) -> Cell:
+        """Cell of the settings that the search began with."""
+        first, second = (
+            values.index(getattr(self.config, name))
+            for name, values in zip(self.names, self.values, strict=True)
+        )
+        return first, second
+
+    @cached_property
+    def best(self) -> Cell:
+        """Cell of the best choice.
+
+        Where epsilon is one of the two, it stays as in ``config``: more budget nearly always
+        helps, and is a price, no setting.
+        """
+        given = [axis for axis, name in enumerate(self.names) if name == "epsilon"]
+        cells = (cast(Cell, cell) for cell in np.ndindex(*self.reached.shape))
+        return self._best_of(
+            cell for cell in cells if all(cell[axis] == self.current[axis] for axis in given)
+        )
+
+    @property
+    def best_values(self) -> dict[str, float]:
+        """The two parameters at the best cell."""
+        pairs = zip(self.names, self.values, self.best, strict=True)
+        return {name: values[place] for name, values, place in pairs}
+
+    @property
+    def best_at(self) -> tuple[int, ...]:
+        """Where epsilon comes first: the best place of the other at each of its values."""
+        if self.names[0] != "epsilon":
+            return ()
+        rows, columns = map(range, self.reached.shape)
+        return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
+
+    def _best_of(self, cells: Iterable[Cell]) -> Cell:
+        """Best of some cells; of equal ones the coarser, cheaper, nearer."""
+        sign = 1 if BETTER[self.score] == "<=" else -1
+        frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
+
+        def rank(cell: Cell) -> tuple[float, ...]:
+            worth = sign * float(self.reached[cell])
+            distance = sum(abs(a - b) for a, b in zip(cell, self.current, strict=True))
+            worst_if_nan = math.inf if math.isnan(worth) else worth
+            return (worst_if_nan, *(cell[axis] for axis in frugal), distance)
+
+        return min(cells, key=rank)
+
+
+def best_parameters(
+    dataset: Dataset,
+    config: Configuration,
+    score: str,
+    over: Mapping[str, Sequence[float]],
+    *,
+    domain: Domain | None = None,
+    outside: Outside = "clip",
+    seeds: Sequence[int] = SEEDS,
+    share: float = SHARE,
+    progress: Progress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> ParameterMap:
+    """Map a score over two parameters, and find the best pair.
+
+    Each cell holds what ``share`` of the draws reach or better, not their average: a choice
+    that is only sometimes good is no good choice. Of cells that are equally good the coarser
+    grid wins, then fewer iterations, then what is nearest to ``config``.
+
+    Parameters
+    ----------
+    dataset, config, domain, outside
+        As for :func:`dpviz.family.trial.trial_of`.
+    score
+        One of ``BETTER``; of ``POINT_SCORES`` where g or p is searched.
+    over
+        Two of :func:`searched` that the method has, each with the values to try; those of
+        ``config`` are added.
+    seeds, share
+        One draw each in every cell; the share of them that must reach the number.
+    progress, cancelled
+        As for :class:`dpviz.work.Work`; a step is one draw.
+
+    Raises
+    ------
+    InputError
+        Where score, parameters and data do not fit together.
+    Cancelled
+        Where ``cancelled`` returns true.
+
+    Notes
+    -----
+    The true clustering itself changes with g and p. Compared with the true run on its own
+    grid, the most trivial setting would win: in one single cell nothing can go wrong. So where
+    g or p is searched, all private runs are compared with one labelling of the points, that of
+    the true run at ``config``: its clusters are what somebody looks at and wants to keep. Cells
+    of different grids can't be compared, points can: so only scores of points will do.
+
+    For exploring only: see ``TUNING``.
+    """
+    names, values = _axes(dataset, config, over)
+    check_share(share)
+    if score not in BETTER:
+        raise InputError(
+            f'score = "{score}" is neither good nor bad by itself: choose from {", ".join(BETTER)}.'
+        )
+    seeds = checked_seeds(seeds)
+    score_of: Callable[[dict[str, Any], int], float]
+    if family_of(config.method).moves_truth & set(names):
+        check_scores((score,), POINT_SCORES)
+        score_of = _against_points(dataset, config, domain, outside, score)
+    else:
+        trial = trial_of(dataset, config, domain, outside)
+        check_scores((score,), trial.score_names)
+        score_of = partial(score_at, trial, score)
+    reached = np.empty([len(one) for one in values])
+    work = Work(reached.size * len(seeds), "draws", progress, cancelled)
+    for cell in np.ndindex(*reached.shape):
+        changes = {name: one[place] for name, one, place in zip(names, values, cell, strict=True)}
+        drawn = [score_of(changes, seed) for seed in work.over(seeds)]
+        reached[cell] = _reached(np.array(drawn), BETTER[score], share)
+    return ParameterMap(
+        config=config,
+        score=score,
+        share=share,
+        names=names,
+        values=values,
+        reached=reached,
+        seeds=seeds,
+    )
+
+
+def _axes(
+    dataset: Dataset, config: Configuration, over: Mapping[str, Sequence[float]]
+) -> tuple[tuple[str, str], tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Names and values of the two parameters, checked, those of the settings among them."""
+    check_spends(config)
+    card = CARDS[config.method]
+    known = [name for name in searched(config.method) if card.parameter(name)]
+    if len(over) != 2 or not set(over) <= set(known):
+        raise InputError(
+            f"over = {', '.join(over) or 'nothing'}: choose two parameters of {card.name}, from "
+            f"{', '.join(known)}."
+        )
+    if "grid" in over and dataset.counts is not None:
+        raise InputError(
+            "grid can't be searched on a grid of counts, whose cells are fixed: leave it out."
+        )
+    values = []
+    for name, tried in over.items():
+        now = getattr(config, name)
+        if isinstance(now, tuple):
+            raise InputError(f"grid = {now}: search begins at one number for all axes.")
+        values.append(tuple(sorted({*tried, now})))
+    first, second = over
+    return (first, second), (values[0], values[1])
+
+
+def _reached(values: Floats, sign: Better, share: float) -> float:
+    """What a share of the draws reaches or betters; a draw without a score is the worst."""
+    ordered = np.sort(values) if sign == "<=" else -np.sort(-values)
+    return float(ordered[max(0, math.ceil(share * ordered.size - 1e-9) - 1)])
+
+
+def _against_points(
+    dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
+) -> Callable[[dict[str, Any], int], float]:
+    """Score against the labels that the true run at the first settings gives the points.
+
+    Returns a function of changed settings and a seed.
+    """
+    family, of_table = family_of(config.method), SCORES[score].of_table
+    assert of_table is not None  # noqa: S101 - one of POINT_SCORES
+    reference = family.build(dataset, config, domain, outside).label(None)
+    built: dict[Any, tuple[Trial, Callable[[Any], NDArray[np.int64]]]] = {}
+
+    def score_of(changes: dict[str, Any], seed: int) -> float:
+        changed = replace(config, **changes)
+        key = family.material_settings(changed)
+        if key not in built:
+            trial = family.build(dataset, changed, domain, outside)
+            built[key] = trial, trial.tables(reference)
+        trial, table_of = built[key]
+        return of_table(table_of(trial.at(**changes).draw(seed)))
+
+    return score_of
+
+
+def searched(method: str) -> tuple[str, ...]:
+    """Parameters of a method's family that can be searched."""
+    pairs = family_of(method).searched
+    return tuple(dict.fromkeys(name for pair in pairs for name in pair))

@@ -1,0 +1,62 @@
+"""What all searches share: defaults, checks, and draws at other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpviz.errors import InputError, check_number
+from dpviz.families import CARDS, SCORES, family_of
+from dpviz.family.method import check_method
+from dpviz.family.score import Better
+from dpviz.family.trial import Configuration, Trial
+
+#: What searching on the true data costs, in words for everybody.
+TUNING = (
+    "Tuning on true data spends privacy: parameters that were chosen by looking at the data tell "
+    "something about it, and no ledger counts that. Tune on a public look-alike, and take its "
+    "values over."
+)
+
+#: Default draws, and the default share of them that has to meet a target.
+SEEDS = tuple(range(50))
+SHARE = 0.9
+
+#: Scores that can be tuned, with the side that is better; the others have no better side.
+BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if one.better}
+
+
+def checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
+    """Return the seeds; InputError if there is none."""
+    if not seeds:
+        raise InputError("seeds = (): ask for 1 or more draws.")
+    return tuple(seeds)
+
+
+def check_share(share: float) -> None:
+    """Raise InputError unless the share of the draws is in (0, 1]."""
+    if not 0 < check_number("share", share) <= 1:
+        raise InputError(f"share = {share:g}: give a share of the draws, for example 0.9.")
+
+
+def check_spends(config: Configuration) -> None:
+    """Raise InputError for a method that is unknown or has no budget."""
+    check_method(config.method, CARDS)
+    if not CARDS[config.method].spends:
+        private = [name for name, card in CARDS.items() if card.spends]
+        raise InputError(
+            f"method = {config.method} spends no budget, so there is nothing to search: choose "
+            f"one of {', '.join(private)}."
+        )
+
+
+def score_at(trial: Trial, name: str, changes: dict[str, Any], seed: int) -> float:
+    """Score of the draw of a seed at other settings, against the same true run."""
+    changed = trial.at(**changes)
+    return changed.scores(changed.draw(seed), seed, (name,))[name]
+
+
+def is_slow(trial: Trial, score: str) -> bool:
+    """Whether one draw with its score takes more than a few milliseconds."""
+    family = family_of(trial.config.method)
+    return family.grows or score not in family.quick

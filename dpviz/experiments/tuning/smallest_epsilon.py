@@ -1,0 +1,302 @@
+"""The smallest budget at which most draws meet a target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain, Outside
+from dpviz.errors import InputError, check_number
+from dpviz.experiments.tuning.common import (
+    SEEDS,
+    SHARE,
+    check_share,
+    check_spends,
+    checked_seeds,
+    is_slow,
+    score_at,
+)
+from dpviz.families import score_of, trial_of
+from dpviz.family.score import Better, check_scores
+from dpviz.family.trial import Configuration
+from dpviz.metrics.bands import Band, band
+from dpviz.work import IsCancelled, Progress, Work
+
+Search = Literal["every", "bisect"]
+Floats = NDArray[np.float64]
+
+#: Budgets that are searched: ten a decade from 0.01 to 10, to three significant digits.
+GRID = tuple(float(f"{10 ** (step / 10 - 2):.3g}") for step in range(31))
+
+#: Confidence level of the interval for the share of all possible draws.
+CONFIDENCE = 0.95
+
+#: Bisection begins with every fifth budget of the grid, and ends with the next three above the
+#: one that it finds, which must meet the target too.
+_COARSE, _NEIGHBOURS = 5, 3
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a draw must reach.
+
+    Parameters
+    ----------
+    score
+        Name of a score of the method's family.
+    sign
+        ``"<="`` or ``">="``.
+    value
+        Bound on the score, finite.
+
+    Raises
+    ------
+    InputError
+        Where sign or value can't be used.
+    """
+
+    score: str
+    sign: Better
+    value: float
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a method."""
+        if self.sign not in ("<=", ">="):
+            raise InputError(f'sign = "{self.sign}" is unknown: choose <= or >=.')
+        if not math.isfinite(check_number("target", self.value)):
+            raise InputError(f"target = {self.value}: give a finite number, for example 0.2.")
+
+    def met(self, values: Floats) -> NDArray[np.bool_]:
+        """Mask of the values that meet the target; what is not defined does not."""
+        return values <= self.value if self.sign == "<=" else values >= self.value
+
+    def __str__(self) -> str:
+        """Text on the screen: "DSG_C ≤ 0.2"."""
+        sign = "≤" if self.sign == "<=" else "≥"
+        return f"{score_of(self.score).title} {sign} {self.value:.4g}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SmallestEpsilon:
+    """The smallest budget that meets a target in most draws, and what led to it.
+
+    Parameters
+    ----------
+    target, share
+        What a draw must reach, and the share of the draws that must.
+    epsilons
+        Budgets of the grid, ascending, shape (E,).
+    seeds
+        Of the draws, the same at every budget.
+    values
+        Score of every draw, shape (E, R); NaN in rows that were not tried.
+    tried
+        Mask (E,) of the budgets that were drawn.
+    epsilon
+        The answer, or None where no budget will do.
+    """
+
+    target: Target
+    share: float
+    epsilons: tuple[float, ...]
+    seeds: tuple[int, ...]
+    values: Floats
+    tried: NDArray[np.bool_]
+    epsilon: float | None
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of the draws that meet the target, shape (E,); NaN where not tried."""
+        return np.where(self.tried, self.target.met(self.values).mean(axis=1), np.nan)
+
+    @cached_property
+    def bands(self) -> dict[float, Band]:
+        """Median and band of the score at each budget that was tried."""
+        rows = zip(self.epsilons, self.values, self.tried, strict=True)
+        return {epsilon: band(row) for epsilon, row, tried in rows if tried}
+
+    @property
+    def early(self) -> tuple[float, ...]:
+        """Budgets that meet the target although a larger one does not."""
+        end = math.inf if self.epsilon is None else self.epsilon
+        met = self.shares >= self.share
+        return tuple(e for e, one in zip(self.epsilons, met, strict=True) if one and e < end)
+
+    @property
+    def summary(self) -> str:
+        """What was found, and how sure it is, in a sentence or two."""
+        if self.epsilon is None:
+            return self._missed
+        found = (
+            f"ε = {self.epsilon:.3g} met {self.target} in {self._draws(self.epsilon)} "
+            f"({self._confidence(self.epsilon)})"
+        )
+        if self.epsilon == self.epsilons[-1]:
+            return f"{found}. It is the largest that was tried."
+        if self.epsilon == self.epsilons[0]:
+            return f"{found}. It is the smallest that was tried; less may do."
+        if self.early:
+            listed = ", ".join(f"{epsilon:.3g}" for epsilon in self.early)
+            return (
+                f"{found}. The way there is not steady: ε = {listed} met it too, but not all above."
+            )
+        return (
+            f"{found}. At every larger budget that was tried, {self.share:.0%} or more of the "
+            "draws met it too."
+        )
+
+    @property
+    def _missed(self) -> str:
+        """Why there is no such budget."""
+        best = self.epsilons[int(np.nanargmax(self.shares))]
+        end = f"ε = {self.epsilons[-1]:.3g}"
+        if self.early:
+            return (
+                f"{self.target} is met in {self._draws(best)} at ε = {best:.3g}, but not at every "
+                f"larger budget up to {end}."
+            )
+        if not np.nanmax(self.shares):
+            return f"{self.target} is met in no draw at any budget that was tried up to {end}."
+        return (
+            f"{self.target} is not met in {self.share:.0%} of draws at any budget that was tried "
+            f"up to {end}: the best is {self._draws(best)}, at ε = {best:.3g}."
+        )
+
+    def _draws(self, epsilon: float) -> str:
+        """Write "46 of 50 draws": how many meet the target at a budget."""
+        return f"{self._met(epsilon)} of {len(self.seeds)} draws"
+
+    def _confidence(self, epsilon: float) -> str:
+        """Confidence interval for the share of all possible draws (Clopper-Pearson)."""
+        from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
+
+        low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
+        # Outwards, so that rounding makes it no surer than it is.
+        ends = f"{math.floor(100 * low)}% to {math.ceil(100 * high)}%"
+        return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
+
+    def _met(self, epsilon: float) -> int:
+        """How many draws meet the target at a budget."""
+        return int(self.target.met(self.values[self.epsilons.index(epsilon)]).sum())
+
+
+def smallest_epsilon(
+    dataset: Dataset,
+    config: Configuration,
+    target: Target,
+    *,
+    domain: Domain | None = None,
+    outside: Outside = "clip",
+    seeds: Sequence[int] = SEEDS,
+    epsilons: Sequence[float] = GRID,
+    share: float = SHARE,
+    search: Search | None = None,
+    progress: Progress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> SmallestEpsilon:
+    """Find the smallest budget of a grid at which most draws meet a target.
+
+    Most draws must meet it at that budget and at every larger one of the grid; the seeds are
+    the same throughout, so that the share changes with the budget and not with luck.
+
+    Parameters
+    ----------
+    dataset, config, domain, outside
+        As for :func:`dpviz.family.trial.trial_of`; epsilon of ``config`` does not matter.
+    target
+        What a draw must reach.
+    seeds
+        One draw each at every budget.
+    epsilons
+        Budgets to search, in any order.
+    share
+        Share of the draws that must meet the target, in (0, 1].
+    search
+        ``"every"`` draws at all budgets. ``"bisect"`` draws at every fifth, halves what is
+        between, and draws at the next three above: the same answer with less than half of the
+        draws, unless the share falls for a moment farther up. None chooses by the speed of the
+        method.
+    progress, cancelled
+        As for :class:`dpviz.work.Work`; a step is one draw.
+
+    Raises
+    ------
+    InputError
+        Where the method spends no budget, the score is unknown or there is nothing to search.
+    Cancelled
+        Where ``cancelled`` returns true.
+
+    Notes
+    -----
+    For exploring only: see ``TUNING``.
+    """
+    check_spends(config)
+    check_share(share)
+    seeds, grid = checked_seeds(seeds), tuple(sorted(set(epsilons)))
+    if not grid:
+        raise InputError("epsilons = (): give one or more budgets to search.")
+    trial = trial_of(dataset, config, domain, outside)
+    check_scores((target.score,), trial.score_names)
+    chosen = search or ("bisect" if is_slow(trial, target.score) else "every")
+    places = len(grid) if chosen == "every" else _bisections(len(grid))
+    work = Work(places * len(seeds), "draws", progress, cancelled)
+    values = np.full((len(grid), len(seeds)), np.nan)
+    tried = np.zeros(len(grid), dtype=bool)
+
+    def met(place: int) -> bool:
+        if not tried[place]:
+            score = partial(score_at, trial, target.score, {"epsilon": grid[place]})
+            values[place] = [score(seed) for seed in work.over(seeds)]
+            tried[place] = True
+        return bool(target.met(values[place]).mean() >= share)
+
+    find = _first_of_all if chosen == "every" else _first_by_halves
+    found = find(met, len(grid))
+    work.finish()
+    return SmallestEpsilon(
+        target=target,
+        share=share,
+        epsilons=grid,
+        seeds=seeds,
+        values=values,
+        tried=tried,
+        epsilon=None if found is None else grid[found],
+    )
+
+
+def _bisections(n: int) -> int:
+    """Budgets that bisection tries about."""
+    return min(n, -(-n // _COARSE) + math.ceil(math.log2(_COARSE)) + _NEIGHBOURS)
+
+
+def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
+    """First place from which on all are met: the plain definition."""
+    failed = [place for place in range(n) if not met(place)]
+    first = failed[-1] + 1 if failed else 0
+    return first if first < n else None
+
+
+def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
+    """First place from which on all are met, unless one fails between coarse ones above it."""
+    coarse = range((n - 1) % _COARSE, n, _COARSE)
+    first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
+    if first is None:
+        return None
+    found = coarse[first]
+    low = coarse[first - 1] if first else -1
+    while found - low > 1:
+        middle = (low + found) // 2
+        low, found = (low, middle) if met(middle) else (middle, found)
+    place = found + 1
+    while place <= min(found + _NEIGHBOURS, n - 1):
+        if not met(place):
+            found = place + 1  # at most the last place, which is met
+        place += 1
+    return found

@@ -1,0 +1,1 @@
+"""The panel "Find parameters" of the explorers."""

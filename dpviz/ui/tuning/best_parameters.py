@@ -1,0 +1,114 @@
+"""Controls and map of the search for the best parameters."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpviz.experiments.tuning.best_parameters import POINT_SCORES, best_parameters
+from dpviz.experiments.tuning.common import BETTER
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, score_of
+from dpviz.family.trial import Configuration
+from dpviz.figures.best_parameters import map_frame, parameter_map
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.show import theme_mode
+from dpviz.ui.tuning.common import (
+    Context,
+    choose_draws,
+    choose_score,
+    choose_share,
+    scores_of,
+    search_data,
+    show_answer,
+    take_over_button,
+    written,
+)
+
+#: Pairs of parameters by their names in the link.
+PAIRS = {"-".join(pair): pair for family in FAMILIES.values() for pair in family.searched}
+
+_ONE_TRUTH = (
+    "ε is a price, no setting: the best is chosen at the ε of the slider. The map shows the others "
+    "too."
+)
+
+_OTHER_TRUTHS = (
+    "The clusters themselves change with g and p. So every run is held against the clusters "
+    "without noise at the settings on the screen, point by point: first choose g and p that show "
+    "what you want to keep."
+)
+
+
+def best_parameters_part(context: Context) -> None:
+    """Show controls, progress and map of the search for the best parameters."""
+    controls, config = context.controls, context.config
+    pairs = _pairs(context.active, config)
+    if not pairs:
+        show_info("This method has no parameters to search over. Choose another one.")
+        return
+    if controls.get("goal_pair") not in pairs:
+        controls.set("goal_pair", pairs[0])
+    first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
+    first.selectbox("Best", **controls.choice("goal_pair", pairs), format_func=_pair_title)
+    over = _over(controls.get("goal_pair"), config)
+    by_points = bool(family_of(config.method).moves_truth & set(over))
+    score = choose_score(context, second, list(POINT_SCORES) if by_points else scores_of(config))
+    share, draws = choose_share(context, third), choose_draws(context, fourth)
+    show_caption(_OTHER_TRUTHS if by_points else _ONE_TRUTH)
+    # The best value is among these; taking it over must not ask for another map.
+    replaced = {
+        name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
+    }
+    answer = search_data(
+        context,
+        "map",
+        "Draw the map",
+        best_parameters,
+        score,
+        over,
+        share=share,
+        draws=draws,
+        searched=tuple(over),
+        replaced=replaced,
+    )
+    if answer is None:
+        return
+    title, result = answer
+    sign = "at most" if BETTER[result.score] == "<=" else "at least"
+    st.markdown(
+        f"**Best: {written(result.best_values)}**: {score_of(result.score).title} {sign} "
+        f"{result.reached[result.best]:.3g} in {result.share:.0%} of draws, where the setting of "
+        f"the search has {result.reached[result.current]:.3g}."
+    )
+    free = {name: value for name, value in result.best_values.items() if name != "epsilon"}
+    take_over_button(context, free)
+    show_answer(context, "map", parameter_map(result, title, theme_mode()), map_frame(result))
+
+
+def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
+    """Values to try; of grids those that the wavelet's level fits."""
+    least = 2 ** getattr(config, "level", 0)
+    return {
+        name: tuple(
+            value for value in PARAMETERS[name].searched if name != "grid" or value >= least
+        )
+        for name in PAIRS[pair]
+    }
+
+
+def _pair_title(pair: str) -> str:
+    """Signs of two parameters; epsilon is a price, over which the other one is chosen."""
+    first, second = (PARAMETERS[name].sign for name in PAIRS[pair])
+    return f"{second}, over {first}" if "epsilon" in PAIRS[pair] else f"{first} and {second}"
+
+
+def _pairs(active: ActiveData, config: Configuration) -> list[str]:
+    """Pairs that the method and the data have."""
+    card = CARDS[config.method]
+    return [
+        pair
+        for pair, over in PAIRS.items()
+        if all(card.parameter(name) for name in over)
+        # Counts bring their own grid.
+        and not ("grid" in over and active.dataset.counts is not None)
+    ]

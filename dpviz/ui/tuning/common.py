@@ -1,0 +1,231 @@
+"""What the parts of the panel share: controls, the job of a search, and how its answer is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.experiments.tuning.common import BETTER
+from dpviz.families import PARAMETERS, SCORES, family_of, score_of
+from dpviz.family.trial import Configuration
+from dpviz.figures.panels import Panels
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.job import follow, job_of, show_progress, start
+from dpviz.ui.messages import show_caption
+from dpviz.ui.run_title import run_title
+from dpviz.ui.show import csv_button, job_button, show_panels
+from dpviz.ui.state import UrlState
+from dpviz.work import Task
+
+FEWEST_DRAWS, MOST_DRAWS = 10, 500
+
+#: Pixels of a table at most; a longer one is scrolled.
+_TABLE_HEIGHT = 213
+
+R = TypeVar("R")
+
+#: A title for the figure, and all else that the answer depends on.
+Request = tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What the panel works with.
+
+    Parameters
+    ----------
+    state
+        Controls of the explorer.
+    controls
+        Controls of the panel.
+    active, config
+        Data and settings on the screen.
+    """
+
+    state: UrlState
+    controls: UrlState
+    active: ActiveData
+    config: Configuration
+
+    def key(self, name: str) -> str:
+        """Session entry of the panel."""
+        return f"{self.controls.page} {name}"
+
+
+def scores_of(config: Configuration) -> list[str]:
+    """Scores of a family that have a better side."""
+    return [name for name in family_of(config.method).telling if name in BETTER]
+
+
+# -- controls ----------------------------------------------------------------------------
+
+
+def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -> str:
+    """Choose a score; another one brings its own target."""
+    controls = context.controls
+
+    def reset_target() -> None:
+        controls.set("goal_target", SCORES[controls.get("goal_score")].target)
+
+    if controls.get("goal_score") not in offered:
+        controls.set("goal_score", offered[0])
+        reset_target()
+    column.selectbox(
+        "Score",
+        **controls.choice("goal_score", offered),
+        format_func=lambda name: score_of(name).title,
+        on_change=reset_target,
+    )
+    return str(controls.get("goal_score"))
+
+
+def choose_share(context: Context, column: DeltaGenerator) -> float:
+    """Choose the share of draws."""
+    column.number_input(
+        "In this share of draws, %",
+        50,
+        100,
+        step=5,
+        **context.controls.widget("goal_share"),
+        help="One lucky draw is no promise: so many of them must reach it.",
+    )
+    return float(context.controls.get("goal_share")) / 100
+
+
+def choose_draws(context: Context, column: DeltaGenerator) -> int:
+    """Choose the number of draws."""
+    column.number_input(
+        "Draws at each setting",
+        FEWEST_DRAWS,
+        MOST_DRAWS,
+        step=10,
+        **context.controls.widget("goal_draws"),
+        help="The same seeds at every setting.",
+    )
+    return int(context.controls.get("goal_draws"))
+
+
+# -- the search --------------------------------------------------------------------------
+
+
+def search_data(
+    context: Context,
+    part: str,
+    label: str,
+    function: Callable[..., R],
+    *arguments: Any,
+    share: float,
+    draws: int,
+    searched: tuple[str, ...],
+    replaced: dict[str, Any],
+) -> tuple[str, R] | None:
+    """Search on the data and settings on the screen; as for :func:`search`.
+
+    Parameters
+    ----------
+    function, arguments, share, draws
+        Called with data, settings and these.
+    searched
+        Parameters that the search varies.
+    replaced
+        Values of parameters of the settings that do not change the answer.
+    """
+    active, config = context.active, context.config
+    task = partial(
+        function,
+        active.dataset,
+        config,
+        *arguments,
+        domain=active.domain,
+        outside=active.outside,
+        seeds=range(draws),
+        share=share,
+    )
+    title = run_title(active, config, without=searched)
+    data = (active.dataset.digest, active.domain, active.outside)
+    request = (title, *data, replace(config, **replaced), *arguments, share, draws)
+    return search(context, part, label, task, request)
+
+
+def search(
+    context: Context, part: str, label: str, task: Task, request: Request
+) -> tuple[str, Any] | None:
+    """Show button and progress of a search; return title and answer of the last finished one."""
+    job_key, found_key = context.key(f"{part} job"), context.key(f"{part} found")
+    job = job_of(job_key)
+    if job and job.result is not None:
+        st.session_state[found_key] = (job.request, job.result)
+    follow(job, lambda: _progress(job_key, label, task, request))
+    if found_key not in st.session_state:
+        return None
+    answered, found = st.session_state[found_key]
+    if answered != request:
+        show_caption("Found with other settings or data than those on the screen.")
+    return answered[0], found
+
+
+def _progress(key: str, label: str, task: Task, request: Request) -> None:
+    """Button and bar of a search."""
+    job = job_of(key)
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    with left:
+        job_button(
+            job,
+            label,
+            lambda: start(key, task, request=request),
+            key=f"{key} start",
+            cancel="Stop searching",
+            cancel_key=f"{key} stop",
+            type="primary",
+            icon=":material/search:",
+        )
+    with right:
+        if job and not job.running and job.request != request:
+            job = None
+        show_progress(job, "draws", "Not searched with these settings")
+
+
+# -- the answer --------------------------------------------------------------------------
+
+
+def take_over_button(context: Context, found: dict[str, float]) -> None:
+    """Button that sets the explorer's controls to what was found."""
+    values = {PARAMETERS[name].link: value for name, value in found.items()}
+
+    def take_over() -> None:
+        for control, value in values.items():
+            context.state.set(control, value)
+
+    st.button(
+        f"Take over {written(found)}",
+        key=context.key(f"take {'-'.join(found)}"),
+        on_click=take_over,
+        disabled=all(context.state.get(control) == value for control, value in values.items()),
+        icon=":material/check:",
+    )
+
+
+def written(found: dict[str, float]) -> str:
+    """Write "g = 32, p = 0.4"."""
+    return ", ".join(f"{PARAMETERS[name].sign} = {value:.3g}" for name, value in found.items())
+
+
+def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
+    """Draw a figure, with its table below, on the page and as CSV."""
+    name = f"dpviz exploration not private find {part}"
+    show_panels(panels, key=context.key(f"{part} figure"), base_name=name)
+    st.dataframe(
+        table.rename(columns={one.name: one.sign for one in PARAMETERS.values()}),
+        key=context.key(f"{part} rows"),
+        width="stretch",
+        height=min(_TABLE_HEIGHT, 38 + 35 * len(table)),
+        hide_index=True,
+        placeholder="",
+    )
+    csv_button(name.replace(" ", "-"), table, key=context.key(f"{part} table"))

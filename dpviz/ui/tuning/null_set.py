@@ -1,0 +1,32 @@
+"""Controls and answer of the null set."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.experiments.tuning.null_set import null_clusters
+from dpviz.figures.null_set import null_bars, null_frame
+from dpviz.ui.show import theme_mode
+from dpviz.ui.tuning.common import Context, choose_draws, search, show_answer
+
+
+def null_set_part(context: Context, config: Any) -> None:
+    """Show how many clusters each technique invents where there is none."""
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    dataset = context.active.dataset
+    n = max(1, dataset.n)
+    left.markdown(
+        f"Uniform noise has no clusters. How many does each technique find among {n:,} such "
+        "points, as many as the data has, with the grid, p and ε on the screen? The points are "
+        "drawn anew each time: this spends nothing."
+    )
+    draws = choose_draws(context, right)
+    on_grid = config if dataset.counts is None else replace(config, grid=dataset.counts.shape)
+    task = partial(null_clusters, on_grid, n, range(draws))
+    answer = search(context, "null", "Count invented clusters", task, ("", on_grid, n, draws))
+    if answer is not None:
+        show_answer(context, "null", null_bars(answer[1], theme_mode()), null_frame(answer[1]))

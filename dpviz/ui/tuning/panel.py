@@ -1,0 +1,106 @@
+"""The panel "Find parameters" of an explorer: smallest budget, best parameters, null set."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from dpviz.data.samples import sample, sample_names
+from dpviz.experiments.tuning.common import BETTER, TUNING
+from dpviz.families import CARDS, SCORES, family_of
+from dpviz.family.trial import Configuration
+from dpviz.ui.data_panel import ActiveData, take_sample
+from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.show import lazy_expander
+from dpviz.ui.state import Control, UrlState, choice, number, whole
+from dpviz.ui.tuning.best_parameters import PAIRS, best_parameters_part
+from dpviz.ui.tuning.common import FEWEST_DRAWS, MOST_DRAWS, Context, scores_of
+from dpviz.ui.tuning.null_set import null_set_part
+from dpviz.ui.tuning.smallest_epsilon import smallest_epsilon_part
+
+PARTS = {"epsilon": "Smallest ε", "map": "Best parameters", "null": "Null set"}
+
+
+def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> None:
+    """Show the panel of an explorer; nothing is computed while it is closed.
+
+    Parameters
+    ----------
+    state
+        Of the explorer: what is found can be taken over into it.
+    active, config
+        Data and settings on the screen.
+    """
+    # Where methods find the number of clusters, they can invent some.
+    invents = family_of(config.method).finds_number
+
+    def draw() -> None:
+        context = Context(state, _controls(state, config), active, config)
+        st.segmented_control(
+            "Find",
+            [name for name in PARTS if name != "null" or invents],
+            **context.controls.widget("goal", "default"),
+            format_func=PARTS.__getitem__,
+            label_visibility="collapsed",
+            required=True,
+        )
+        part = context.controls.get("goal")
+        if part == "null" and invents:
+            null_set_part(context, config)
+        elif not CARDS[config.method].spends:
+            show_info("This method spends no budget. Choose a private one to search.")
+        else:
+            _cost_of_tuning(state, active)
+            (smallest_epsilon_part if part == "epsilon" else best_parameters_part)(context)
+
+    lazy_expander("Find parameters", key=f"{state.page}:goal", draw=draw)
+
+
+def _controls(state: UrlState, config: Configuration) -> UrlState:
+    """Return the panel's own controls; their values stay while the panel is closed."""
+    first = scores_of(config)[0]
+    return UrlState(
+        f"{state.page}:goal",
+        {
+            "goal": Control("epsilon", choice("goal", tuple(PARTS))),
+            "goal_score": Control(first, choice("goal_score", tuple(BETTER))),
+            "goal_target": Control(SCORES[first].target, number("goal_target", 0, 1000, float)),
+            "goal_share": Control(90, whole("goal_share", 50, 100)),
+            "goal_draws": Control(50, whole("goal_draws", FEWEST_DRAWS, MOST_DRAWS)),
+            "goal_pair": Control("epsilon-alpha", choice("goal_pair", tuple(PAIRS))),
+        },
+    )
+
+
+def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
+    """Explain what tuning costs, and offer a look-alike instead."""
+    if active.is_sample:
+        show_caption(
+            "A public sample set is on the screen: tuning on it spends nothing. What is found on a "
+            "set that looks like yours can be used on yours."
+        )
+        return
+    st.markdown(TUNING)
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    chosen = left.selectbox(
+        "Look-alike",
+        sample_names(),
+        format_func=lambda name: sample(name).title,
+        key=f"{state.page}:goal look-alike",
+        help="A public sample set. Choose the one that looks most like your data.",
+    )
+    if right.button(
+        "Tune on this one",
+        key=f"{state.page}:goal switch",
+        on_click=partial(_switch, state, chosen),
+        icon=":material/swap_horiz:",
+        width="stretch",
+    ):
+        st.rerun()  # the data panel is outside this fragment
+
+
+def _switch(state: UrlState, name: str) -> None:
+    """Show a sample set in the explorer, with the parameters that suit it."""
+    state.set("data", name)
+    take_sample(state, sample(name))
