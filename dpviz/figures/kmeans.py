@@ -21,10 +21,10 @@ from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.marks import (
     PLACE,
     Trace,
+    axis_title,
     bar,
     base_layout,
     bold_numbers,
-    chart_axis,
     cluster_codes,
     cluster_colours,
     counted,
@@ -441,21 +441,23 @@ def _chart_axes(
 ) -> None:
     """Add the axes of a chart that shows no domain: their names and further properties."""
     (left, right), height = place((0, 1), slot)
-    layout[f"xaxis{suffix(panel)}"] = chart_axis(
-        across,
-        domain=[left + (0.04 if slot[0] else 0.0), right],
-        anchor=f"y{suffix(panel)}",
-        showgrid=False,
-        zeroline=True,
+    # Plotly decides on lines at zero: bars have one upwards, and none across.
+    layout[f"xaxis{suffix(panel)}"] = {
+        "title": axis_title(across),
+        "tickfont": {"size": 11},
+        "domain": [left + (0.04 if slot[0] else 0.0), right],
+        "anchor": f"y{suffix(panel)}",
+        "showgrid": False,
         **more_across,
-    )
-    layout[f"yaxis{suffix(panel)}"] = chart_axis(
-        up,
-        domain=list(height),
-        anchor=f"x{suffix(panel)}",
-        zeroline=True,
-        **{"type": "linear"} | more_up,
-    )
+    }
+    layout[f"yaxis{suffix(panel)}"] = {
+        "title": axis_title(up),
+        "tickfont": {"size": 11},
+        "domain": list(height),
+        "anchor": f"x{suffix(panel)}",
+        "type": "linear",
+        **more_up,
+    }
 
 
 # -- chain -------------------------------------------------------------------------------
