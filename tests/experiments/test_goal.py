@@ -28,10 +28,7 @@ from dpviz.experiments.goal import (
     null_clusters,
     smallest_epsilon,
 )
-from dpviz.family.score import SCORES
-from dpviz.family.trial import KMEANS_SCORES
-from dpviz.family.trial import WAVECLUSTER_SCORES
-from dpviz.families import trial_of
+from dpviz.families import FAMILIES, SCORES, trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
@@ -499,7 +496,7 @@ def test_halving_ends_with_all_that_it_set_out_to_do(incomes):
 
 def test_every_score_with_a_better_side_belongs_to_a_family_and_has_a_name():
     assert set(BETTER) <= set(SCORES)
-    assert set(BETTER) < {*WAVECLUSTER_SCORES, *KMEANS_SCORES}
+    assert set(BETTER) < {name for one in FAMILIES.values() for name in one.scores}
     assert set(POINT_SCORES) < set(BETTER)
 
 

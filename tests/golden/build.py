@@ -14,7 +14,6 @@ import math
 import re
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +102,7 @@ def printed(*line: str) -> str:
 
 def cards() -> dict[str, Any]:
     """Facts of all methods."""
-    return {name: rounded(asdict(card)) for name, card in CARDS.items()}
+    return {name: rounded(card.facts) for name, card in CARDS.items()}
 
 
 def helps() -> dict[str, Any]:

@@ -31,7 +31,8 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.kmeans import grid as kmeans_grid
 from dpviz.kmeans.config import DEFAULTS, STARTS, KMeansConfig
-from dpviz.kmeans.methods import METHODS as KMEANS, gupt, mcmc
+from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.methods import gupt, mcmc
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
@@ -42,7 +43,8 @@ from dpviz.release import Request, release
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
 from dpviz.wavecluster.config import SYNOPSES, Config
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER, synopses
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.methods import synopses
 from dpviz.wavecluster.pipeline import Source
 
 PAIRS, BATCH = 2000, 100
