@@ -39,8 +39,6 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
-from dpviz.privacy.secure import LATTICE
-from dpviz.release.draw import FINE
 from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
@@ -132,7 +130,7 @@ class Case:
     def run(self, dataset: Dataset, answers: Sequence[Any] | None = None) -> tuple[Recorder, Any]:
         """Run on a data set; ``answers`` are those of another run."""
         config, noise = self.config, Coupled(self.key)
-        unit = 1.0 if config.method in WAVECLUSTER and config.method not in FINE else LATTICE
+        unit = (WAVECLUSTER | KMEANS)[config.method].unit
         if self.secure:
             recorder: Recorder = SecureRecorder(
                 config.epsilon, config.neighbours, unit=unit, answers=answers

@@ -60,7 +60,8 @@ SOUND: dict[str, dict[str, Any]] = {
 
 #: Parameters of the family, as the command line lists them.
 PARAMETERS = (
-    EPSILON,
+    # JSON has this end as a whole number.
+    replace(EPSILON, high=10),
     Parameter(
         name="clusters",
         label="Clusters K",

@@ -19,7 +19,8 @@ from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.truth import QUICK, KMeansTruth, run_kmeans
+from dpviz.kmeans.scores import QUICK
+from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, two_ce
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config

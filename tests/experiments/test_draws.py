@@ -13,13 +13,11 @@ from dpviz.data.samples import load_sample
 from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.errors import InputError
 from dpviz.experiments.draws import many_draws
-from dpviz.families import CARDS, trial_of
-from dpviz.family import trial as trials
-from dpviz.family.score import SCORES
-from dpviz.family.trial import CHEAP
+from dpviz.families import CARDS, FAMILIES, SCORES, trial_of
 from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.wavecluster import WaveClusterPicture
+from dpviz.kmeans import trial as kmeans_trial
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
@@ -51,22 +49,24 @@ def incomes():
 def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
     config = config_of(method)
     trial = trial_of(incomes, config)
-    draws = many_draws(trial, (3, 8), trial.names)
+    draws = many_draws(trial, (3, 8), trial.score_names)
     for position, seed in enumerate((3, 8)):
         if method in WAVECLUSTER:
             truth = trial.truth
-            one = run(truth.source, config, SeededNoise(seed)).stages
+            found = run(truth.source, config, SeededNoise(seed))
+            one = found.stages
             expected = truth.scores(one) | truth.agreement(config, seed)
             expected["clusters"] = one.n_clusters
             expected["significant"] = one.significant.sum()
             expected["noise_points"] = truth.noise_points(one)
+            expected["k"] = found.k
         else:
             truth = trial.truth
             found = run_kmeans(truth.records, config, SeededNoise(seed))
             expected = truth.scores(truth.matched(found))
             expected["kept_centers"] = found.kept_centers
             expected["zhang_f"] = truth.against_silenced(found, SeededNoise(seed))
-        assert set(expected) == set(trial.names)
+        assert set(expected) == set(trial.score_names)
         for name, value in expected.items():
             assert draws.scores[name][position] == pytest.approx(value, abs=1e-12), name
 
@@ -82,7 +82,7 @@ def test_chance_is_the_share_of_draws(incomes) -> None:
 
 def test_records_change_their_cluster_where_another_centre_is_nearer(incomes, monkeypatch) -> None:
     for most in (20_000, 100):
-        monkeypatch.setattr(trials, "MOST_WATCHED", most)
+        monkeypatch.setattr(kmeans_trial, "MOST_WATCHED", most)
         trial = trial_of(incomes, config_of("dplloyd"))
         draws = many_draws(trial, range(5), ("nicv_ratio",))
         assert len(trial.watched) == min(most, 800)
@@ -240,7 +240,7 @@ def grid(incomes):
         columns=incomes.columns,
         title="Incomes · PrivTHR",
     )
-    return trial, scene, many_draws(trial, range(30), CHEAP["wavecluster"])
+    return trial, scene, many_draws(trial, range(30), FAMILIES["wavecluster"].swept)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +255,7 @@ def centres(incomes):
         columns=incomes.columns,
         title="Incomes · DPLloyd",
     )
-    return trial, scene, many_draws(trial, range(30), CHEAP["kmeans"])
+    return trial, scene, many_draws(trial, range(30), FAMILIES["kmeans"].swept)
 
 
 def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
@@ -340,12 +340,6 @@ def test_few_draws_are_called_what_they_are(grid) -> None:
     table = figures.frame(draws, 0, {})
     assert table["lowest"].item() == draws.scores["dsg_c"].min()
     assert table["highest"].item() == draws.scores["dsg_c"].max()
-
-
-def test_every_score_has_a_name() -> None:
-    for method in ("privqt", "dplloyd"):
-        config = config_of(method)
-        assert set(trial_of(load_sample("incomes"), config).names) <= set(SCORES)
 
 
 def test_table_of_draws_has_a_row_for_each_seed(grid) -> None:

@@ -28,7 +28,6 @@ from dpviz.experiments.journal import APPLICATION, KEYS, Store
 from dpviz.experiments.sweep import (
     COLUMNS,
     MOST_SEED,
-    SCORES,
     Plan,
     Subject,
     SweepCancelled,
@@ -38,8 +37,8 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
-from dpviz.families import trial_of
-from dpviz.family.trial import CHEAP
+from dpviz.families import FAMILIES, SCORES, trial_of
+from dpviz.family.family import Family
 from dpviz.privacy.ledger import Neighbours
 from tests.support.read_only import obey_modes
 
@@ -145,7 +144,7 @@ def test_settings_stand_in_the_rows_as_far_as_a_method_has_them():
 
 
 def test_no_score_is_called_like_a_column_before_the_scores():
-    assert not {name for names in SCORES.values() for name in names} & set(COLUMNS)
+    assert not set(SCORES) & set(COLUMNS)
 
 
 def test_data_sets_under_two_names_have_rows_each(tmp_path):
@@ -161,7 +160,7 @@ def test_data_sets_under_two_names_have_rows_each(tmp_path):
 
 def test_cheap_scores_unless_told():
     assert list(run_sweep(plan(seeds=(0,))).columns[len(COLUMNS) :]) == list(
-        dict.fromkeys([*CHEAP["kmeans"], *CHEAP["wavecluster"]])
+        dict.fromkeys([*FAMILIES["kmeans"].swept, *FAMILIES["wavecluster"].swept])
     )
 
 
@@ -208,11 +207,12 @@ def test_run_ids_hash_all_that_a_row_depends_on_and_nothing_else():
 def test_the_true_run_is_computed_once_for_all_settings_that_share_it(monkeypatch):
     built = []
 
-    def counted(dataset, config, *rest):
+    def counted(family, dataset, config, *rest):
         built.append((dataset.name, type(config).__name__))
-        return trial_of(dataset, config, *rest)
+        return build(family, dataset, config, *rest)
 
-    monkeypatch.setattr(sweep, "trial_of", counted)
+    build = Family.build
+    monkeypatch.setattr(Family, "build", counted)
     run_sweep(plan())
     assert built == [(name, kind) for name in ("one", "two") for kind in ("KMeansConfig", "Config")]
 
@@ -1016,8 +1016,7 @@ def command(tmp_path):
     parser = command_line._Parser()
     command_line._add_common(parser)
     add_sweep(parser)
-    command_line._add_wavecluster(parser.add_argument_group("WaveCluster"))
-    command_line._add_kmeans(parser.add_argument_group("k-means"))
+    command_line._add_families(parser)
     data = tmp_path / "points.csv"
     pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
 

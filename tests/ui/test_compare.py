@@ -29,7 +29,7 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
-from dpviz.families import CARDS
+from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import columns_of, columns_option
@@ -37,7 +37,7 @@ from dpviz.ui import compare_runs
 from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
-from dpviz.ui.compare_runs import QUICK, Found, SweepRequest, fitting, offered
+from dpviz.ui.compare_runs import Found, SweepRequest, fitting, offered
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -183,7 +183,8 @@ def test_panels_by_data_set_and_by_score(app):
     test.session_state["compare:view"] = "scores"
     choose(checked(test.run()), of="spirals")
     assert title(test).startswith("Three spirals over ε")
-    shown = [name for name in offered(("wavecluster",)) if name in QUICK["wavecluster"]]
+    family = FAMILIES["wavecluster"]
+    shown = [name for name in offered((family,)) if name in family.quick]
     assert len(headings(test)) == len(shown) > 3
     assert headings(test)[0] == "<b>DSG_C (0 is equal)</b>"
     assert set(table(test)["data"]) == {"Three spirals"}
@@ -553,7 +554,7 @@ def plan_of(data="gaussians", methods=("privthr",), **more) -> Plan:
         methods=methods,
         epsilons=(0.5,),
         seeds=(3,),
-        scores=tuple(dict.fromkeys(score for m in methods for score in QUICK[CARDS[m].family])),
+        scores=tuple(dict.fromkeys(score for m in methods for score in family_of(m).quick)),
         **more,
     )
 

@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
-from dpviz.families import trial_of
-from dpviz.family.trial import CHEAP
+from dpviz.families import FAMILIES, trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.ui.job import job_of
 from dpviz.wavecluster.config import Config
@@ -98,7 +97,9 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     )
     facts = sample("incomes")
     config = Config(method="privqt", grid=16, density=facts.density)
-    draws = many_draws(trial_of(load_sample("incomes"), config), range(50), CHEAP["wavecluster"])
+    draws = many_draws(
+        trial_of(load_sample("incomes"), config), range(50), FAMILIES["wavecluster"].swept
+    )
     shown = table(test)
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
@@ -177,7 +178,9 @@ def test_the_last_block_of_seeds_stays_in_reach(app) -> None:
 def test_centres_of_kmeans_over_draws(app) -> None:
     test = finished(app("kmeans", data="incomes", k=3, method="dplloyd"), "kmeans")
     config = KMeansConfig(method="dplloyd", clusters=3)
-    draws = many_draws(trial_of(load_sample("incomes"), config), range(50), CHEAP["kmeans"])
+    draws = many_draws(
+        trial_of(load_sample("incomes"), config), range(50), FAMILIES["kmeans"].swept
+    )
     np.testing.assert_allclose(
         table(test)["median"], [one.median for one in draws.bands.values()], rtol=1e-9
     )

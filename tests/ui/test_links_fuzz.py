@@ -16,8 +16,7 @@ from dpviz.audit.scenarios import scenarios
 from dpviz.data.samples import sample_names
 from dpviz.data.table import shown
 from dpviz.experiments.presets import PRESETS
-from dpviz.families import CARDS
-from dpviz.family.score import SCORES
+from dpviz.families import CARDS, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui import compare_runs, job

@@ -31,7 +31,6 @@ from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.config import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
-from dpviz.wavecluster.methods import method
 from dpviz.wavecluster.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.methods.privthrem import rank_intervals
@@ -198,7 +197,7 @@ def test_sound_results_are_functions_of_the_mechanisms_answers(
 
 def test_unknown_method_is_refused_with_the_choices() -> None:
     with pytest.raises(InputError, match="wavecluster, baseline, privqt, privthr, privthrem"):
-        method("privxx")
+        run(source_of(2, 0), Config(method="privxx"), SeededNoise(0))
 
 
 @pytest.mark.parametrize("name", PRIVATE)
