@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.display import Displayed
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.tuning.common import SEEDS, checked_seeds
@@ -23,7 +24,7 @@ from dpviz.work import IsCancelled, Progress, Work
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NullSet:
+class NullSet(Displayed):
     """How many clusters each technique finds where there is none.
 
     Parameters
