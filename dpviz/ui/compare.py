@@ -255,7 +255,7 @@ def settings(state: CompareState) -> Wish:
         METHODS,
         **state.widget("methods", "default"),
         format_func=lambda name: CARDS[name].title,
-        help="\n\n".join(f"{one.title}: {_titles(one)}." for one in FAMILIES.values()),
+        help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
     )
     left, right = st.columns(2)
     left.selectbox(
