@@ -90,7 +90,6 @@ import json
 import sys
 import dpviz
 from dpviz.command_line import main
-from tests.support import ROOT
 for command in sys.argv[1:]:
     assert main([*command.split(), "--json"]) == 0, command
 print(json.dumps(dpviz.__file__))
