@@ -134,3 +134,19 @@ def test_what_tells_families_apart_is_seen():
     for line in code:
         assert list(told_apart(ast.parse(line))), line
     assert not list(told_apart(ast.parse('isinstance(x, int); {"other": 1}; METHODS["kmeans"]')))
+
+
+#: Packages that one folder alone may import: the app starts before, and the library without them.
+ALONE = {"streamlit": {"ui"}, "plotly": {"figures", "ui"}}
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_screens_and_figures_keep_their_packages_to_themselves(path):
+    part, _ = floor_of(name_of(path))
+    for node in at_run_time(tree(path)):
+        names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module)
+        for name in names:
+            folders = ALONE.get(name.split(".")[0])
+            assert folders is None or part in folders, f"{name_of(path)} imports {name}"

@@ -22,10 +22,13 @@ def test_the_table_of_methods_is_complete_and_says_who_is_private():
 
 
 def test_the_python_example_runs(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    code, notebook = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
     assert len(code.strip().splitlines()) <= 5
-    exec(code, {})
+    names: dict = {}
+    exec(code, names)
     assert capsys.readouterr().out == "3 1.0\n"
+    exec(notebook.replace("Display.from", "shown = Display.from"), names)
+    assert names["shown"].figure().data
 
 
 def test_the_commands_run_one_after_the_other(capsys, monkeypatch, tmp_path):
@@ -55,14 +58,3 @@ def test_every_sample_is_described():
     text = (ROOT / "sample_data" / "README.md").read_text(encoding="utf-8")
     for name in sample_names():
         assert f"| {name} |" in text
-
-
-def test_imports_keep_their_direction():
-    # streamlit only in the screen's parts, plotly only in figures (and its file name in assets).
-    for file in (ROOT / "dpviz").rglob("*.py"):
-        source = file.read_text(encoding="utf-8")
-        place = file.relative_to(ROOT / "dpviz").parts[0]
-        if place != "ui":
-            assert not re.search(r"^\s*(import|from) streamlit", source, re.MULTILINE), file
-        if place != "figures":
-            assert not re.search(r"^\s*(import|from) plotly", source, re.MULTILINE), file
