@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpviz.domain import Domain as Domain
     from dpviz.errors import InputError as InputError
     from dpviz.errors import PrivacyRefusal as PrivacyRefusal
+    from dpviz.figures.display import Display as Display
     from dpviz.kmeans.estimators import *  # noqa: F403
     from dpviz.wavecluster.config import Config as Config
     from dpviz.wavecluster.estimators import *  # noqa: F403
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 #: fetches plotly.js while numpy, scipy and pandas are still being loaded.
 _HOMES = {
     "Config": "wavecluster.config",
+    "Display": "figures.display",
     "Domain": "domain",
     "InputError": "errors",
     "PrivacyRefusal": "errors",

@@ -17,6 +17,7 @@ from dpviz.audit.bounds import CONFIDENCE, lower_bound
 from dpviz.audit.runs import checked_runs, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
+from dpviz.display import Displayed
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.family.method import check_method
@@ -30,7 +31,7 @@ DRAWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class MembershipExperiment:
+class MembershipExperiment(Displayed):
     """How many clusters there are with and without one person, in many draws.
 
     Parameters

@@ -15,6 +15,7 @@ from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
+from dpviz.display import Displayed
 from dpviz.errors import InputError, check_number
 from dpviz.families import family_of
 from dpviz.privacy.ledger import Ledger
@@ -33,7 +34,7 @@ BATCH = 25
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditResult:
+class AuditResult(Displayed):
     """What an audit found.
 
     Parameters

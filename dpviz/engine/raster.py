@@ -45,7 +45,7 @@ class Raster:
         """0 where there is no record, 1 where there are few, 2 where there are many."""
         filled = self.counts[self.counts > 0]
         middle = np.median(filled) if filled.size else 0
-        return (self.counts > 0).astype(np.uint8) + (self.counts > max(1, middle))
+        return (self.counts > 0).astype(np.uint8) + (self.counts > middle)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

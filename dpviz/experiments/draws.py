@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.display import Displayed
 from dpviz.errors import InputError
 from dpviz.family.score import check_scores
 from dpviz.family.trial import Trial
@@ -20,7 +21,7 @@ MOST_DRAWS = 500
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Draws:
+class Draws(Displayed):
     """Many draws of one setting.
 
     Parameters

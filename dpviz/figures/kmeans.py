@@ -38,6 +38,7 @@ from dpviz.figures.panels import Panels, add_heading, add_maps, on, place, suffi
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, blend
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
 
 View = Literal["regions", "noise", "chain"]
@@ -116,6 +117,23 @@ class KMeansPicture:
         """Path of a run, what post-processing made of its end included."""
         path = self.unprocessed(run).path
         return path if run.before is None else (*path, run.centers)
+
+
+def picture_of(
+    trial: KMeansTrial, run: KMeansRun, columns: Sequence[str], title: str, mode: Mode
+) -> KMeansPicture:
+    """Picture of a private run beside the true one, from scratch."""
+    truth = trial.truth.beyond(run.centers)
+    records = truth.records
+    return KMeansPicture(
+        truth=truth,
+        left=truth.run,
+        private=truth.matched(run),
+        raster=RecordRaster.of_records(records.points, records.domain, (0, 1)),
+        columns=columns,
+        mode=mode,
+        title=title,
+    )
 
 
 def panels(picture: KMeansPicture, view: View) -> Panels:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-Mode = Literal["light", "dark"]
+from dpviz.display import Mode as Mode
 
 #: Clusters, after Okabe and Ito (2008) and Tol (2021): told apart under all common
 #: colour-vision deficiencies; numbers on the clusters are the second cue.

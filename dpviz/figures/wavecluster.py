@@ -40,7 +40,8 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
 from dpviz.metrics.matching import matched_numbers
-from dpviz.wavecluster.pipeline import Stages
+from dpviz.wavecluster.pipeline import Run, Stages
+from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
 View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
@@ -133,6 +134,20 @@ class WaveClusterPicture:
         """Labels grids with the numbers that the screen shows."""
         true, private = self.numbers
         return true[self.true.labels], private[self.private.labels]
+
+
+def picture_of(
+    trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
+) -> WaveClusterPicture:
+    """Picture of a private run beside the true one, from scratch."""
+    return WaveClusterPicture(
+        truth=trial.truth,
+        private=run.stages,
+        raster=Raster.of_source(trial.truth.source),
+        columns=columns,
+        mode=mode,
+        title=title,
+    )
 
 
 def panels(picture: WaveClusterPicture, view: View) -> Panels:

@@ -93,6 +93,7 @@ class _KMeansEstimator(ClusterMixin, BaseEstimator):
         seed = seed_of(parameters.get("random_state", 0))
         run = run_kmeans(records, config, SeededNoise(seed))
         self.claim_ = claim(KMEANS[self._method].card, config.variant, domain)
+        self.config_, self.run_ = config, run
         self.outside_ = self.outside
         self.domain_ = domain
         self.cluster_centers_ = run.centers

@@ -261,7 +261,7 @@ def sidebar(state: CompareState) -> SweepRequest:
         METHODS,
         **state.widget("methods", "default"),
         format_func=lambda name: CARDS[name].title,
-        help="\n\n".join(f"{one.title}: {_titles(one)}." for one in FAMILIES.values()),
+        help="\n\n".join(f"{family.title}: {_titles(family)}." for family in FAMILIES.values()),
     )
     left, right = st.columns(2)
     left.selectbox(

@@ -104,6 +104,7 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         result = run(source, config, SeededNoise(seed))
         stages = result.stages
         self.claim_ = claim(WAVECLUSTER[config.method].card, config.variant, source.domain)
+        self.config_, self.run_ = config, result
         self.level_ = config.level
         self.outside_ = self.outside
         self.domain_ = source.domain

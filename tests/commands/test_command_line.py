@@ -429,6 +429,8 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     answer = ended(
         *["run", "spirals", "--method", "privqt", "--repeats", "100000"],
         env={**os.environ, "PYTHONPATH": path},
+        # A shell has its background jobs ignore SIGINT, and what they start inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
 
@@ -446,7 +448,6 @@ def test_too_little_memory_is_one_sentence(cli, monkeypatch):
 LIMITED = """
 import resource, sys
 from dpviz.command_line import main
-from tests.support import ROOT
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + 150 * 2**20,) * 2)
 sys.exit(main(["run", sys.argv[1], "--method", "privqt", "--json"]))

@@ -434,3 +434,5 @@ def test_private_clusters_take_the_numbers_of_the_true_ones_that_they_share_most
     assert matched_numbers(true, np.zeros_like(private)).tolist() == [0]
     assert matched_numbers(np.zeros_like(true), private).tolist() == [0, 1, 2, 3, 4]
     assert matched_numbers(true, true).tolist() == [0, 1, 2]
+    # Without a shared cell there is no match, even where both are the only cluster.
+    assert matched_numbers(np.array([1, 0]), np.array([0, 1])).tolist() == [0, 2]

@@ -8,7 +8,7 @@ from dpviz.ui.live_figure import encode
 
 
 def travels_plainly(panels: Panels, mode: Mode) -> None:
-    """Fail where a figure is no plain numbers, or has colours of the other theme."""
+    """Fail where a figure is no plain numbers, has colours of the other theme, or no legend."""
     raw = encode(panels.spec(), {"alt": panels.alt})
     head = raw[4 : 4 + int.from_bytes(raw[:4], "little")].decode()
     other = "dark" if mode == "light" else "light"
@@ -16,3 +16,4 @@ def travels_plainly(panels: Panels, mode: Mode) -> None:
     assert "array(" not in head
     assert not any(colour in head for colour in (*CLUSTERS[other], BOTH[other]))
     assert panels.layout["title"]["text"]
+    assert panels.layout["showlegend"] == ("legend" in panels.layout)

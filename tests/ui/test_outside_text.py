@@ -55,6 +55,7 @@ OWN |= {"len", "plain_text", "progress_text", "decimal"}
 
 #: The same of what has a name.
 NAMED = {
+    ("compare.py", "family.title"),
     ("compare.py", "label"),
     ("compare_view.py", "label"),
     ("draws.py", "label"),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.display import Displayed
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
 from dpviz.experiments.tuning.common import (
@@ -39,7 +40,7 @@ _FRUGAL = {"grid", "iterations"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ParameterMap:
+class ParameterMap(Displayed):
     """A score over two parameters.
 
     Parameters

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.display import Displayed
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.tuning.common import SEEDS, checked_seeds, score_at
@@ -22,7 +23,7 @@ from dpviz.work import IsCancelled, Progress, Work
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NullSet:
+class NullSet(Displayed):
     """How many clusters each technique finds where there is none.
 
     Parameters

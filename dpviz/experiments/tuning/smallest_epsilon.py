@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.display import Displayed
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError, check_number
 from dpviz.experiments.tuning.common import (
@@ -84,7 +85,7 @@ class Target:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class SmallestEpsilon:
+class SmallestEpsilon(Displayed):
     """The smallest budget that meets a target in most draws, and what led to it.
 
     Parameters

@@ -1,0 +1,105 @@
+"""The true run beside the private one as one object, for notebooks and scripts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from dpviz.data.dataset import Dataset
+from dpviz.display import Displayed, Mode
+from dpviz.errors import InputError
+from dpviz.families import CARDS, family_of
+from dpviz.family.claim import EXPLORATION
+from dpviz.family.estimator import as_frame
+from dpviz.family.trial import Trial
+from dpviz.figures.registry import PICTURES, Pictures
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+@dataclass(frozen=True, eq=False)
+class Display(Displayed):
+    """A private run beside the true one: exploration, not private.
+
+    Parameters
+    ----------
+    trial, run
+        Method on its data, and the run that is shown.
+    columns
+        Names of the columns.
+    view
+        One of :attr:`views`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpviz import Display, PrivTHR
+    >>> points = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = PrivTHR(grid=16, domain="-4,4;-4,4", random_state=0).fit(points)
+    >>> display = Display.from_estimator(model, points)
+    >>> len(display.frame()), len(display.figure().data) > 2
+    (64, True)
+    """
+
+    trial: Trial
+    run: Any
+    columns: tuple[str, ...]
+    view: str
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, *, view: str | None = None) -> Display:
+        """Show a fitted estimator beside the run without noise on the same points.
+
+        Parameters
+        ----------
+        estimator
+            Fitted; any of ours.
+        X
+            The points that it was fitted on, shape (n, d): array, pandas DataFrame or pyarrow
+            Table, whose names of columns are taken.
+        view
+            What to show; the first of the family's views unless named.
+
+        Raises
+        ------
+        InputError
+            Where the view is unknown, or the points are not what the picture needs.
+        """
+        check_is_fitted(estimator, "domain_")
+        table, config = as_frame(X), estimator.config_
+        names = tuple(map(str, getattr(table, "columns", ())))
+        dataset = Dataset(name="X", points=np.asarray(table, dtype=np.float64), columns=names)
+        family = family_of(config.method)
+        views = PICTURES[family.name].views
+        if view is not None and view not in views:
+            raise InputError(f'view = "{view}" is unknown: choose one of {", ".join(views)}.')
+        trial = family.build(dataset, config, estimator.domain_, estimator.outside_)
+        return cls(trial, estimator.run_, dataset.columns, view or views[0])
+
+    @property
+    def pictures(self) -> Pictures:
+        """Pictures of the family."""
+        return PICTURES[family_of(self.trial.config.method).name]
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """Names of all views."""
+        return tuple(self.pictures.views)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the table behind the picture: true and private side by side."""
+        return self.pictures.frame(self._picture("light"), self.view)
+
+    def figure(self, mode: Mode = "light") -> Figure:
+        """Return the picture as a Plotly figure, light or dark."""
+        return self.pictures.panels(self._picture(mode), self.view).figure()
+
+    def _picture(self, mode: Mode) -> Any:
+        """What the view is drawn from."""
+        title = f"{CARDS[self.trial.config.method].title} · {EXPLORATION}"
+        return self.pictures.build(self.trial, self.run, self.columns, title, mode)

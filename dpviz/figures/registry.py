@@ -1,0 +1,79 @@
+"""What is drawn for which result, and which pictures each family has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dpviz.audit.membership import MembershipExperiment
+from dpviz.audit.runs import AuditResult
+from dpviz.display import Drawer, Mode, register
+from dpviz.experiments.draws import Draws
+from dpviz.experiments.tuning.best_parameters import ParameterMap
+from dpviz.experiments.tuning.null_set import NullSet
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon
+from dpviz.families import CARDS
+from dpviz.figures import audit, best_parameters, draws, kmeans, null_set, smallest_epsilon
+from dpviz.figures import wavecluster as grids
+from dpviz.figures.panels import Panels
+
+
+def _register(
+    kind: type,
+    frame: Callable[[Any], pd.DataFrame],
+    panels: Callable[[Any, Mode], Panels],
+) -> None:
+    """Register what draws a kind of result."""
+    register(kind, Drawer(frame, lambda result, mode: panels(result, mode).figure()))
+
+
+_register(
+    Draws,
+    draws.draws_frame,
+    lambda found, mode: draws.strips(found, None, {}, mode, f"{len(found.seeds)} draws"),
+)
+_register(
+    SmallestEpsilon,
+    smallest_epsilon.goal_frame,
+    lambda found, mode: smallest_epsilon.goal_curves(found, "Smallest ε", mode),
+)
+_register(
+    ParameterMap,
+    best_parameters.map_frame,
+    lambda found, mode: best_parameters.parameter_map(
+        found, CARDS[found.config.method].title, mode
+    ),
+)
+_register(NullSet, null_set.null_frame, null_set.null_bars)
+_register(AuditResult, audit.score_frame, audit.score_bars)
+_register(MembershipExperiment, audit.story_frame, audit.story_bars)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures of the true run beside a private one.
+
+    Parameters
+    ----------
+    views
+        Views by name, with their titles.
+    build
+        ``build(trial, run, columns, title, mode)``: what all views are drawn from.
+    panels, frame
+        ``panels(picture, view)`` and the table behind it.
+    """
+
+    views: Sequence[str]
+    build: Callable[..., Any]
+    panels: Callable[[Any, Any], Panels]
+    frame: Callable[[Any, Any], pd.DataFrame]
+
+
+#: Pictures of each family.
+PICTURES = {
+    "wavecluster": Pictures(tuple(grids.VIEWS), grids.picture_of, grids.panels, grids.frame),
+    "kmeans": Pictures(tuple(kmeans.VIEWS), kmeans.picture_of, kmeans.panels, kmeans.frame),
+}
