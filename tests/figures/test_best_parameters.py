@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.experiments.goal import ParameterMap
+from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.figures.best_parameters import map_frame, parameter_map
 from dpviz.wavecluster.config import Config
 from tests.support.travelling import travels_plainly
@@ -22,9 +22,8 @@ def found() -> ParameterMap:
         share=0.9,
         names=("epsilon", "alpha"),
         values=((0.1, 0.5, 2.0), (0.3, 0.6, 0.9, 0.95)),
-        kept=np.array([[5, 4, 3, math.inf], [0.5, 0.2, 0.3, 0.4], [0.1, 0.1, 0.05, math.nan]]),
+        reached=np.array([[5, 4, 3, math.inf], [0.5, 0.2, 0.3, 0.4], [0.1, 0.1, 0.05, math.nan]]),
         seeds=tuple(range(20)),
-        best=(1, 1),
     )
 
 
@@ -32,7 +31,7 @@ def found() -> ParameterMap:
 def test_the_map_has_a_number_in_every_cell(found, mode):
     panels = parameter_map(found, "Spirals · PrivTHR", mode)
     heat = panels.data[0]
-    drawn = np.where(np.isinf(found.kept), math.nan, found.kept)
+    drawn = np.where(np.isinf(found.reached), math.nan, found.reached)
     np.testing.assert_array_equal(heat["z"], drawn.T)
     assert heat["text"][0] == ["5.00", "0.50", "0.10"]
     assert heat["text"][3] == ["∞", "0.40", "–"]
@@ -77,16 +76,15 @@ def test_a_score_that_shall_be_high_keeps_its_whole_scale(found):
         score="f_measure",
         names=("grid", "density"),
         values=((32, 64), (0.2, 0.4)),
-        kept=np.array([[0.5, 0.6], [0.7, 0.9]]),
-        best=(1, 1),
+        reached=np.array([[0.5, 0.6], [0.7, 0.9]]),
     )
     panels = parameter_map(other, "", "light")
     assert (panels.data[0]["zmin"], panels.data[0]["zmax"]) == (0.5, 0.9)
     assert "higher is better" in panels.data[0]["colorbar"]["title"]["text"]
     assert len(panels.data) == 3  # no budget, so no best at others
-    flat = parameter_map(replace(other, kept=np.full((2, 2), 0.5)), "", "light").data[0]
+    flat = parameter_map(replace(other, reached=np.full((2, 2), 0.5)), "", "light").data[0]
     assert flat["zmax"] > flat["zmin"]
-    nothing = parameter_map(replace(other, kept=np.full((2, 2), math.nan)), "", "light").data[0]
+    nothing = parameter_map(replace(other, reached=np.full((2, 2), math.nan)), "", "light").data[0]
     assert (nothing["zmin"], nothing["zmax"]) == (0, 1)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.experiments.goal import NullSet
+from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.figures.null_set import null_bars, null_frame
 from dpviz.wavecluster.config import Config
 from tests.support.travelling import travels_plainly

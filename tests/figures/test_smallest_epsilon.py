@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpviz.experiments.goal import Goal, Target
+from dpviz.experiments.tuning.smallest_epsilon import SmallestEpsilon, Target
 from dpviz.figures.smallest_epsilon import goal_curves, goal_frame
 from tests.support.travelling import travels_plainly
 
@@ -14,10 +14,10 @@ MODES = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
-def goal() -> Goal:
+def goal() -> SmallestEpsilon:
     """Five budgets, one of them not tried, the first far off the scale."""
     values = [[9, 8, 7, 9], [1, 0.2, 0.4, 1], [math.nan] * 4, [0.1, 0.2, 0.1, 1], [0, 0, 0.1, 0]]
-    return Goal(
+    return SmallestEpsilon(
         target=Target("dsg_c", "<=", 0.2),
         share=0.75,
         epsilons=(0.01, 0.1, 0.3, 1.0, 10.0),
@@ -55,7 +55,7 @@ def test_targets_and_the_budget_that_was_found_are_marked(goal):
     for name, axis in (("75%<br>of draws", "xaxis"), ("target<br>0.2", "xaxis2")):
         note = notes[name]
         assert (note["x"], note["xanchor"]) == (panels.layout[axis]["domain"][1], "left")
-    assert goal.says in panels.alt
+    assert goal.summary in panels.alt
     missed = goal_curves(replace(goal, epsilon=None), "", "light")
     assert len(missed.layout["shapes"]) == 2
     assert not any("smallest" in one["text"] for one in missed.layout["annotations"])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,11 @@ from dpviz.data.dataset import Dataset
 from dpviz.display import Displayed
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments.tuning.common import SEEDS, checked_seeds
+from dpviz.experiments.tuning.common import SEEDS, checked_seeds, score_at
+from dpviz.families import family_of, trial_of
+from dpviz.family.trial import Configuration
 from dpviz.metrics.bands import Band, band
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
-from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.truth import run
 from dpviz.work import IsCancelled, Progress, Work
 
 
@@ -39,7 +38,7 @@ class NullSet(Displayed):
         Numbers of clusters, shape (R,), by technique; without privacy first.
     """
 
-    config: Config
+    config: Any
     n: int
     seeds: tuple[int, ...]
     clusters: dict[str, NDArray[np.float64]]
@@ -51,7 +50,7 @@ class NullSet(Displayed):
 
 
 def null_clusters(
-    config: Config,
+    config: Configuration,
     n: int,
     seeds: Sequence[int] = SEEDS,
     domain: Domain | None = None,
@@ -68,8 +67,8 @@ def null_clusters(
     Parameters
     ----------
     config
-        Grid, density, wavelet, level, epsilon, variant and synopsis. Its alpha goes to its own
-        method; the others take their defaults.
+        Settings of a family that finds the number of clusters. What only its own method has,
+        such as alpha, goes to that one; the others take their defaults.
     n
         Number of records, at least 1.
     seeds
@@ -93,14 +92,14 @@ def null_clusters(
     if n < 1:
         raise InputError(f"n = {n}: give one or more records of uniform noise.")
     seeds, box = checked_seeds(seeds), domain or Domain(((0.0, 1.0), (0.0, 1.0)))
-    work = Work(len(seeds) * len(WAVECLUSTER), "draws", progress, cancelled)
-    clusters = {name: np.empty(len(seeds)) for name in WAVECLUSTER}
+    family = family_of(config.method)
+    work = Work(len(seeds) * len(family.methods), "draws", progress, cancelled)
+    clusters = {name: np.empty(len(seeds)) for name in family.methods}
     for number, seed in enumerate(seeds):
         generator = SeededNoise(seed).generator("null set")
         points = generator.uniform(box.lows, box.highs, (n, box.ndim))
-        source = Source.build(Dataset(name="uniform noise", points=points), config.grid, box)
-        for name in work.over(tuple(WAVECLUSTER)):
-            alpha = config.alpha if name == config.method else None
-            one = replace(config, method=name, alpha=alpha)
-            clusters[name][number] = run(source, one, SeededNoise(seed)).stages.n_clusters
+        trial = trial_of(Dataset(name="uniform noise", points=points), config, box)
+        for name in work.over(tuple(family.methods)):
+            own = {} if name == config.method else family.defaults(name, config.variant)
+            clusters[name][number] = score_at(trial, "clusters", {"method": name, **own}, seed)
     return NullSet(config=config, n=n, seeds=seeds, clusters=clusters)

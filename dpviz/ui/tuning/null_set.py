@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -14,10 +13,10 @@ from dpviz.ui.show import theme_mode
 from dpviz.ui.tuning.common import Context, choose_draws, search, show_answer
 
 
-def null_set_part(context: Context, config: Any) -> None:
+def null_set_part(context: Context) -> None:
     """Show how many clusters each technique invents where there is none."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    dataset = context.active.dataset
+    dataset, config = context.active.dataset, context.config
     n = max(1, dataset.n)
     left.markdown(
         f"Uniform noise has no clusters. How many does each technique find among {n:,} such "

@@ -47,7 +47,7 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
         )
         part = context.controls.get("goal")
         if part == "null" and invents:
-            null_set_part(context, config)
+            null_set_part(context)
         elif not CARDS[config.method].spends:
             show_info("This method spends no budget. Choose a private one to search.")
         else:

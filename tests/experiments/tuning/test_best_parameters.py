@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from dpviz.data.samples import load_sample
 from dpviz.experiments.tuning.best_parameters import (
-    POINT_SCORES,
     ParameterMap,
     _reached,
     best_parameters,
 )
-from dpviz.family.trial import trial_of
+from dpviz.families import SCORES, trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
@@ -89,7 +88,7 @@ def test_cells_of_other_grids_are_held_against_the_points_clusters_at_the_settin
                 one = replace(config, grid=grid, density=density)
                 labels = other.label(other.points, run(other, one, SeededNoise(4)).stages) + 1
                 table = matching.contingency(reference, labels)
-                assert found.reached[row, column] == pytest.approx(POINT_SCORES[score](table))
+                assert found.reached[row, column] == pytest.approx(SCORES[score].of_table(table))
         # In a single cell nothing can differ from the truth of that grid: it must not win.
         trivial = trial_of(gaussians, replace(config, grid=2, density=0.3))
         assert (

@@ -17,8 +17,7 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     Target,
     smallest_epsilon,
 )
-from dpviz.family.score import SCORES
-from dpviz.family.trial import KMEANS_SCORES, WAVECLUSTER_SCORES
+from dpviz.families import FAMILIES, SCORES
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.wavecluster.config import Config
 from dpviz.work import Cancelled
@@ -128,5 +127,5 @@ def test_halving_ends_with_all_that_it_set_out_to_do(incomes):
 
 def test_every_score_with_a_better_side_belongs_to_a_family_and_has_a_name():
     assert set(BETTER) <= set(SCORES)
-    assert set(BETTER) < {*WAVECLUSTER_SCORES, *KMEANS_SCORES}
+    assert set(BETTER) < {name for family in FAMILIES.values() for name in family.scores}
     assert set(POINT_SCORES) < set(BETTER)

@@ -9,7 +9,7 @@ from dpviz.domain import Domain
 from dpviz.experiments.tuning.null_set import null_clusters
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import WAVECLUSTER
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 

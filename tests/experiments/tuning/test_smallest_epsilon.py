@@ -18,7 +18,7 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     Target,
     smallest_epsilon,
 )
-from dpviz.family.trial import trial_of
+from dpviz.families import trial_of
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
