@@ -34,6 +34,8 @@ class Score:
         Whether its values span powers of ten.
     target
         Bound that a search for parameters begins with.
+    redraws
+        Whether it draws anew on parts of the data, so that it costs many draws.
     of_table
         Score of a contingency table of two clusterings, where nothing else is needed.
     """
@@ -45,6 +47,7 @@ class Score:
     better: Better | None = None
     log: bool = False
     target: float = 1.0
+    redraws: bool = False
     of_table: Callable[[NDArray[np.int64]], float] | None = None
 
     @property
@@ -53,11 +56,14 @@ class Score:
         return f"{self.title} ({self.best})" if self.best else self.title
 
 
-def error(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
+def error(
+    name: str, title: str, compute: Callable[[Any], float], target: float, *, redraws: bool = False
+) -> Score:
     """A distance from the true result."""
     return Score(
-        name=name, title=title, compute=compute, best="0 is equal", better="<=", target=target
-    )
+        name=name, title=title, compute=compute, best="0 is equal", better="<=", target=target,
+        redraws=redraws,
+    )  # fmt: skip
 
 
 def ratio(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
