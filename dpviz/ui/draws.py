@@ -29,9 +29,6 @@ _NUMBERS = (50, 100, 200, MOST_DRAWS)
 #: Seconds to wait for draws before the page goes on without them: most are that quick.
 _PATIENCE = 0.6
 
-#: Scores that draw anew on ten parts of the data.
-_HELD_OUT = ("ocm", "two_ce")
-
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -111,13 +108,19 @@ def _draws(setting: Setting, *, settled: bool) -> None:
     """Show controls, progress and draws."""
     left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
     number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
-    names = family_of(setting.trial.config.method).swept
-    if set(_HELD_OUT) <= set(setting.trial.score_names) and middle.checkbox(
-        "with OCM and 2CE",
-        key=setting.key("held out"),
-        help="They draw anew on ten parts of the data: slower.",
+    family = family_of(setting.trial.config.method)
+    names = family.swept
+    redrawn = tuple(name for name, score in family.scores.items() if score.redraws)
+    if (
+        redrawn
+        and set(redrawn) <= set(setting.trial.score_names)
+        and middle.checkbox(
+            "with OCM and 2CE",
+            key=setting.key("held out"),
+            help="They draw anew on ten parts of the data: slower.",
+        )
     ):
-        names = (*names, *_HELD_OUT)
+        names = (*names, *redrawn)
     # One block for all seeds in it, so that another seed of the block needs no new draws.
     first = min(setting.seed // number * number, MAX_SEED + 1 - number)
     seeds = tuple(range(first, first + number))

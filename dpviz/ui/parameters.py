@@ -14,6 +14,7 @@ from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import plain_text
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 
 
@@ -130,10 +131,10 @@ def options_of(parameter: Parameter) -> Sequence[Any]:
 def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
     """Show the select box of a choice."""
     place.selectbox(
-        parameter.label,
+        plain_text(parameter.label),
         **state.choice(parameter.link, options_of(parameter)),
         format_func=parameter.word,
-        help=parameter.help,
+        help=plain_text(parameter.help),
     )
 
 
