@@ -120,7 +120,7 @@ def _comparison(
         material = family.material(data, config, domain, given.outside)
         if classes is not None and data.points is not None and given.outside == "drop":
             classes = classes[material.domain.contains(data.points)]
-        return family.comparison(material, config, given.outside, classes)
+        return family.comparison(family.trial(material, config), given.outside, classes)
 
 
 def _labelled(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain
+from dpviz.domain import Domain, Outside
 
 Report = dict[str, Any]
 
@@ -16,59 +18,75 @@ Report = dict[str, Any]
 Classes = NDArray[np.intp] | None
 
 
-class Comparison(Protocol):
-    """True and private runs of one method on one data set."""
+@dataclass(frozen=True, eq=False)
+class Comparison(ABC):
+    """True and private runs of one method on one data set; each family adds what it reports.
+
+    Parameters
+    ----------
+    trial
+        Method, parameters, true run.
+    outside
+        What became of points outside the domain.
+    classes
+        Known classes of the records, shape (n,), where there are any.
+    """
+
+    trial: Any
+    outside: Outside
+    classes: Classes = None
 
     @property
     def domain(self) -> Domain:
         """Bounds of the data."""
-        ...
+        domain: Domain = self.trial.material.domain
+        return domain
 
     @property
     def n(self) -> int:
         """Number of records that take part."""
-        ...
+        return int(self.trial.material.n)
 
     @property
     def n_outside(self) -> int:
         """Points outside the domain."""
-        ...
+        return int(self.trial.material.n_outside)
 
     def settings(self) -> Report:
         """All public choices."""
-        ...
+        return asdict(self.trial.config)
 
+    def beyond(self, draws: Sequence[Any]) -> Comparison:
+        """Return the same with a true run that no draw is better than."""
+        return self
+
+    @abstractmethod
     def notes(self) -> list[str]:
         """What a person may not expect of these data."""
-        ...
 
-    def beyond(self, draws: Sequence[Any]) -> Self:
-        """Return the same with a true run that no draw is better than."""
-        ...
-
+    @abstractmethod
     def true(self) -> Report:
         """Key figures of the true run."""
-        ...
 
+    @abstractmethod
     def draw(self, seed: int) -> Any:
         """One private run."""
-        ...
 
+    @abstractmethod
     def scores(self, one: Any, seed: int) -> dict[str, float]:
         """All scores of one draw that compare it with the true run."""
-        ...
 
+    @abstractmethod
     def summary(self, one: Any, scores: dict[str, float]) -> Report:
         """Key figures of one draw."""
-        ...
 
+    @abstractmethod
     def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.intp]:
         """Cluster of every point in a draw, or in the true run; -1 = noise, or left out."""
-        ...
 
+    @abstractmethod
     def text(self, report: Report) -> list[str]:
         """Choices and key figures for people."""
-        ...
 
 
 def first_draws(lines: list[str], most: int = 10) -> list[str]:

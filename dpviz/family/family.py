@@ -84,7 +84,7 @@ class Family:
     preparing
         What making the material is called among the timed steps.
     trial, comparison
-        ``trial(material, config)``, ``comparison(material, config, outside, classes)``.
+        ``trial(material, config)``, ``comparison(trial, outside, classes)``.
     material_settings
         Of a configuration: what the material depends on, as a key for caches.
     true_settings
@@ -121,7 +121,7 @@ class Family:
     material: Callable[..., Any]
     preparing: str
     trial: Callable[[Any, Any], Trial]
-    comparison: Callable[[Any, Any, Outside, Any], Comparison]
+    comparison: Callable[[Any, Outside, Any], Comparison]
     material_settings: Callable[[Any], Any]
     true_settings: Callable[[Any], Any]
     given_by_data: Callable[[Any], dict[str, Any]]

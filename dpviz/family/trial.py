@@ -50,6 +50,11 @@ class Trial(Protocol):
         ...
 
     @property
+    def material(self) -> Any:
+        """Data as the methods read them."""
+        ...
+
+    @property
     def score_names(self) -> tuple[str, ...]:
         """Scores that these data allow."""
         ...

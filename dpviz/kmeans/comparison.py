@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain, Outside
-from dpviz.family.comparison import Classes, Report, first_draws
-from dpviz.kmeans.config import DEFAULTS, KMeansConfig
-from dpviz.kmeans.records import Records
+from dpviz.family.comparison import Comparison, Report, first_draws
+from dpviz.kmeans.config import DEFAULTS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
@@ -22,45 +20,13 @@ from dpviz.noise import SeededNoise
 LISTED, LISTED_COLUMNS = 10, 4
 
 
-@dataclass(frozen=True, eq=False)
-class KMeansComparison:
-    """True and private runs of one method; the methods that ``run`` asks for.
+class KMeansComparison(Comparison):
+    """True and private runs of one method.
 
     Centres and clusters of draws are numbered like the true ones that they are matched to.
     """
 
-    config: KMeansConfig
-    truth: KMeansTruth
-    outside: Outside
-    classes: Classes
-
-    @classmethod
-    def of(
-        cls, records: Records, config: KMeansConfig, outside: Outside, classes: Classes
-    ) -> KMeansComparison:
-        """Compare on records, also with their known classes (n,) where there are any."""
-        truth = KMeansTruth(records, config.clusters)
-        records.scaled(truth.space)
-        return cls(config, truth, outside, classes)
-
-    @property
-    def domain(self) -> Domain:
-        """Bounds of the records."""
-        return self.truth.records.domain
-
-    @property
-    def n(self) -> int:
-        """Number of records that take part."""
-        return self.truth.records.n
-
-    @property
-    def n_outside(self) -> int:
-        """Points outside the domain."""
-        return self.truth.records.n_outside
-
-    def settings(self) -> Report:
-        """All public choices."""
-        return asdict(self.config)
+    trial: KMeansTrial
 
     def notes(self) -> list[str]:
         """What happened to points outside the domain, and to the true run."""
@@ -80,7 +46,12 @@ class KMeansComparison:
         truth = self.truth
         for one in draws:
             truth = truth.beyond(one.centers)
-        return self if truth is self.truth else replace(self, truth=truth)
+        return replace(self, trial=replace(self.trial, truth=truth))
+
+    @property
+    def truth(self) -> KMeansTruth:
+        """The true run."""
+        return self.trial.truth
 
     def true(self) -> Report:
         """Errors and centres of the true run."""
@@ -90,12 +61,12 @@ class KMeansComparison:
 
     def draw(self, seed: int) -> KMeansRun:
         """One private run."""
-        return run_kmeans(self.truth.records, self.config, SeededNoise(seed))
+        return run_kmeans(self.truth.records, self.trial.config, SeededNoise(seed))
 
     def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
         """All scores of one draw."""
         names = (*OF_CENTERS, "zhang_f")
-        found = KMeansTrial(self.truth, self.config).scores(one, seed, names)
+        found = self.trial.scores(one, seed, names)
         return found | self._against_classes(one)
 
     def summary(self, one: KMeansRun, scores: dict[str, float]) -> Report:
@@ -122,7 +93,7 @@ class KMeansComparison:
     def text(self, report: Report) -> list[str]:
         """Choices, errors and centres for people."""
         true, config = report["true"], report["config"]
-        choices = [f"{name} {config[name]}" for name in DEFAULTS[self.config.method]]
+        choices = [f"{name} {config[name]}" for name in DEFAULTS[self.trial.config.method]]
         of_classes = f"  f_classes {true['f_classes']:.4g}" if "f_classes" in true else ""
         return [
             ", ".join([f"K {config['clusters']}", *choices]),

@@ -44,6 +44,11 @@ class KMeansTrial:
         return cls(KMeansTruth(records, config.clusters), config)
 
     @property
+    def material(self) -> Records:
+        """Data as the methods read them."""
+        return self.truth.records
+
+    @property
     def score_names(self) -> tuple[str, ...]:
         """All scores."""
         return tuple(SCORES)

@@ -2,77 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import Domain, Outside
-from dpviz.family.comparison import Classes, Report, first_draws
-from dpviz.noise import SeededNoise
+from dpviz.family.comparison import Comparison, Report, first_draws
 from dpviz.privacy.ledger import Ledger
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.pipeline import Run, Source
+from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import HELD_OUT, OF_LABELS
 from dpviz.wavecluster.trial import WaveClusterTrial
-from dpviz.wavecluster.truth import Truth, run, true_config
 
 
-@dataclass(frozen=True, eq=False)
-class WaveClusterComparison:
-    """True and private runs of one technique; the methods that ``run`` asks for."""
+class WaveClusterComparison(Comparison):
+    """True and private runs of one technique; known classes are not scored against."""
 
-    config: Config
-    truth: Truth
-    outside: Outside
-
-    @classmethod
-    def of(
-        cls, source: Source, config: Config, outside: Outside, classes: Classes
-    ) -> WaveClusterComparison:
-        """Compare on a source; clusters of any shape are not scored against known classes."""
-        return cls(config, Truth(source, true_config(config)), outside)
-
-    @property
-    def domain(self) -> Domain:
-        """Bounds of the grid."""
-        return self.truth.source.domain
-
-    @property
-    def n(self) -> int:
-        """Number of records that take part."""
-        return self.truth.source.n
-
-    @property
-    def n_outside(self) -> int:
-        """Points outside the domain."""
-        return self.truth.source.n_outside
+    trial: WaveClusterTrial
 
     def settings(self) -> Report:
         """All public choices."""
-        return {**asdict(self.config), "grid": self.truth.source.shape}
+        return {**asdict(self.trial.config), "grid": self.trial.truth.source.shape}
 
     def notes(self) -> list[str]:
         """What a person may not expect of this grid."""
-        return self.truth.source.notices(self.config.level)
-
-    def beyond(self, draws: Sequence[Run]) -> WaveClusterComparison:
-        """Return itself: there is one true run."""
-        return self
+        return self.trial.truth.source.notices(self.trial.config.level)
 
     def true(self) -> Report:
         """Key figures of the true run."""
-        return self._figures(Run(config=self.config, stages=self.truth.stages, ledger=Ledger()))
+        return self._figures(
+            Run(config=self.trial.config, stages=self.trial.truth.stages, ledger=Ledger())
+        )
 
     def draw(self, seed: int) -> Run:
         """One private run."""
-        return run(self.truth.source, self.config, SeededNoise(seed))
+        return self.trial.draw(seed)
 
     def scores(self, one: Run, seed: int) -> dict[str, float]:
         """All scores of one draw."""
         names = (*OF_LABELS, *(HELD_OUT if self.n > 1 else ()))
-        return WaveClusterTrial(self.truth, self.config).scores(one, seed, names)
+        return self.trial.scores(one, seed, names)
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
         """Key figures of one draw."""
@@ -80,8 +48,8 @@ class WaveClusterComparison:
 
     def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.intp]:
         """Cluster of every point in a draw, or in the true run; -1 = noise."""
-        stages = self.truth.stages if one is None else one.stages
-        return self.truth.source.label(points, stages, self.outside)
+        stages = self.trial.truth.stages if one is None else one.stages
+        return self.trial.truth.source.label(points, stages, self.outside)
 
     def text(self, report: Report) -> list[str]:
         """Choices and key figures for people."""
@@ -110,5 +78,5 @@ class WaveClusterComparison:
             "significant": int(one.stages.significant.sum()),
             "n_clusters": one.stages.n_clusters,
             "cluster_sizes": one.stages.cluster_sizes,
-            "noise_points": self.truth.noise_points(one.stages),
+            "noise_points": self.trial.truth.noise_points(one.stages),
         }

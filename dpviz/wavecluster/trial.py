@@ -40,6 +40,11 @@ class WaveClusterTrial:
         return cls(Truth(source, true_config(config)), config)
 
     @property
+    def material(self) -> Source:
+        """Data as the methods read them."""
+        return self.truth.source
+
+    @property
     def score_names(self) -> tuple[str, ...]:
         """All scores; those on records that are held out need two records at least."""
         few = self.truth.source.n < 2
