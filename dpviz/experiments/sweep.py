@@ -107,7 +107,7 @@ class Subject:
     dataset
         Its points or counts.
     domain, outside
-        As for :func:`dpviz.family.trial.trial_of`.
+        As for :func:`dpviz.families.trial_of`.
     settings
         Parameters that suit the data: grid, density, clusters.
     """

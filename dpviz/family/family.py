@@ -60,6 +60,8 @@ class Family:
         Method that a screen begins with.
     quick
         Scores that cost no more than a draw.
+    leading
+        Scores that tell most, in the order in which they are offered.
     swept
         Scores of a sweep that names none, in the order of the table's columns.
     slow_times
@@ -109,6 +111,7 @@ class Family:
     scores: Mapping[str, Score]
     first: str
     quick: tuple[str, ...]
+    leading: tuple[str, ...]
     swept: tuple[str, ...]
     slow_times: float
     grows: bool
@@ -151,9 +154,8 @@ class Family:
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """Names of all scores, those that tell most first: quick ones with a best value lead."""
-        quick = sorted(self.quick, key=lambda name: not self.scores[name].best)
-        return tuple(dict.fromkeys((*quick, *self.scores)))
+        """Names of all scores, those that tell most first."""
+        return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: Any) -> dict[str, Any]:
         """Parameters of a configuration that its method has, but epsilon, with their values."""

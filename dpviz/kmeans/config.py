@@ -170,7 +170,7 @@ class KMeansConfig:
     Parameters
     ----------
     method
-        Name in :data:`dpviz.kmeans.methods.KMEANS`.
+        Name in :data:`dpviz.kmeans.methods.METHODS`.
     clusters
         K, number of clusters.
     epsilon

@@ -20,7 +20,7 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
-from dpviz.kmeans.scores import QUICK, SCORES
+from dpviz.kmeans.scores import QUICK, SCORES, TELLING
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
@@ -97,7 +97,8 @@ FAMILY = Family(
     methods=METHODS,
     scores=SCORES,
     first="dplloyd",
-    quick=(*QUICK, "wcss", "nicv"),
+    quick=("wcss", "nicv", "wcss_ratio", "nicv_ratio", "f_measure", "displacement", "kept_centers"),
+    leading=TELLING,
     swept=QUICK,
     slow_times=4,
     grows=True,

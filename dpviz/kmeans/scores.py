@@ -98,5 +98,8 @@ SCORES = {score.name: score for score in _ALL}
 #: Scores that cost no more than a draw itself.
 QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")
 
+#: Scores in the order in which they are offered, those that tell most first.
+TELLING = (*QUICK, "ari", "ami")
+
 #: Scores that the centres of the private run tell.
 OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f"))

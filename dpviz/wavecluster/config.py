@@ -25,7 +25,7 @@ class Config:
     Parameters
     ----------
     method
-        Name in :data:`dpviz.wavecluster.methods.WAVECLUSTER`.
+        Name in :data:`dpviz.wavecluster.methods.METHODS`.
     grid
         Cells per axis g, one number or one per axis.
     density

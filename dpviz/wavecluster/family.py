@@ -14,7 +14,7 @@ from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.config import PARAMETERS, Config
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.scores import QUICK, SCORES
+from dpviz.wavecluster.scores import QUICK, RANK, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import true_config
 
@@ -64,7 +64,8 @@ FAMILY = Family(
     methods=METHODS,
     scores=SCORES,
     first="privthr",
-    quick=(*QUICK, "k"),
+    quick=(*QUICK, RANK),
+    leading=TELLING,
     swept=QUICK,
     # OCM and 2CE draw anew on each of ten parts.
     slow_times=13,

@@ -85,17 +85,20 @@ _ALL = (
     Score(name="k", title="k′", compute=lambda one: one.drawn.k),
 )
 
+#: k', the rank of the threshold.
+RANK = "k"
+
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
 #: Scores that cost no more than a draw itself.
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "noise_points")
 
+#: Scores in the order in which they are offered, those that tell most first.
+TELLING = ("dsg_c", "f_measure", "clusters", "significant", RANK, "noise_points")
+
 #: Scores that come from the two label grids alone.
 OF_LABELS = ("dsg_c", "f_measure", "ari", "ami")
-
-#: k', the rank of the threshold.
-RANK = "k"
 
 #: Scores that hold records out: they draw once more on each of ten parts.
 HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)

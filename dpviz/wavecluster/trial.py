@@ -15,7 +15,7 @@ from dpviz.metrics.matching import contingency
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.scores import HELD_OUT, SCORES, Evaluation
+from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation
 from dpviz.wavecluster.truth import Truth, run, true_config
 
 
@@ -46,9 +46,8 @@ class WaveClusterTrial:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores; those on records that are held out need two records at least."""
-        few = self.truth.source.n < 2
-        return tuple(name for name in SCORES if not (few and name in HELD_OUT))
+        """All scores; of a single record only the quick ones, since nothing can be held out."""
+        return tuple(SCORES) if self.truth.source.n > 1 else (*QUICK, RANK)
 
     def at(self, **changes: Any) -> WaveClusterTrial:
         """Return the trial at other settings, on the same true run."""

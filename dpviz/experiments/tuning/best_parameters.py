@@ -139,7 +139,7 @@ def best_parameters(
     Parameters
     ----------
     dataset, config, domain, outside
-        As for :func:`dpviz.family.trial.trial_of`.
+        As for :func:`dpviz.families.trial_of`.
     score
         One of ``BETTER``; of ``POINT_SCORES`` where g or p is searched.
     over

@@ -210,7 +210,7 @@ def smallest_epsilon(
     Parameters
     ----------
     dataset, config, domain, outside
-        As for :func:`dpviz.family.trial.trial_of`; epsilon of ``config`` does not matter.
+        As for :func:`dpviz.families.trial_of`; epsilon of ``config`` does not matter.
     target
         What a draw must reach.
     seeds
