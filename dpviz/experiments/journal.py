@@ -1,7 +1,8 @@
 """The table of a sweep on disk, and a journal of finished rows that no kill can spoil.
 
 The journal is a SQLite file, and each finished part of the work a transaction: after a kill all its
-rows are there, or none. SQLite's lock on it goes with the process, however that ends.
+rows are there, or none. SQLite's lock on it ends with the process. SQLite's own file beside it
+(``.journal-journal``) may stay behind after a kill and belongs to it.
 """
 
 from __future__ import annotations
@@ -31,10 +32,7 @@ KEYS = ("run", "data", "method", "variant", "epsilon", "seed")
 APPLICATION = 0x64707377
 
 #: Scores are bytes of float64, little-endian: SQLite has no NaN.
-_TABLE = (
-    "CREATE TABLE IF NOT EXISTS finished "
-    "(run TEXT PRIMARY KEY, names TEXT, scores BLOB) WITHOUT ROWID"
-)
+_COLUMNS = "(run TEXT PRIMARY KEY, names TEXT, scores BLOB)"
 
 
 @dataclass(frozen=True)
@@ -63,13 +61,14 @@ class Store:
                 # SQLite takes a file of one byte for an empty one.
                 if not stat.S_ISREG(found.st_mode) or found.st_size == 1:
                     raise _foreign(journal)
-            # Half a second: another sweep may be about to end, or to start and be refused.
-            with closing(sqlite3.connect(journal, timeout=0.5)) as connection:
+            # Half a second: another sweep may be about to end, or to start and be refused. The
+            # absolute path: some builds of SQLite take "file:..." for a URI.
+            with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
                 # A power cut must not undo a part; its syncs take little of its half a second.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
-                # Not before: of two sweeps that start at once, neither would release the file.
+                # Not before: of sweeps that start at once, all might be refused then.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 application = store._number("PRAGMA application_id")
                 begun = application or store._number("PRAGMA schema_version")
@@ -77,19 +76,14 @@ class Store:
                     raise _foreign(journal)
                 # Also where it is set: writing fails if the file was removed before the lock.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                connection.execute(_TABLE)
+                connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
                 try:
                     yield store
                 finally:
-                    # Under the lock: later, the name may be that of another sweep's journal.
                     if not store._number("SELECT count(*) FROM finished"):
                         journal.unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(
-                f'"{out}" can\'t be written ({error.strerror or error}): choose another file.'
-            ) from None
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise _unusable(out, journal, error) from None
 
     def rows(self, names: Sequence[str]) -> dict[str, Scores]:
@@ -135,22 +129,23 @@ class Store:
             self.connection.executemany("REPLACE INTO finished VALUES (?, ?, ?)", entries)
 
     def finish(self, table: pd.DataFrame) -> None:
-        """Write the table at once and whole; the journal is then empty."""
-        if len(table):
-            # What a kill leaves beside is known as ours by this.
-            self.connection.execute("PRAGMA user_version = 1")
-            part = _beside(self.out, "part")
-            as_csv = no_formulas(table).to_csv
-            write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
-            try:
-                write(part, index=False)
-                with part.open("rb") as file:
-                    os.fsync(file.fileno())
-                os.replace(part, self.out)
-            finally:
-                part.unlink(missing_ok=True)
-        with self.connection:
-            self.connection.execute("DELETE FROM finished")
+        """Write the table at once and whole, and remove the journal."""
+        if table.empty:
+            return
+        # What a kill leaves beside is known as ours by this.
+        self.connection.execute("PRAGMA user_version = 1")
+        part = _beside(self.out, "part")
+        as_csv = no_formulas(table).to_csv
+        write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
+        try:
+            write(part, index=False)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(part, self.out)
+        finally:
+            part.unlink(missing_ok=True)
+        # Under the lock: later, the name may be that of another sweep's journal.
+        _beside(self.out, "journal").unlink(missing_ok=True)
 
     def _number(self, query: str) -> int:
         """Answer of the journal to a query for one number."""
@@ -208,15 +203,16 @@ def _foreign(path: Path) -> InputError:
     )
 
 
-def _unusable(out: Path, journal: Path, error: sqlite3.Error) -> InputError:
-    """Error on what SQLite can't do with the journal."""
+def _unusable(out: Path, journal: Path, error: OSError | sqlite3.Error) -> InputError:
+    """Error on what the system can't do with the table, or SQLite with the journal."""
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_NOTADB:
         return _foreign(journal)
     # The other sweep may have removed its journal just now.
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY_DBMOVED):
         return InputError(f'out = "{out}" is being written by another sweep: name another.')
+    path, reason = (out, error.strerror) if isinstance(error, OSError) else (journal, None)
     return InputError(
-        f'"{journal}" can\'t be used ({error}): solve that and go on with --resume, or choose '
-        "another file."
+        f'"{path}" can\'t be used ({reason or error}): solve this problem and go on with --resume, '
+        "or choose another file."
     )

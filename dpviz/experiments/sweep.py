@@ -555,18 +555,11 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
         kept = LRUCache(_KEPT)
         yield from (_draw(part, kept) for part in parts)
         return
-    from joblib import (
-        Parallel,
-        delayed,
-        parallel_config,
-    )
+    from joblib import Parallel, delayed, parallel_config
 
     # As they start, and by its id: this process may be gone before a worker looks for it.
     with parallel_config(
-        backend="loky",
-        inner_max_num_threads=1,
-        initializer=_watch_parent,
-        initargs=(os.getpid(),),
+        backend="loky", inner_max_num_threads=1, initializer=_watch_parent, initargs=(os.getpid(),)
     ):
         # Without memory maps: what is compiled for writable arrays need not be compiled again.
         parallel = Parallel(
