@@ -46,7 +46,7 @@ class MembershipExperiment:
     epsilon_lower
         Lower bound on the privacy loss that the number of clusters shows.
     confidence
-        Chance, at least, that it is one.
+        Least probability that this bound is right.
     """
 
     sample: str
@@ -104,7 +104,7 @@ def membership_experiment(
     draws
         Runs on each side.
     seed
-        The same one gives the same story.
+        The same one gives the same result.
     progress, cancelled
         As for :func:`dpviz.audit.runs.audit`.
 
@@ -124,7 +124,7 @@ def membership_experiment(
         name="one-person",
         method=card.name,
         variant=variant,
-        says="One person joins, and two clusters become one.",
+        description="One person joins, and two clusters become one.",
         pair=lambda claim: pair,
         groups=("clusters",),
         options={"grid": described.grid, "density": described.density},
