@@ -7,9 +7,11 @@ claim disproves it; one below proves nothing.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,11 @@ from dpviz.errors import InputError
 Floats = NDArray[np.float64]
 Sign = Literal[">=", "<=", "==", "!="]
 
-SIGNS: tuple[Sign, ...] = (">=", "<=", "==", "!=")
+_COMPARE: dict[Sign, Callable[..., Any]] = {
+    ">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+
+SIGNS = tuple(_COMPARE)
 
 #: Joint confidence of a bound: each of the two shares has half of the rest for its error.
 CONFIDENCE = 0.99
@@ -28,11 +34,11 @@ CONFIDENCE = 0.99
 #: Decimals of a score. Finer ones show NumPy's grid of floats, which no exact mechanism has.
 DECIMALS = 6
 
-#: Of thousands of events the luckiest of the rare ones looks best: the choice asks for bounds that
-#: are wrong so many times more seldom, and takes one that has more runs to it.
+#: Of thousands of rare events the luckiest one looks best. So the choice compares bounds with an
+#: error that is this many times smaller, and prefers events that more runs show.
 CAUTION = 10
 
-#: Fewest runs on a data set: with less no event can show anything.
+#: Fewest runs on a data set: with fewer no event can show anything.
 FEWEST = 20
 
 
@@ -57,19 +63,12 @@ class Event:
 
     def count(self, scores: Floats) -> int:
         """Number of the runs, scores of shape (runs, columns), that show it."""
-        column = scores[:, self.score]
-        compare = {
-            ">=": np.greater_equal,
-            "<=": np.less_equal,
-            "==": np.equal,
-            "!=": np.not_equal,
-        }
-        return int(np.count_nonzero(compare[self.sign](column, self.value)))
+        return int(np.count_nonzero(_COMPARE[self.sign](scores[:, self.score], self.value)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What the deciding half of the runs says about one event.
+    """Lower bound that the deciding half of the runs gives for one event.
 
     Parameters
     ----------
@@ -97,7 +96,7 @@ def lower_bound(
     without, joined
         Scores, shape (runs, columns), the same shape for both; runs are independent.
     confidence
-        Chance, at least, that the bound is none above the true epsilon.
+        Least probability that the bound is not above the true epsilon.
     tests
         How many events the deciding half may test, each of a score of its own; their errors
         share what the confidence leaves (Bonferroni).
@@ -169,7 +168,7 @@ def _rounded(scores: Floats) -> Floats:
 
 
 def _choose(without: Floats, joined: Floats, error: float, tests: int) -> list[Event]:
-    """Pick the most telling event of each of the best scores, best first."""
+    """Best event of each of the best scores, best first."""
     columns = range(without.shape[1])
     best = [_best_event(column, without[:, column], joined[:, column], error) for column in columns]
     # A stable sort: of equally good scores the first, which is the plainest, wins.
@@ -178,7 +177,7 @@ def _choose(without: Floats, joined: Floats, error: float, tests: int) -> list[E
 
 
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
-    """Most telling event of one score, and its bound on the choosing half.
+    """Event of one score with the largest bound on the choosing half, and that bound.
 
     All values that occur are tried as thresholds at once, with all signs, in both directions.
     """
@@ -186,7 +185,7 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
     low, high = _log_shares(n, error)
-    # Of equally good events the one that the person makes more frequent is easier to tell.
+    # Of equally good events the one that the person makes more frequent is easier to explain.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(

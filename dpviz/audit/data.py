@@ -1,11 +1,12 @@
 """Pairs of neighbouring data sets that bring out a leak, small enough for thousands of runs.
 
-Each function takes the claim and returns the data set without the person and the one with;
-where a record is replaced, before and after.
+Each function takes the claim, which few of them need, and returns the data set without the person
+and the one with; where a record is replaced, before and after.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpviz.audit.noise import public_choices
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.families import family_of
+from dpviz.family.card import VariantName
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import uniform
@@ -25,83 +27,10 @@ RecordPair = tuple[Records, Records]
 
 Floats = NDArray[np.float64]
 
-#: Step whose choices :func:`lonely_record` knows: where random centres start.
-PUBLIC = "places"
+UNIT_SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 
 # -- grids of counts ---------------------------------------------------------------------
-
-
-def largest_cell(claim: float) -> Sources:
-    """One occupied cell of one record gets a second one."""
-    return _grids([[1, 0], [0, 0]], [[2, 0], [0, 0]])
-
-
-def one_of_eleven(claim: float) -> Sources:
-    """Eleven cells of five records; one of them gets a sixth."""
-    before = np.zeros((2, 22), dtype=np.int64)
-    before[0, ::2] = 5
-    after = before.copy()
-    after[0, 0] += 1
-    return _grids(before, after)
-
-
-def first_in_cell(claim: float) -> Sources:
-    """No record at all, then one."""
-    return _grids([[0, 0], [0, 0]], [[1, 0], [0, 0]])
-
-
-def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
-    """No record at all, then one, as a method of any family reads them."""
-    family = family_of(method)
-    config, domain = family.config(method=method), Domain(((0.0, 1.0), (0.0, 1.0)))
-    before, after = (
-        family.material(Dataset(name="audit", points=points), config, domain, "clip", secure=True)
-        for points in (np.empty((0, 2)), np.full((1, 2), 0.9))
-    )
-    return before, after
-
-
-def eleventh_in_cell(claim: float) -> Sources:
-    """A cell of ten records gets an eleventh one."""
-    return _grids([[10, 0], [0, 0]], [[11, 0], [0, 0]])
-
-
-def eleventh_on_line(claim: float) -> Sources:
-    """The first of two cells in a row, of ten records, gets an eleventh one."""
-    return _grids([10, 0], [11, 0])
-
-
-def second_block(claim: float) -> Sources:
-    """Beside a block of ten records an empty one gets its first: a coefficient more is positive."""
-    return _grids([[10, 0, 0, 0], [0, 0, 0, 0]], [[10, 0, 1, 0], [0, 0, 0, 0]])
-
-
-def third_block(claim: float) -> Sources:
-    """Beside blocks of six and forty records an empty one gets its first.
-
-    Where p = 1/2, the threshold's rank rises from 1 to 2: its scores fall between the two large
-    coefficients, where nearly all candidates lie, and rise between the two small ones.
-    """
-    before = np.zeros((2, 6), dtype=np.int64)
-    before[0, 0], before[0, 2] = 6, 40
-    after = before.copy()
-    after[0, 4] = 1
-    return _grids(before, after)
-
-
-def fourth_block(claim: float) -> Sources:
-    """One of four blocks holds ten records; one of the three empty ones gets its first."""
-    before = np.zeros((4, 4), dtype=np.int64)
-    before[0, 0] = 10
-    after = before.copy()
-    after[2, 2] = 1
-    return _grids(before, after)
-
-
-def moved_record(claim: float) -> Sources:
-    """A record moves from one of two cells of ten to the other."""
-    return _grids([10, 10], [9, 11])
 
 
 def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
@@ -113,23 +42,73 @@ def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
     return one, other
 
 
+def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> Sources:
+    """A grid of counts, and the same with one more record in a cell; the claim has no effect."""
+    after = np.array(before, dtype=np.int64)
+    after[cell] += 1
+    return _grids(before, after)
+
+
+#: One occupied cell of one record gets a second one.
+largest_cell = partial(_record_in, (0, 0), [[1, 0], [0, 0]])
+
+#: Eleven cells of five records; one of them gets a sixth.
+one_of_eleven = partial(_record_in, (0, 0), [[5, 0] * 11, [0] * 22])
+
+#: No record at all, then one.
+first_in_cell = partial(_record_in, (0, 0), [[0, 0], [0, 0]])
+
+#: A cell of ten records gets an eleventh one.
+eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
+
+#: The first of two cells in a row, of ten records, gets an eleventh one.
+eleventh_on_line = partial(_record_in, (0,), [10, 0])
+
+#: Beside a block of ten records an empty one gets its first: a coefficient more is positive.
+second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
+
+#: Beside blocks of six and forty records an empty one gets its first. Where p = 1/2, the
+#: threshold's rank rises from 1 to 2: its scores fall between the two large coefficients, where
+#: nearly all candidates lie, and rise between the two small ones.
+third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
+
+#: One of four blocks holds ten records; one of the three empty ones gets its first.
+fourth_block = partial(_record_in, (2, 2), [[10, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4])
+
+
+def moved_record(claim: float) -> Sources:
+    """A record moves from one of two cells of ten to the other."""
+    return _grids([10, 10], [9, 11])
+
+
+def synopsis_size(claim: float) -> Sources:
+    """Records in one corner, at the number where a uniform grid of 2 x 2 cells becomes 3 x 3."""
+    # The synopsis has ceil(sqrt(N epsilon / 10)) cells a side, N being the true number.
+    n = int(40 / claim + 1e-9)
+    return _record_in((0, 0), np.pad([[n]], (0, 5)))
+
+
+def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
+    """No record at all, then one, as a method of any family reads them."""
+    family = family_of(method)
+    config = family.config(method=method)
+    before, after = (
+        family.material(
+            Dataset(name="audit", points=points), config, UNIT_SQUARE, "clip", secure=True
+        )
+        for points in (np.empty((0, 2)), np.full((1, 2), 0.9))
+    )
+    return before, after
+
+
 # -- points on a grid --------------------------------------------------------------------
 
-UNIT_SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
+def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
+    """500 points in [0, 0.1]^2 and one at (1, 1), on 16 x 16 cells of a domain.
 
-def far_point(claim: float) -> Sources:
-    """500 points in [0, 0.1]^2 and one at (1, 1), on 16 x 16 cells of the unit square."""
-    return _far_point(UNIT_SQUARE)
-
-
-def far_point_in_data_range(claim: float) -> Sources:
-    """The same on cells from the smallest to the largest value."""
-    return _far_point(None)
-
-
-def _far_point(domain: Domain | None) -> Sources:
-    """Lay a grid over both; None takes the range of the points."""
+    None takes the range of the points, from the smallest to the largest value.
+    """
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
     one, other = (
         Source.build(Dataset(name="audit", points=some), 16, domain)
@@ -138,37 +117,45 @@ def _far_point(domain: Domain | None) -> Sources:
     return one, other
 
 
-def synopsis_size(claim: float) -> Sources:
-    """Records in one corner, at the number where a uniform grid of 2 x 2 cells becomes 3 x 3."""
-    # The synopsis has ceil(sqrt(N epsilon / 10)) cells a side, N being the true number.
-    n = int(40 / claim + 1e-9)
-    counts = np.zeros((6, 6), dtype=np.int64)
-    counts[0, 0] = n
-    more = counts.copy()
-    more[0, 0] += 1
-    return _grids(counts, more)
-
-
 # -- records of the k-means family -------------------------------------------------------
+
+
+def _record_at(place: ArrayLike, points: Floats, claim: float = 1.0) -> RecordPair:
+    """Records of the unit cube without and with one more at the end; the claim has no effect."""
+    domain = Domain(((0.0, 1.0),) * points.shape[1])
+    more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
+    return Records(points=points, domain=domain), Records(points=more, domain=domain)
+
+
+#: No record at all, then one at the end of a line.
+first_record = partial(_record_at, [1.0], np.empty((0, 1)))
+
+#: No record at all, then one in the corner of a box of forty columns.
+first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40)))
+
+#: Ten records at one end of a line, and an eleventh one.
+eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
+
+#: Two records, of which GUPT makes one block; of three it makes two.
+number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
+
+#: Step whose choices go with :data:`opposite_end`: the candidates of PrivGene.
+BRED = "breeding"
+
+#: A hundred records at one end of a line, and one at the other end. Of pairs of centres the best
+#: one for the hundred may lie far from the other end.
+opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
 def far_record(claim: float) -> RecordPair:
     """Two tight groups of 500 side by side in a corner; a record joins in the opposite one."""
     rng = np.random.default_rng(0)
     middles = np.repeat([[0.02, 0.02], [0.05, 0.02]], 500, axis=0)
-    points = middles + rng.uniform(-0.002, 0.002, middles.shape)
-    return _joined(points, [1.0, 1.0])
+    return _record_at([1.0, 1.0], middles + rng.uniform(-0.002, 0.002, middles.shape))
 
 
-def first_record(claim: float) -> RecordPair:
-    """No record at all, then one at the end of a line."""
-    return _joined(np.empty((0, 1)), [1.0])
-
-
-def first_record_in_many_columns(claim: float) -> RecordPair:
-    """No record at all, then one in the corner of a box of forty columns."""
-    return _joined(np.empty((0, 40)), [1.0] * 40)
-
+#: Step whose choices :func:`lonely_record` knows: where random centres start.
+PUBLIC = "places"
 
 #: Clusters of :func:`lonely_record`, and the contour coefficient of all but the last.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
@@ -186,7 +173,7 @@ def lonely_record(claim: float) -> RecordPair:
     distances = np.linalg.norm(own[:, None] - centers, axis=2)
     np.fill_diagonal(distances, np.inf)
     points = own + share * (centers[distances.argmin(axis=1)] - own)
-    return _joined((points + 1) / 2, (centers[-1] + 1) / 2)
+    return _record_at((centers[-1] + 1) / 2, (points + 1) / 2)
 
 
 #: Sets of :func:`shifted_sets`, one for each cluster, and records in each.
@@ -197,7 +184,7 @@ def shifted_sets(claim: float) -> RecordPair:
     """Sets cut from a list in order, their first records in opposite corners by turns."""
     points = np.full((SETS * SET_SIZE, 2), 0.5)
     points[::SET_SIZE] = np.arange(SETS)[:, None] % 2
-    return _joined(points, [0.0, 0.0])
+    return _record_at([0.0, 0.0], points)
 
 
 #: Blocks of :func:`shifted_blocks`: the number of records to the power of 0.4.
@@ -211,53 +198,26 @@ def shifted_blocks(claim: float) -> RecordPair:
     block's, of the other kind: then its two centres lie apart.
     """
     points = (np.arange(BLOCKS * BLOCK_SIZE)[:, None] // BLOCK_SIZE % 2).astype(float)
-    return _joined(points, [0.0])
+    return _record_at([0.0], points)
 
 
-def grid_size(claim: float) -> RecordPair:
-    """As many records as give EUGkM as printed 10 x 10 cells; one more gives 11 x 11."""
-    return _at_finer_grid(claim, PER_CELL["published"])
+def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
+    """As many records as give EUGkM's grid 10 x 10 cells; one more gives 11 x 11.
 
+    The sound grid would have these sizes if it knew the true number of records. All records lie
+    in one place, so only the number of cells can tell.
 
-def grid_size_of_half(claim: float) -> RecordPair:
-    """The same for a method that spends half of its budget on the grid."""
-    return grid_size(claim / 2)
-
-
-def grid_size_when_sound(claim: float) -> RecordPair:
-    """As many records as would give 10 x 10 and 11 x 11 cells if the sound grid knew them."""
-    return _at_finer_grid(claim * (1 - SIZE_SHARE), PER_CELL["sound"])
-
-
-def grid_size_of_half_when_sound(claim: float) -> RecordPair:
-    """The same for a method that spends half of its budget on the grid."""
-    return grid_size_when_sound(claim / 2)
-
-
-def _at_finer_grid(epsilon: float, per_cell: float) -> RecordPair:
-    """Records at the number where a grid of round(sqrt(N epsilon / per_cell)) cells a side grows.
-
-    All lie in one place: only the number of cells can tell.
+    Parameters
+    ----------
+    variant
+        Which of the two grids.
+    share
+        Share of the claim that the method spends on its grid.
     """
-    n = int(per_cell * 10.5**2 / epsilon + 1e-9)
-    return _joined(np.full((n, 2), 0.25), [0.25, 0.25])
-
-
-def number_of_blocks(claim: float) -> RecordPair:
-    """Two records, of which GUPT makes one block; of three it makes two."""
-    return _joined(np.full((2, 1), 0.25), [0.25])
-
-
-#: Step whose choices go with :func:`opposite_end`: the candidates of PrivGene.
-BRED = "breeding"
-
-
-def opposite_end(claim: float) -> RecordPair:
-    """A hundred records at one end of a line, and one at the other end.
-
-    Of pairs of centres the best one for the hundred may lie far from the other end.
-    """
-    return _joined(np.zeros((100, 1)), [1.0])
+    epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
+    # A grid has round(sqrt(N epsilon / per_cell)) cells a side.
+    n = int(PER_CELL[variant] * 10.5**2 / epsilon + 1e-9)
+    return _record_at([0.25, 0.25], np.full((n, 2), 0.25))
 
 
 #: Records of :func:`swapped_centers`: so many that a noisy number of them nearly always makes
@@ -278,16 +238,4 @@ def swapped_centers(claim: float) -> RecordPair:
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
     points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))
     points[int(np.flatnonzero(blocks[:-1] == blocks[-1])[0])] = [0.0, 0.95]
-    return _joined(points, [1.0, 1.0])
-
-
-def eleventh_record(claim: float) -> RecordPair:
-    """Ten records at one end of a line, and an eleventh one."""
-    return _joined(np.ones((10, 1)), [1.0])
-
-
-def _joined(points: Floats, record: ArrayLike) -> RecordPair:
-    """Records of the unit cube without and with one more at the end of the list."""
-    domain = Domain(((0.0, 1.0),) * points.shape[1])
-    more = np.vstack([points, np.atleast_2d(np.asarray(record, dtype=float))])
-    return Records(points=points, domain=domain), Records(points=more, domain=domain)
+    return _record_at([1.0, 1.0], points)

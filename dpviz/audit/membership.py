@@ -47,7 +47,7 @@ class MembershipExperiment(Displayed):
     epsilon_lower
         Lower bound on the privacy loss that the number of clusters shows.
     confidence
-        Chance, at least, that it is one.
+        Least probability that this bound is right.
     """
 
     sample: str
@@ -105,7 +105,7 @@ def membership_experiment(
     draws
         Runs on each side.
     seed
-        The same one gives the same story.
+        The same one gives the same result.
     progress, cancelled
         As for :func:`dpviz.audit.runs.audit`.
 
@@ -125,7 +125,7 @@ def membership_experiment(
         name="one-person",
         method=card.name,
         variant=variant,
-        says="One person joins, and two clusters become one.",
+        description="One person joins, and two clusters become one.",
         pair=lambda claim: pair,
         groups=("clusters",),
         options={"grid": described.grid, "density": described.density},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,10 @@ from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
-from dpviz.audit.transcript import Recorder, Replay, Told, log_likelihood
+from dpviz.audit.transcript import Recorder, Replay, TranscriptEnd, log_likelihood
 from dpviz.display import Displayed
 from dpviz.errors import InputError, check_number
 from dpviz.families import family_of
-from dpviz.privacy.ledger import Ledger
 from dpviz.work import IsCancelled, Progress, Work
 
 Floats = NDArray[np.float64]
@@ -43,18 +43,18 @@ class AuditResult(Displayed):
         What was audited, and how.
     planted
         Whether the scenario plants a mistake that an audit has to find.
-    says
+    description
         The scenario in a sentence for people.
     claim
         Budget that the mechanism claims to keep, and was run with.
     epsilon_lower
         The true epsilon is at least this, with the confidence.
     confidence
-        Chance, at least, that it is.
+        Least probability that this bound is right.
     runs
         Runs on each of the two data sets.
     event
-        In words what told the data sets apart, and how often it happened on each.
+        In words what differs most between the data sets, and how often it happened on each.
     sign, threshold
         The event: the score of the histogram ``sign`` the threshold; infinite where the event is
         that a run has no such number, or has one.
@@ -65,14 +65,14 @@ class AuditResult(Displayed):
     violated
         Whether the bound is above the claim. If not, that proves nothing.
     histogram
-        Telling score of the deciding half of the runs on both data sets.
+        The event's score in the deciding half of the runs on both data sets.
     """
 
     method: str
     variant: str
     scenario: str
     planted: bool
-    says: str
+    description: str
     claim: float
     epsilon_lower: float
     confidence: float
@@ -123,7 +123,11 @@ def audit(
         Where ``cancelled`` returns true.
     """
     chosen = find(method, variant, scenario)
-    _check_claim(claim)
+    if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
+        raise InputError(
+            f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
+            "example 1; below 0.5 little can be seen."
+        )
     count = chosen.runs if runs is None else checked_runs(runs)
     labels, without, joined = with_classifier(
         *collect(chosen, claim, count, seed, progress=progress, cancelled=cancelled)
@@ -135,12 +139,12 @@ def audit(
         variant=variant,
         scenario=chosen.name,
         planted=chosen.planted,
-        says=chosen.says,
+        description=chosen.description,
         claim=claim,
         epsilon_lower=bound.epsilon,
         confidence=CONFIDENCE,
         runs=count,
-        event=in_words(labels[score], bound, chosen.sides),
+        event=event_in_words(labels[score], bound, chosen.sides),
         sign=bound.event.sign,
         threshold=bound.event.value,
         sides=chosen.sides,
@@ -178,16 +182,16 @@ def collect(
     """
     if seed < 0:
         raise InputError(f"seed = {seed}: give a whole number from 0.")
-    trial = Trial(scenario, claim)
+    scenario_runs = ScenarioRuns(scenario, claim)
     rows: tuple[list[Floats], list[Floats]] = ([], [])
     work = Work(2 * runs, "runs", progress, cancelled)
     for begin in range(0, runs, BATCH):
         work.check()
         batch = range(begin, min(begin + BATCH, runs))
         for side in (0, 1):
-            rows[side].extend(trial.scores(side, seed, number) for number in batch)
+            rows[side].extend(scenario_runs.scores(side, seed, number) for number in batch)
         work.advance(2 * len(batch))
-    return trial.names, np.array(rows[0]), np.array(rows[1])
+    return scenario_runs.names, np.array(rows[0]), np.array(rows[1])
 
 
 def with_classifier(
@@ -206,8 +210,8 @@ def with_classifier(
     return labels, np.column_stack([without, first]), np.column_stack([joined, second])
 
 
-class Trial:
-    """A scenario at a claim, ready to be run.
+class ScenarioRuns:
+    """Runs of a scenario at a claim on both of its data sets.
 
     Parameters
     ----------
@@ -225,47 +229,37 @@ class Trial:
     def scores(self, side: int, seed: int, number: int) -> Floats:
         """Scores of one run on the first (0) or second (1) data set, shape (scores,)."""
         groups = self._scenario.groups
-        run, accountant = self._recorded(side, seed, number)
-        if run is None:
-            self.names = [LIKELIHOOD_NAME]
-            return np.array([self._ratio(accountant)])
-        found = row(run, groups)
+        run, recorder = self.record(side, seed, number)
         self.names = self.names or names(run, groups)
-        return np.append(found, self._ratio(accountant)) if LIKELIHOOD in groups else found
+        found = row(run, groups)
+        return np.append(found, self._ratio(recorder)) if LIKELIHOOD in groups else found
 
-    def spends(self, side: int, seed: int, number: int) -> Ledger:
-        """Ledger of one run."""
-        return self._recorded(side, seed, number)[1].ledger
-
-    def _recorded(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
-        """Run once; where only the answers are looked at there is no run, but its answers."""
+    def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
+        """Run once, and record the answers; where only these are scored there is no run."""
         scenario, config = self._scenario, self._config
-        noise = scenario.noise(seed, side, number)
-        ends = scenario.groups == (LIKELIHOOD,)
-        accountant = Recorder(noise, config.epsilon, config.neighbours, scenario.bug, ends=ends)
-        with suppress(Told):
-            return self._run(self._pair[side], config, accountant), accountant
-        return None, accountant
+        recorder = Recorder(
+            scenario.noise(seed, side, number),
+            config.epsilon,
+            config.neighbours,
+            scenario.bug,
+            answers_only=scenario.groups == (LIKELIHOOD,),
+        )
+        with suppress(TranscriptEnd):
+            return self._run(self._pair[side], config, recorder), recorder
+        return None, recorder
 
-    def _ratio(self, accountant: Recorder) -> float:
+    def _ratio(self, recorder: Recorder) -> float:
         """Log-likelihood ratio of a run's answers, the second data set over the first."""
-        without, joined = (self._log_likelihood(data, accountant) for data in self._pair)
+        known = (recorder.noise, recorder.budget, recorder.neighbours, self._scenario.bug)
+        without, joined = (
+            log_likelihood(partial(self._run, data, self._config), Replay(recorder.answers, *known))
+            for data in self._pair
+        )
         return float(joined) - float(without)
 
-    def _log_likelihood(self, data: Any, accountant: Recorder) -> float:
-        """Log-likelihood of a run's answers on one of the data sets."""
-        replay = Replay(
-            accountant.answers,
-            accountant.noise,
-            accountant.budget,
-            accountant.neighbours,
-            self._scenario.bug,
-        )
-        return log_likelihood(lambda taken: self._run(data, self._config, taken), replay)
 
-
-def in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
-    """Say what told the data sets apart: "number of clusters >= 3: 61.2% of runs ..."."""
+def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
+    """Describe the event that differs most: "number of clusters >= 3: 61.2% of runs ..."."""
     first, second = sides
     return (
         f"{_condition(name, bound.event)}: {bound.joined:.1%} of runs {second}, "
@@ -278,15 +272,6 @@ def _condition(name: str, event: Event) -> str:
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
     return f"{name} {event.sign} {event.value:,.6g}"
-
-
-def _check_claim(claim: float) -> None:
-    """Raise InputError where the scenarios' data sets would not fit."""
-    if not LEAST_CLAIM <= check_number("claim", claim) <= MOST_CLAIM:
-        raise InputError(
-            f"claim = {claim:g}: give an epsilon from {LEAST_CLAIM:g} to {MOST_CLAIM:g}, for "
-            "example 1; below 0.5 little can be seen."
-        )
 
 
 def checked_runs(runs: int) -> int:

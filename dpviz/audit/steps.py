@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from dpviz.audit import data
 from dpviz.audit.bounds import lower_bound
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import HALF, NONE, Bug
-from dpviz.audit.runs import Trial, collect
+from dpviz.audit.runs import ScenarioRuns, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
 from dpviz.families import CARDS
@@ -42,10 +42,10 @@ BUGS = {HALF: "noise halved", NONE: "noise left out"}
 #: A loss that exceeds the claim by less than this can't be told from it.
 NEAR = 0.12
 
-Why = Literal["small share", "many numbers", "moves little"]
+Reason = Literal["small share", "many numbers", "moves little"]
 
-#: Why some bugs are out of sight, for people.
-REASONS: dict[Why, str] = {
+#: Why some bugs are not found, for people.
+REASONS: dict[Reason, str] = {
     "small share": (
         f"the step has so little of the budget that the true ε stays below {CLAIM + NEAR:g}, "
         "too near the claim"
@@ -58,66 +58,53 @@ REASONS: dict[Why, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
+def step_scenario(
+    method: str, pair: Callable[[float], Any], *, public: tuple[str, ...] = (), **options: Any
+) -> Scenario:
     """A sound method on data sets between which all of its steps move.
 
     Parameters
     ----------
-    method, pair, options, public
-        As for a :class:`Scenario`; ``public`` are the steps whose choices are known.
+    method, pair, options
+        As for a :class:`Scenario`.
+    public
+        Steps whose choices are known.
     """
-
-    method: str
-    pair: Any
-    options: Mapping[str, Any] = field(default_factory=dict)
-    public: tuple[str, ...] = ()
-
-    def scenario(self, bug: Bug | None = None) -> Scenario:
-        """Scenario with a bug, or of the method as it is."""
-        return Scenario(
-            name="steps",
-            method=self.method,
-            variant="sound",
-            says="One person joins.",
-            pair=self.pair,
-            groups=(LIKELIHOOD,),
-            options=self.options,
-            planted=bug is not None,
-            bug=bug,
-            noise=partial(RunNoise, public=self.public),
-        )
-
-    def shares(self) -> dict[str, float]:
-        """Largest share of the budget of each step; a noisy size may change the steps."""
-        trial, shares = Trial(self.scenario(), CLAIM), dict[str, float]()
-        for number in range(20):
-            for spend in trial.spends(0, 0, number):
-                share = round(spend.epsilon / CLAIM, 6)
-                shares[spend.step] = max(share, shares.get(spend.step, 0))
-        return shares
+    return Scenario(
+        name="steps",
+        method=method,
+        variant="sound",
+        description="One person joins.",
+        pair=pair,
+        groups=(LIKELIHOOD,),
+        options=options,
+        noise=partial(RunNoise, public=public),
+    )
 
 
-def _kmeans(method: str, **options: Any) -> Case:
-    """One cluster: counts and sums move as far as they may."""
-    return Case(method=method, pair=data.eleventh_record, options={"clusters": 1, **options})
+def shares(scenario: Scenario) -> dict[str, float]:
+    """Largest share of the budget of each step; a noisy size may change the steps."""
+    scenario_runs, found = ScenarioRuns(scenario, CLAIM), dict[str, float]()
+    for number in range(20):
+        for spend in scenario_runs.record(0, 0, number)[1].ledger:
+            share = round(spend.epsilon / CLAIM, 6)
+            found[spend.step] = max(share, found.get(spend.step, 0))
+    return found
 
 
-CASES = (
-    Case(method="privqt", pair=data.eleventh_in_cell),
-    Case(method="privthr", pair=data.second_block),
-    Case(method="privthr", pair=data.second_block, options={"alpha": 0.5}),
-    Case(method="privthrem", pair=data.third_block),
-    Case(method="privthrem", pair=data.third_block, options={"alpha": 0.2}),
-    *(
-        Case(method="baseline", pair=pair, options={"synopsis": synopsis})
-        for synopsis, pair in (
-            ("adaptive_grid", data.eleventh_on_line),
-            ("uniform_grid", data.eleventh_on_line),
-            ("privelet", data.eleventh_on_line),
-            ("quadtree", data.eleventh_in_cell),
-        )
-    ),
+#: One cluster: counts and sums move as far as they may.
+_kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
+
+SCENARIOS = (
+    step_scenario("privqt", data.eleventh_in_cell),
+    step_scenario("privthr", data.second_block),
+    step_scenario("privthr", data.second_block, alpha=0.5),
+    step_scenario("privthrem", data.third_block),
+    step_scenario("privthrem", data.third_block, alpha=0.2),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="adaptive_grid"),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="uniform_grid"),
+    step_scenario("baseline", data.eleventh_on_line, synopsis="privelet"),
+    step_scenario("baseline", data.eleventh_in_cell, synopsis="quadtree"),
     _kmeans("dplloyd"),
     _kmeans("dplloyd", iterations=2),
     _kmeans("dpkmeanspp"),
@@ -129,13 +116,10 @@ CASES = (
     _kmeans("mcmc", iterations=2),
     _kmeans("eugkm"),
     _kmeans("hybrid"),
-    Case(method="gupt", pair=data.swapped_centers, options={"clusters": 2}, public=(data.DEALT,)),
+    step_scenario("gupt", data.swapped_centers, public=(data.DEALT,), clusters=2),
     *(
-        Case(
-            method="privgene",
-            pair=data.opposite_end,
-            options={"clusters": 2, "iterations": iterations},
-            public=(data.BRED,),
+        step_scenario(
+            "privgene", data.opposite_end, public=(data.BRED,), clusters=2, iterations=iterations
         )
         for iterations in (1, 2)
     ),
@@ -143,13 +127,13 @@ CASES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class StepResult:
     """What an audit finds of one bug in one step.
 
     Parameters
     ----------
     method, variant, options
-        What was audited; options that differ from the defaults.
+        What was audited, with the options that differ from the defaults.
     step, share
         Step with the bug, and its share of the budget.
     factor
@@ -173,7 +157,7 @@ class Seen:
     runs: int
 
     @property
-    def worst(self) -> float:
+    def largest_loss(self) -> float:
         """Loss with the bug where all steps move as far as they may, at the claim 1."""
         if self.factor == NONE:
             return math.inf
@@ -185,25 +169,25 @@ class Seen:
         return self.bound > CLAIM
 
     @property
-    def why(self) -> Why | None:
-        """Why the bug is out of sight; None where it is found."""
+    def reason(self) -> Reason | None:
+        """Why the bug is not found; None where it is."""
         if self.found:
             return None
-        if self.worst <= CLAIM + NEAR:
+        if self.largest_loss <= CLAIM + NEAR:
             return "small share"
-        moves = self.pair_loss is None or self.pair_loss > 0.97 * self.worst
+        moves = self.pair_loss is None or self.pair_loss > 0.97 * self.largest_loss
         return "many numbers" if moves else "moves little"
 
 
 def measure(
-    case: Case, step: str, factor: float, *, runs: int | None = None, seed: int = 0
-) -> Seen:
-    """Plant a bug in one step of a method, and see what an audit finds of it.
+    scenario: Scenario, step: str, factor: float, *, runs: int | None = None, seed: int = 0
+) -> StepResult:
+    """Plant a bug in one step of a method, and audit it.
 
     Parameters
     ----------
-    case, step, factor
-        Where the bug sits, and the factor on the noise.
+    scenario, step, factor
+        Where the bug is, and the factor on the noise.
     runs
         On each data set; None takes as many as the committed figures have.
     seed
@@ -212,17 +196,16 @@ def measure(
     from sklearn import config_context
 
     count = RUNS[factor] if runs is None else runs
-    scenario = case.scenario(Bug(step, factor))
     # Checks of scikit-learn on tiny data take longer than its work.
     with config_context(assume_finite=True, skip_parameter_validation=True):
-        _, without, joined = collect(scenario, CLAIM, count, seed)
+        _, without, joined = collect(replace(scenario, bug=Bug(step, factor)), CLAIM, count, seed)
     largest = max(float(abs(side).max()) for side in (without, joined))
-    return Seen(
-        method=case.method,
+    return StepResult(
+        method=scenario.method,
         variant=scenario.variant,
-        options=dict(case.options),
+        options=dict(scenario.options),
         step=step,
-        share=case.shares()[step],
+        share=shares(scenario)[step],
         factor=factor,
         pair_loss=None if factor == NONE else round(largest, 4),
         bound=round(lower_bound(without, joined).epsilon, 4),
@@ -231,12 +214,12 @@ def measure(
 
 
 @cache
-def table() -> tuple[Seen, ...]:
-    """Return the measured figures, in the order of ``CASES``."""
-    return tuple(Seen(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
+def table() -> tuple[StepResult, ...]:
+    """Return the measured figures, in the order of ``SCENARIOS``."""
+    return tuple(StepResult(**row) for row in json.loads(FILE.read_text(encoding="utf-8")))
 
 
-def frame(rows: Sequence[Seen]) -> pd.DataFrame:
+def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
     """Return figures as a table for people: one row for each step, both bugs side by side."""
     left_out = {_step(row): row for row in rows if row.factor == NONE}
     return pd.DataFrame(
@@ -248,10 +231,10 @@ def frame(rows: Sequence[Seen]) -> pd.DataFrame:
                 "step": row.step,
                 "share of ε": row.share,
                 "noise halved": "found" if row.found else "out of sight",
-                "true ε, at most": row.worst,
+                "true ε, at most": row.largest_loss,
                 "measured ε, at least": row.bound,
                 "runs": row.runs,
-                "why out of sight": row.why or "",
+                "why out of sight": row.reason or "",
                 "noise left out": "found" if left_out[_step(row)].found else "out of sight",
                 "then measured ε, at least": left_out[_step(row)].bound,
                 "then runs": left_out[_step(row)].runs,
@@ -262,6 +245,6 @@ def frame(rows: Sequence[Seen]) -> pd.DataFrame:
     )
 
 
-def _step(row: Seen) -> tuple[str, str, str]:
+def _step(row: StepResult) -> tuple[str, str, str]:
     """Step of a method with its options."""
     return row.method, str(row.options), row.step

@@ -9,8 +9,8 @@ looked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from dpviz.privacy.ledger import Composition, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 #: Steps whose choices a release does not show: which record went where.
 HIDDEN = ("blocks", "sets")
@@ -54,86 +55,67 @@ class _Built(Accountant):
 
 
 class Recorder(_Built):
-    """Accountant that keeps the answers of all mechanisms, in order.
+    """Accountant that records the answers of all mechanisms, in order.
 
     Parameters
     ----------
-    noise, epsilon, neighbours, bug
-        As for the base class.
-    ends
-        Whether to end the method with :class:`Told` once the budget is spent: what follows is
-        computed from the answers alone.
+    given
+        Noise, epsilon, neighbours and bug, as for the base class.
+    answers_only
+        Whether to end the method with :class:`TranscriptEnd` once the budget is spent: what
+        follows is computed from the answers alone.
     """
 
-    def __init__(
-        self,
-        noise: NoiseSource,
-        epsilon: float,
-        neighbours: Neighbours | None = None,
-        bug: Bug | None = None,
-        *,
-        ends: bool = False,
-    ) -> None:
-        super().__init__(noise, epsilon, neighbours, bug)
+    def __init__(self, *given: Any, answers_only: bool = False) -> None:
+        super().__init__(*given)
         self.answers: list[Any] = []
-        self._ends = ends
+        self._answers_only = answers_only
 
-    def laplace(self, step: str, values: NDArray[np.number] | float, **given: Any) -> Floats:
-        """Laplace mechanism, its answer kept."""
-        answer = super().laplace(step, values, **given)
-        self._keep(answer)
-        return answer
+    def laplace(self, *given: Any, **named: Any) -> Floats:
+        """Laplace mechanism, its answer recorded."""
+        return self._record(super().laplace(*given, **named))
 
-    def laplace_disjoint(self, step: str, values: Floats, **given: Any) -> Floats:
-        """Laplace mechanism on disjoint rows, its answer kept."""
-        answer = super().laplace_disjoint(step, values, **given)
-        self._keep(answer)
-        return answer
+    def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
+        """Laplace mechanism on disjoint rows, its answer recorded."""
+        return self._record(super().laplace_disjoint(*given, **named))
 
-    def choose(self, step: str, scores: Floats, **given: Any) -> int:
-        """Exponential mechanism, its answer kept."""
-        answer = super().choose(step, scores, **given)
-        self._keep(answer)
-        return answer
+    def choose(self, *given: Any, **named: Any) -> int:
+        """Exponential mechanism, its answer recorded."""
+        return self._record(super().choose(*given, **named))
 
-    def interval(self, step: str, edges: Floats, scores: Floats, **given: Any) -> tuple[int, float]:
-        """Exponential mechanism over a line; the point is an answer, its interval is none."""
-        index, value = super().interval(step, edges, scores, **given)
-        self._keep(value)
-        return index, value
+    def interval(self, *given: Any, **named: Any) -> tuple[int, float]:
+        """Exponential mechanism over a line; the point is an answer, its interval is not."""
+        index, value = super().interval(*given, **named)
+        return index, self._record(value)
 
-    def _keep(self, answer: Any) -> None:
-        """Keep an answer, and end after the last one where that is wanted."""
+    def _record(self, answer: T) -> T:
+        """Record an answer; end after the last one if nothing else is needed."""
         self.answers.append(answer)
-        if self._ends and self.ledger.epsilon >= self.budget * (1 - 1e-9):
-            raise Told
+        if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
+            raise TranscriptEnd
+        return answer
 
 
 class Replay(_Built):
     """Accountant that gives the answers of another run and adds up how likely they are.
 
-    It ends the method with :class:`Told` after the last answer: what follows is computed from
-    the answers alone.
+    It ends the method with :class:`TranscriptEnd` after the last answer: what follows is computed
+    from the answers alone.
 
     Parameters
     ----------
     answers
         Of a :class:`Recorder`.
-    noise, epsilon, neighbours, bug
+    noise
         Of the run that gave them; choices that it hides are drawn anew.
+    given
+        Epsilon, neighbours and bug of that run.
     """
 
-    def __init__(
-        self,
-        answers: list[Any],
-        noise: NoiseSource,
-        epsilon: float,
-        neighbours: Neighbours | None = None,
-        bug: Bug | None = None,
-    ) -> None:
-        super().__init__(_Attacker(noise), epsilon, neighbours, bug)
-        self.log = 0.0
-        self._left = list(answers)
+    def __init__(self, answers: Sequence[Any], noise: NoiseSource, *given: Any) -> None:
+        super().__init__(_Attacker(noise), *given)
+        self.log_likelihood = 0.0
+        self._remaining = list(answers)
 
     def laplace(
         self,
@@ -169,7 +151,7 @@ class Replay(_Built):
     ) -> int:
         """Give the answer; chances are proportional to exp(score / scale)."""
         scale = self._spend(step, sensitivity, epsilon, 1.0 if monotone else 2.0, "sequential")
-        answer = int(self._left.pop(0))
+        answer = int(self._remaining.pop(0))
         self._add(scores[answer] / scale - _log_sum(scores / scale))
         return answer
 
@@ -178,7 +160,7 @@ class Replay(_Built):
     ) -> tuple[int, float]:
         """Give the answer; densities are proportional to exp(score / scale)."""
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
-        answer = float(self._left.pop(0))
+        answer = float(self._remaining.pop(0))
         index = int(np.searchsorted(edges, answer)) - 1
         if not 0 <= index < len(scores):
             self._add(-np.inf)
@@ -187,7 +169,7 @@ class Replay(_Built):
 
     def _noisy(self, exact: Floats, scales: Floats) -> Floats:
         """Give the next answer as a noisy version of the values."""
-        answer: Floats = self._left.pop(0)
+        answer: Floats = self._remaining.pop(0)
         if answer.shape != exact.shape:
             self._add(-np.inf)
         self._add(-float((np.abs(answer - exact) / scales + np.log(2 * scales)).sum()))
@@ -195,13 +177,13 @@ class Replay(_Built):
 
     def _add(self, log: float) -> None:
         """Count an answer's likelihood; end where nothing more can change the sum."""
-        self.log += log
-        if not self._left or log == -np.inf:
-            raise Told
+        self.log_likelihood += log
+        if not self._remaining or log == -np.inf:
+            raise TranscriptEnd
 
 
-class Told(Exception):  # noqa: N818 - an end that was asked for, no fault
-    """All answers have been given or gone through, or one of them is impossible."""
+class TranscriptEnd(Exception):  # noqa: N818 - a wanted end, not an error
+    """All answers have been given, or one of them is impossible."""
 
 
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
@@ -211,8 +193,8 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
     """
     try:
         run(replay)
-    except Told:
-        return replay.log
+    except TranscriptEnd:
+        return replay.log_likelihood
     # The method ended without asking for all of the answers.
     return -np.inf
 
@@ -232,15 +214,11 @@ class _Attacker:
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
 
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> Floats:
-        """Noise is never drawn in a replay."""
+    def laplace(self, step: str, *given: Any, **named: Any) -> Floats:
+        """Fail: a replay never draws noise."""
         raise AssertionError(f"a replay draws no noise, but {step} asked for some")
 
-    gumbel = laplace
-
-    def uniform(self, step: str, shape: tuple[int, ...]) -> Floats:
-        """Nor is this."""
-        raise AssertionError(f"a replay draws no noise, but {step} asked for some")
+    gumbel = uniform = laplace
 
     def generator(self, step: str) -> np.random.Generator:
         """Stream of the run, or where it is hidden always the same one."""

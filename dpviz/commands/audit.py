@@ -28,14 +28,16 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         seed=given.seed,
         progress=_progress if sys.stderr.isatty() else None,
     )
-    return asdict(result), _as_text(result)
+    # JSON calls the description "says".
+    report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
+    return report, _as_text(result)
 
 
 def _listed(method: str, variant: str) -> tuple[Report, str]:
     """Scenarios of a method and variant."""
     find(method, variant)
     listed = [
-        {"name": one.name, "planted": one.planted, "runs": one.runs, "says": one.says}
+        {"name": one.name, "planted": one.planted, "runs": one.runs, "says": one.description}
         for one in scenarios(method, variant)
     ]
     lines = [f"{one['name']:<24} {one['says']}" for one in listed]
@@ -46,11 +48,11 @@ def _steps(method: str) -> tuple[Report, str]:
     """What an audit sees of each step of a method, as measured beforehand."""
     find(method, "sound")
     rows = [row for row in table() if row.method == method]
-    shown = [asdict(row) | {"found": row.found, "why": row.why} for row in rows]
+    shown = [asdict(row) | {"found": row.found, "why": row.reason} for row in rows]
     lines = [
         f"{row.step:<24} {row.share:>6.1%} of epsilon, {BUGS[row.factor]:<14} measured "
         f"{row.bound:.3g} or more with {row.runs:,} runs: "
-        + (f"out of sight, {REASONS[row.why]}" if row.why else "found")
+        + (f"out of sight, {REASONS[row.reason]}" if row.reason else "found")
         for row in rows
     ]
     return {"method": method, "claim": CLAIM, "steps": shown}, "\n".join(lines)
@@ -68,7 +70,7 @@ def _as_text(result: AuditResult) -> str:
     return "\n".join(
         [
             f"{result.method}, {result.variant}, scenario {result.scenario}",
-            result.says,
+            result.description,
             f"{result.runs:,} runs on each data set",
             result.event,
             verdict,

@@ -384,7 +384,7 @@ def _audit_controls(state: UrlState) -> bool:
         help="Two data sets that differ in one person, chosen to bring a leak out. Planted "
         "scenarios have a mistake built in on purpose: they show that an audit finds it.",
     )
-    st.caption(_chosen(state).says)
+    st.caption(_chosen(state).description)
     slider = live_slider(
         "Claimed ε",
         key=state.key("claim"),
@@ -628,7 +628,7 @@ def detected_mistakes() -> None:
         f"noise is found in **{_count(halved)} steps**. The others are out of sight; most of them "
         "come into sight where other options give the step a larger share, as the table shows:"
     )
-    unseen = {why: [row for row in halved if row.why == why] for why in steps.REASONS}
+    unseen = {why: [row for row in halved if row.reason == why] for why in steps.REASONS}
     st.markdown(
         "\n".join(
             f"- **{len(rows)}, {why}:** {steps.REASONS[why]} ({_steps_text(rows)})."
@@ -656,12 +656,12 @@ def detected_mistakes() -> None:
     csv_button("dpviz-audit-steps", table, "What it can see (CSV)", key="audit:steps table")
 
 
-def _count(rows: list[steps.Seen]) -> str:
+def _count(rows: list[steps.StepResult]) -> str:
     """How many are found: "3 of 4"."""
     return f"{sum(row.found for row in rows)} of {len(rows)}"
 
 
-def _steps_text(rows: list[steps.Seen]) -> str:
+def _steps_text(rows: list[steps.StepResult]) -> str:
     """Steps by method: "PrivTHR: nonpositive; Baseline: records"."""
     named: dict[str, dict[str, None]] = {}
     for row in rows:

@@ -29,7 +29,7 @@ from dpviz.audit.data import BRED, DEALT, PUBLIC
 from dpviz.audit.histogram import MOST_VALUES, Histogram
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.noise import RunNoise
-from dpviz.audit.runs import BATCH, Trial, checked_runs, collect, with_classifier
+from dpviz.audit.runs import BATCH, ScenarioRuns, checked_runs, collect, with_classifier
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
 from dpviz.audit.transcript import HIDDEN, Recorder, Replay, log_likelihood
@@ -532,7 +532,7 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
             asked.append(step)
             return super().generator(step)
 
-    Trial(replace(find(method, "sound"), noise=Spy), 1.0).scores(0, 0, 0)
+    ScenarioRuns(replace(find(method, "sound"), noise=Spy), 1.0).scores(0, 0, 0)
     assert step in asked
     assert step in (*HIDDEN, PUBLIC, BRED)
 
@@ -542,17 +542,17 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=key_of)
 def test_scores_are_named_and_as_many_in_every_run(scenario: Scenario) -> None:
-    trial = Trial(scenario, 1.0)
-    rows = [trial.scores(side, 0, number) for side in (0, 1) for number in range(3)]
-    assert {len(one) for one in rows} == {len(trial.names)}
-    assert len(set(trial.names)) == len(trial.names)
-    assert all(name[0].islower() and name == name.strip() for name in trial.names)
+    scenario_runs = ScenarioRuns(scenario, 1.0)
+    rows = [scenario_runs.scores(side, 0, number) for side in (0, 1) for number in range(3)]
+    assert {len(one) for one in rows} == {len(scenario_runs.names)}
+    assert len(set(scenario_runs.names)) == len(scenario_runs.names)
+    assert all(name[0].islower() and name == name.strip() for name in scenario_runs.names)
 
 
 def test_positions_in_names_are_those_in_the_row() -> None:
-    trial = Trial(find("privqt", "sound", "half-noise"), 1e6)
-    scores = trial.scores(1, 0, 0)
-    found = dict(zip(trial.names, scores, strict=True))
+    scenario_runs = ScenarioRuns(find("privqt", "sound", "half-noise"), 1e6)
+    scores = scenario_runs.scores(1, 0, 0)
+    found = dict(zip(scenario_runs.names, scores, strict=True))
     cells = [found[f"noisy count of cell ({i}, {j})"] for i, j in product((1, 2), (1, 2))]
     np.testing.assert_allclose(cells, [1, 0, 0, 0], atol=1e-3)
     assert found["largest noisy count"] == max(cells)
@@ -629,7 +629,7 @@ def test_pairs_are_neighbours_and_the_config_is_that_of_the_claim(
             assert np.abs(joined.counts - without.counts).sum() == 1 + replaced
         else:
             assert not joined.domain.declared
-    assert scenario.says.endswith(".")
+    assert scenario.description.endswith(".")
 
 
 @pytest.mark.parametrize("claim", [0.1, 0.5, 1.0, 1.7, 2.0, 5.0])
@@ -656,7 +656,7 @@ def test_planted_half_noise_is_found_and_told() -> None:
     share = f"{result.joined:.1%} of runs with the person, {result.without:.1%} without"
     assert result.event.endswith(share)
     assert result.event.startswith("noisy count of cell (1, 1) ")
-    assert "Planted" in result.says
+    assert "Planted" in result.description
 
 
 def test_result_is_frozen_and_the_same_for_the_same_seed() -> None:

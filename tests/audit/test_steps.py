@@ -20,8 +20,21 @@ from threadpoolctl import threadpool_limits
 from dpviz.audit import data, steps
 from dpviz.audit.bounds import highest
 from dpviz.audit.planted import HALF, NONE, Bug
-from dpviz.audit.runs import Trial, collect
-from dpviz.audit.steps import BUGS, CASES, CLAIM, NEAR, REASONS, Case, Seen, frame, measure, table
+from dpviz.audit.runs import ScenarioRuns, collect
+from dpviz.audit.scenarios import Scenario
+from dpviz.audit.steps import (
+    BUGS,
+    CLAIM,
+    NEAR,
+    REASONS,
+    SCENARIOS,
+    StepResult,
+    frame,
+    measure,
+    shares,
+    step_scenario,
+    table,
+)
 from dpviz.command_line import main
 from dpviz.families import CARDS
 from dpviz.wavecluster.config import SYNOPSES
@@ -40,13 +53,15 @@ def one_thread() -> Iterator[None]:
         yield
 
 
-def key_of(case: Case) -> str:
-    return "-".join([case.method, *(f"{name}={value}" for name, value in case.options.items())])
+def key_of(scenario: Scenario) -> str:
+    return "-".join(
+        [scenario.method, *(f"{name}={value}" for name, value in scenario.options.items())]
+    )
 
 
-def seen(**given: Any) -> Seen:
+def result(**given: Any) -> StepResult:
     """Made up figures."""
-    return Seen(
+    return StepResult(
         **{
             "method": "privthr", "variant": "sound", "options": {"alpha": 0.9},
             "step": "nonpositive", "share": 0.1, "factor": HALF, "pair_loss": 1.1, "bound": 0.9,
@@ -64,10 +79,10 @@ def test_every_step_of_every_method_has_its_figures(method: str) -> None:
     if method in WAVECLUSTER:
         synopses = SYNOPSES if method == "baseline" else (None,)
         options: list[dict[str, Any]] = [{"synopsis": one} if one else {} for one in synopses]
-        cases = [Case(method=method, pair=data.eleventh_in_cell, options=one) for one in options]
+        cases = [step_scenario(method, data.eleventh_in_cell, **one) for one in options]
     else:
-        cases = [Case(method=method, pair=data.eleventh_record)]
-    spent = {kind(step) for case in cases for step in case.shares()}
+        cases = [step_scenario(method, data.eleventh_record)]
+    spent = {kind(step) for case in cases for step in shares(case)}
     assert spent
     for factor in BUGS:
         rows = [row for row in table() if row.method == method and row.factor == factor]
@@ -82,30 +97,30 @@ def kind(step: str) -> str:
 def test_figures_are_those_of_all_cases_and_bugs() -> None:
     expected = [
         (case.method, dict(case.options), step, factor, share)
-        for case in CASES
-        for step, share in case.shares().items()
+        for case in SCENARIOS
+        for step, share in shares(case).items()
         for factor in BUGS
     ]
     found = [(row.method, dict(row.options), row.step, row.factor, row.share) for row in table()]
     assert found == expected
 
 
-@pytest.mark.parametrize("case", CASES, ids=key_of)
-def test_a_step_without_noise_is_found(case: Case) -> None:
+@pytest.mark.parametrize("case", SCENARIOS, ids=key_of)
+def test_a_step_without_noise_is_found(case: Scenario) -> None:
     unseen = {row.step for row in table() if is_of(row, case, NONE) and not row.found}
-    for step in case.shares():
+    for step in shares(case):
         if step not in unseen:
             assert measure(case, step, NONE, runs=FEW).found, step
 
 
-def is_of(row: Seen, case: Case, factor: float) -> bool:
+def is_of(row: StepResult, case: Scenario, factor: float) -> bool:
     return (row.method, row.options, row.factor) == (case.method, case.options, factor)
 
 
-@pytest.mark.parametrize("case", CASES, ids=key_of)
-def test_the_method_as_it_is_stays_within_its_claim(case: Case) -> None:
+@pytest.mark.parametrize("case", SCENARIOS, ids=key_of)
+def test_the_method_as_it_is_stays_within_its_claim(case: Scenario) -> None:
     """No single run's answers are more than e times as likely on one side."""
-    _, without, joined = collect(case.scenario(), CLAIM, FEW, 1)
+    _, without, joined = collect(case, CLAIM, FEW, 1)
     losses = np.abs(np.concatenate([without, joined]))
     assert 0 < losses.max() <= CLAIM + 1e-9
 
@@ -114,22 +129,22 @@ def test_the_method_as_it_is_stays_within_its_claim(case: Case) -> None:
 SLOW = ("dpkmeanspp", "dpkmeansup")
 
 LARGE = [
-    (case, row.step) for case in CASES for row in table() if is_of(row, case, HALF)
+    (case, row.step) for case in SCENARIOS for row in table() if is_of(row, case, HALF)
     and row.bound >= 1.4 and row.method not in SLOW
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("case", "step"), LARGE, ids=[f"{key_of(a)}-{b}" for a, b in LARGE])
-def test_half_the_noise_is_found(case: Case, step: str) -> None:
+def test_half_the_noise_is_found(case: Scenario, step: str) -> None:
     """With fewer runs; those that take 20,000 stand in the committed figures."""
     found = measure(case, step, HALF, runs=4000)
     assert found.found
-    assert found.bound <= found.worst
+    assert found.bound <= found.largest_loss
 
 
 @pytest.mark.parametrize("method", ["privqt", "eugkm"])
 def test_committed_figures_come_out_again(method: str) -> None:
-    (case,) = (case for case in CASES if case.method == method)
+    (case,) = (case for case in SCENARIOS if case.method == method)
     for row in table():
         if is_of(row, case, row.factor):
             assert measure(case, row.step, row.factor) == row
@@ -154,12 +169,12 @@ def test_figures_keep_to_what_can_be() -> None:
         assert row.runs <= 20_000
         assert row.bound <= highest(row.runs)
         if row.factor == HALF:
-            assert row.bound <= row.pair_loss <= row.worst + 1e-4
-            assert row.worst == pytest.approx(1 + row.share)
+            assert row.bound <= row.pair_loss <= row.largest_loss + 1e-4
+            assert row.largest_loss == pytest.approx(1 + row.share)
         else:
             assert row.pair_loss is None
-            assert row.worst == math.inf
-        assert row.found == (row.why is None)
+            assert row.largest_loss == math.inf
+        assert row.found == (row.reason is None)
 
 
 # -- what is wrong with the noise --------------------------------------------------------
@@ -174,11 +189,11 @@ def test_a_bug_sits_in_the_steps_that_it_names() -> None:
 
 @pytest.mark.parametrize("method", SPENDING)
 def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
-    case = next(case for case in CASES if case.method == method)
-    step = next(iter(case.shares()))
+    case = next(case for case in SCENARIOS if case.method == method)
+    step = next(iter(shares(case)))
     ledgers, answers = [], []
     for factor in (1.0, HALF, NONE):
-        accountant = Trial(case.scenario(Bug(step, factor)), CLAIM)._recorded(0, 0, 0)[1]
+        accountant = ScenarioRuns(replace(case, bug=Bug(step, factor)), CLAIM).record(0, 0, 0)[1]
         ledgers.append(accountant.ledger)
         answers.append(np.ravel(accountant.answers[0]))
     # The first step is the same query in all; later ones may be asked elsewhere.
@@ -190,9 +205,9 @@ def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
 
 def test_the_likelihood_knows_the_mechanism_as_built() -> None:
     """One count of ten or eleven, its noise halved: the ratio is at most twice what is claimed."""
-    case = next(case for case in CASES if case.method == "privqt")
+    case = next(case for case in SCENARIOS if case.method == "privqt")
     for bug, most in ((None, 1.0), (Bug(), 2.0), (Bug(factor=0.25), 4.0), (Bug("other"), 1.0)):
-        scenario = case.scenario(bug)
+        scenario = replace(case, bug=bug)
         ratios = np.abs(np.concatenate(collect(scenario, CLAIM, 50, 0)[1:]))
         assert ratios.max() == pytest.approx(most)
 
@@ -204,43 +219,43 @@ def test_a_run_ends_with_its_last_answer(monkeypatch: pytest.MonkeyPatch) -> Non
         raise AssertionError("the chain was run")
 
     monkeypatch.setattr("dpviz.kmeans.chain.run_chain", chain)
-    case = next(case for case in CASES if case.method == "mcmc")
-    trial = Trial(case.scenario(), CLAIM)
-    assert np.isfinite(trial.scores(0, 0, 0)).all()
-    assert trial.spends(0, 0, 0).epsilon == pytest.approx(CLAIM)
-    whole = replace(case.scenario(), groups=("centers", "likelihood"))
+    case = next(case for case in SCENARIOS if case.method == "mcmc")
+    scenario_runs = ScenarioRuns(case, CLAIM)
+    assert np.isfinite(scenario_runs.scores(0, 0, 0)).all()
+    assert scenario_runs.record(0, 0, 0)[1].ledger.epsilon == pytest.approx(CLAIM)
+    whole = replace(case, groups=("centers", "likelihood"))
     with pytest.raises(AssertionError, match="the chain was run"):
-        Trial(whole, CLAIM).scores(0, 0, 0)
+        ScenarioRuns(whole, CLAIM).scores(0, 0, 0)
 
 
 def test_answers_are_those_of_a_whole_run() -> None:
     for method in ("privthr", "dplloyd", "hybrid"):
-        scenario = next(case for case in CASES if case.method == method).scenario()
+        scenario = next(case for case in SCENARIOS if case.method == method)
         whole = replace(scenario, groups=("ledger", "likelihood"))
         for side in (0, 1):
-            short = Trial(scenario, CLAIM).scores(side, 0, 5)
-            assert Trial(whole, CLAIM).scores(side, 0, 5)[-1] == short[0]
+            short = ScenarioRuns(scenario, CLAIM).scores(side, 0, 5)
+            assert ScenarioRuns(whole, CLAIM).scores(side, 0, 5)[-1] == short[0]
 
 
 # -- what they tell ----------------------------------------------------------------------
 
 
 def test_worst_loss_by_hand() -> None:
-    assert seen(share=0.3).worst == pytest.approx(1.3)
-    assert seen(share=0.3, factor=0.25).worst == pytest.approx(1.9)
-    assert seen(factor=NONE).worst == math.inf
+    assert result(share=0.3).largest_loss == pytest.approx(1.3)
+    assert result(share=0.3, factor=0.25).largest_loss == pytest.approx(1.9)
+    assert result(factor=NONE).largest_loss == math.inf
 
 
 def test_why_a_bug_is_out_of_sight() -> None:
-    assert seen(bound=1.01).why is None
-    assert seen(share=NEAR).why == "small share"
-    assert seen(share=0.2, pair_loss=1.2).why == "many numbers"
-    assert seen(share=0.98, pair_loss=1.2).why == "moves little"
-    assert {seen(share=share).why for share in (0.1, 0.2, 0.9)} <= set(REASONS)
+    assert result(bound=1.01).reason is None
+    assert result(share=NEAR).reason == "small share"
+    assert result(share=0.2, pair_loss=1.2).reason == "many numbers"
+    assert result(share=0.98, pair_loss=1.2).reason == "moves little"
+    assert {result(share=share).reason for share in (0.1, 0.2, 0.9)} <= set(REASONS)
 
 
 def test_frame_has_a_row_for_each_step() -> None:
-    shown = frame([seen(), seen(factor=NONE, bound=5.2, runs=2000, pair_loss=None)])
+    shown = frame([result(), result(factor=NONE, bound=5.2, runs=2000, pair_loss=None)])
     assert len(shown) == 1
     assert dict(shown.iloc[0]) == {
         "method": "PrivTHR",
@@ -268,7 +283,7 @@ def test_the_command_shows_the_figures(capsys: pytest.CaptureFixture[str]) -> No
     for line, row in zip(lines, rows, strict=True):
         assert line.startswith(row.step)
         assert f"{BUGS[row.factor]} " in line
-        assert line.endswith(f"out of sight, {REASONS[row.why]}" if row.why else "found")
+        assert line.endswith(f"out of sight, {REASONS[row.reason]}" if row.reason else "found")
     assert main(["audit", "baseline", "--steps", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [one["bound"] for one in report["steps"]] == [row.bound for row in rows]
@@ -277,7 +292,7 @@ def test_the_command_shows_the_figures(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_pairs_of_the_cases_are_neighbours() -> None:
-    for case, claim in product(CASES, (0.5, 1.0)):
+    for case, claim in product(SCENARIOS, (0.5, 1.0)):
         without, joined = case.pair(claim)
         assert joined.n == without.n + 1
         assert joined.domain == without.domain

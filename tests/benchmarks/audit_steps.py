@@ -13,25 +13,26 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 
-from dpviz.audit.steps import BUGS, CASES, FILE, Case, Seen, measure, table
+from dpviz.audit.scenarios import Scenario
+from dpviz.audit.steps import BUGS, FILE, SCENARIOS, StepResult, measure, shares, table
 
 
 def main(names: list[str]) -> None:
     """Measure the methods of these names, or all, and write the figures."""
-    chosen = [case for case in CASES if not names or case.method in names]
-    wanted = [(case, step, factor) for case in chosen for step in case.shares() for factor in BUGS]
-    kept = [row for row in (table() if FILE.exists() and names else ()) if row.method not in names]
+    chosen = [one for one in SCENARIOS if not names or one.method in names]
+    wanted = [(one, step, factor) for one in chosen for step in shares(one) for factor in BUGS]
+    rows = [row for row in (table() if FILE.exists() and names else ()) if row.method not in names]
     with ProcessPoolExecutor() as pool:
-        for seen in pool.map(_measured, wanted):
-            kept.append(seen)
-            print(seen, file=sys.stderr, flush=True)
-    order = list(dict.fromkeys(case.method for case in CASES))
-    kept.sort(key=lambda row: order.index(row.method))
-    lines = [json.dumps(asdict(row), separators=(",", ":")) for row in kept]
+        for result in pool.map(_measured, wanted):
+            rows.append(result)
+            print(result, file=sys.stderr, flush=True)
+    order = list(dict.fromkeys(one.method for one in SCENARIOS))
+    rows.sort(key=lambda row: order.index(row.method))
+    lines = [json.dumps(asdict(row), separators=(",", ":")) for row in rows]
     FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
-def _measured(wanted: tuple[Case, str, float]) -> Seen:
+def _measured(wanted: tuple[Scenario, str, float]) -> StepResult:
     """Measure one row."""
     return measure(*wanted)
 

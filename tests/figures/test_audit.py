@@ -61,7 +61,7 @@ def of(values_without, values_joined, sign: str, threshold: float) -> AuditResul
         variant="sound",
         scenario="far-point",
         planted=False,
-        says="",
+        description="",
         claim=1.0,
         epsilon_lower=0.0,
         confidence=0.99,

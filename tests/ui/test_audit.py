@@ -385,7 +385,7 @@ def test_a_method_brings_its_scenario_and_runs(app):
     assert control(test.number_input, "audit:runs").value == 500
     checked(control(test.selectbox, "audit:scenario").set_value("true-size").run())
     assert control(test.number_input, "audit:runs").value == 5_000
-    assert find("gupt", "sound", "true-size").says in [one.value for one in test.caption]
+    assert find("gupt", "sound", "true-size").description in [one.value for one in test.caption]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -635,7 +635,7 @@ def test_what_the_audit_can_see_is_read_and_not_measured(app, monkeypatch):
     assert f"With 20,000 runs half the noise is found in **{found} of {len(halved)} steps**" in said
     # What is out of sight is named with its reason.
     for row in halved:
-        if row.why:
-            (line,) = (one for one in said.splitlines() if steps.REASONS[row.why] in one)
+        if row.reason:
+            (line,) = (one for one in said.splitlines() if steps.REASONS[row.reason] in one)
             assert row.step in line
             assert CARDS[row.method].title in line
