@@ -174,7 +174,7 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 # -- one person, many draws --------------------------------------------------------------
 
 
-def story_bars(story: MembershipExperiment, mode: Mode) -> Panels:
+def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
     """Draw how often each number of clusters came up, and what the promise allows."""
     numbers = np.array(story.numbers)
     shares = [100 * np.array(counts) / story.draws for counts in (story.without, story.joined)]
@@ -225,11 +225,11 @@ def story_bars(story: MembershipExperiment, mode: Mode) -> Panels:
         uirevision=title,
     )
     return Panels(
-        data=data, layout=layout, alt=_story_alt(story, title, times), height=330, share=0.0
+        data=data, layout=layout, alt=_membership_alt(story, title, times), height=330, share=0.0
     )
 
 
-def _story_alt(story: MembershipExperiment, title: str, times: str) -> str:
+def _membership_alt(story: MembershipExperiment, title: str, times: str) -> str:
     """The bars in words."""
     often = [
         f"{story.numbers[int(np.argmax(counts))]} most often {side}"
@@ -243,7 +243,7 @@ def _story_alt(story: MembershipExperiment, title: str, times: str) -> str:
     )
 
 
-def story_frame(story: MembershipExperiment) -> pd.DataFrame:
+def membership_frame(story: MembershipExperiment) -> pd.DataFrame:
     """Table behind the bars: draws, shares and limits for each number of clusters."""
     return pd.DataFrame(
         {

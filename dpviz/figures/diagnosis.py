@@ -18,7 +18,7 @@ from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
 from dpviz.figures.wavecluster import frame as cells_frame
-from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, KeptDraws, Stage
+from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
 #: Column of the figure that a stage is marked at; the grid shows in the counts.
 COLUMNS: dict[Stage, int] = {
@@ -106,7 +106,7 @@ def frame(picture: WaveClusterPicture, diagnosis: Diagnosis) -> pd.DataFrame:
     return table.reset_index(drop=True)
 
 
-def fates_frame(diagnosis: Diagnosis, draws: KeptDraws | None = None) -> pd.DataFrame:
+def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.DataFrame:
     """Table of what would have kept a cluster: this draw, and over many."""
     table = pd.DataFrame(
         {

@@ -18,10 +18,10 @@ from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import (
     DRAWS,
     Diagnostics,
-    KeptDraws,
+    RetainedDraws,
+    count_retained,
     diagnostics_of,
     in_words,
-    kept_draws,
 )
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.truth import Truth, true_config
@@ -79,13 +79,13 @@ def _chosen(diagnostics: Diagnostics) -> int:
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
         # argmin: the first that is not kept, or else the first.
-        last = int(diagnostics.kept.argmin()) + 1
+        last = int(diagnostics.retained.argmin()) + 1
         st.session_state[_LAST] = (diagnostics.truth, last)
     sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:
         """Mark, number and size of a cluster."""
-        mark = "✓ kept" if diagnostics.kept[cluster - 1] else "✗ broken"
+        mark = "✓ kept" if diagnostics.retained[cluster - 1] else "✗ broken"
         size = sizes[cluster - 1]
         return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
 
@@ -114,14 +114,14 @@ def _finer(settings: RunSettings[Config], runs: WaveClusterRuns) -> Truth | None
     return truth_of(fine, true_config(settings.config), is_sample=active.is_sample)
 
 
-def _draws(settings: RunSettings[Config], truth: Truth) -> KeptDraws | None:
+def _draws(settings: RunSettings[Config], truth: Truth) -> RetainedDraws | None:
     """Count what is kept over many draws, once per setting; not while a slider is held."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
-        draws: KeptDraws = known[2]
+        draws: RetainedDraws = known[2]
         return draws
     if not settings.settled:
         return None
-    draws = kept_draws(truth, settings.config, range(DRAWS))
+    draws = count_retained(truth, settings.config, range(DRAWS))
     st.session_state[_DRAWS] = (truth, settings.config, draws)
     return draws

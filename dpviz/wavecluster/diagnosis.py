@@ -71,7 +71,7 @@ RUNS: dict[RunName, str] = {
     "twice_budget": "twice the budget",
 }
 
-#: Runs that tell what would have kept a cluster.
+#: Runs that show what would have kept a cluster.
 EXCHANGED: tuple[RunName, ...] = ("true_threshold", "true_cells", "twice_budget")
 
 #: Draws behind a share.
@@ -110,12 +110,12 @@ class Outcome:
     """
 
     fate: Fate
-    match: int
-    match_cells: int
-    overlap: float
-    left: int
-    pieces: int
-    joined: tuple[int, ...]
+    match: int = 0
+    match_cells: int = 0
+    overlap: float = 0.0
+    left: int = 0
+    pieces: int = 0
+    joined: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,23 +173,23 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class KeptDraws:
+class RetainedDraws:
     """In how many draws each true cluster is kept.
 
     Parameters
     ----------
     draws
         Number of draws.
-    kept
-        Of each of ``RUNS`` the number of draws that keep a cluster, shape (n_clusters,).
+    counts
+        For each of ``RUNS`` the number of draws that keep a cluster, shape (n_clusters,).
     """
 
     draws: int
-    kept: dict[RunName, NDArray[np.int64]]
+    counts: dict[RunName, NDArray[np.int64]]
 
     def of(self, name: RunName, cluster: int) -> int:
-        """Number of draws of a run that keep the cluster of a number."""
-        return int(self.kept[name][cluster - 1])
+        """Number of draws in which a run keeps a cluster, given by its number."""
+        return int(self.counts[name][cluster - 1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -244,12 +244,12 @@ class Diagnostics:
         return _labels(self.true, self.private, self.doubled)
 
     @cached_property
-    def kept(self) -> NDArray[np.bool_]:
+    def retained(self) -> NDArray[np.bool_]:
         """Whether the private run keeps each true cluster, shape (n_clusters,)."""
-        return kept(self.true.labels, self.private.labels)
+        return retained(self.true.labels, self.private.labels)
 
     def diagnose(self, cluster: int) -> Diagnosis:
-        """Say what became of a true cluster, where, and what would have kept it.
+        """Find what became of a true cluster, where, and what would have kept it.
 
         Parameters
         ----------
@@ -261,12 +261,17 @@ class Diagnostics:
         InputError
             Where there is no such cluster.
         """
-        _check_cluster(self.true, cluster)
+        if not 1 <= cluster <= self.true.n_clusters:
+            raise InputError(
+                f"cluster = {cluster} does not exist: the true run has {self.true.n_clusters}, "
+                "numbered from 1."
+            )
         runs = {
             name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()
         }
         inside = self.true.labels == cluster
-        around = _dilated(inside) & ~inside
+        # Cells that touch it, corners included.
+        around = ndimage.binary_dilation(inside, np.ones((3,) * inside.ndim)) & ~inside
         near = inside | around
         error = (self.private.average - self.true.average)[near]
         beside = self.true.average[around]
@@ -353,9 +358,9 @@ class Diagnostics:
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):
             at = tuple(int(axis) for axis in place)
-            if not _links(true, at) or self._outcome(_turned(true, at), cluster).fate == "kept":
+            if not _links(true, at) or self._outcome(_flipped(true, at), cluster).fate == "kept":
                 continue
-            found = self._outcome(_turned(private, at), cluster)
+            found = self._outcome(_flipped(private, at), cluster)
             if found.fate == "kept" and found.overlap > best:
                 best, cell = found.overlap, at
         return cell
@@ -388,7 +393,7 @@ def diagnostics_of(
     return Diagnostics(truth=truth, private=private, doubled=doubled, finer=finer)
 
 
-def kept_draws(truth: Truth, config: Config, seeds: Sequence[int]) -> KeptDraws:
+def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> RetainedDraws:
     """Count the draws that keep each true cluster, in the private run and in exchanged ones.
 
     Parameters
@@ -407,12 +412,12 @@ def kept_draws(truth: Truth, config: Config, seeds: Sequence[int]) -> KeptDraws:
             run(truth.source, one, SeededNoise(seed)).stages for one in (config, _twice(config))
         )
         for name, labels in _labels(true, private, doubled).items():
-            counted[name] += kept(true.labels, labels)
-    return KeptDraws(draws=len(seeds), kept=counted)
+            counted[name] += retained(true.labels, labels)
+    return RetainedDraws(draws=len(seeds), counts=counted)
 
 
 def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
-    """Say what became of one true cluster in another labels grid.
+    """What became of one true cluster in another labels grid.
 
     Parameters
     ----------
@@ -425,12 +430,9 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
     cells = int(inside.sum())
     held = np.bincount(other[inside], minlength=1)
     held[0] = 0
-    left, match = int(held.sum()), 0
-    shared = int(held.max())
+    left, shared = int(held.sum()), int(held.max())
     if not left:
-        return Outcome(
-            fate="lost", match=0, match_cells=0, overlap=0.0, left=0, pieces=0, joined=()
-        )
+        return Outcome(fate="lost")
     equals = np.flatnonzero(held == shared)
     sizes = np.bincount(other.ravel())
     match = int(equals[np.argmin(sizes[equals])])
@@ -456,10 +458,10 @@ def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> 
     )
 
 
-def kept(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
+def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Whether another labels grid keeps each true cluster, shape (n_clusters,).
 
-    The same as :func:`outcome` says, for all clusters at once.
+    The same as by :func:`outcome`, for all clusters at once.
     """
     table = contingency(true, other)
     rows, columns, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]
@@ -474,8 +476,8 @@ def kept(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bool_]
     return result
 
 
-def in_words(diagnosis: Diagnosis, draws: KeptDraws | None = None) -> str:
-    """Tell a class what became of a cluster, where, and what would have kept it.
+def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
+    """Explain what became of a cluster, where, and what would have kept it.
 
     Parameters
     ----------
@@ -484,41 +486,34 @@ def in_words(diagnosis: Diagnosis, draws: KeptDraws | None = None) -> str:
     draws
         Adds in how many draws that is so.
     """
-    found, number = diagnosis.outcome, diagnosis.cluster
+    found, number, parts = diagnosis.outcome, diagnosis.cluster, diagnosis.finer_parts
     if found.fate == "kept":
-        said = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
-        said += f", overlap {found.overlap:.2f}."
+        text = f"Cluster {number} is kept: {found.left} of its {diagnosis.cells} cells are left"
+        text += f", overlap {found.overlap:.2f}."
         if draws:
-            said += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
-        if diagnosis.finer_parts is not None and diagnosis.finer_parts > 1:
-            said += f" But {_several(diagnosis.finer_parts)}."
-        return said
-    # Those that would have kept it come first, in both sentences.
-    named = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
-    would = [name for name in named if diagnosis.runs[name].fate == "kept"]
-    said = f"Cluster {number} {_happened(found, diagnosis.cells)}{_where(diagnosis)}. "
-    said += _saved(would, named[len(would) :])
+            text += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
+        return text + (f" But {_on_finer_grid(parts)}." if parts and parts > 1 else "")
+    # Runs that would have kept it come first, in both sentences.
+    names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
+    keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
+    others = [RUNS[name] for name in names[len(keep) :]]
+    text = f"Cluster {number} {_happened(found, diagnosis.cells)}{_where(diagnosis)}. "
+    if keep:
+        runs = _listed(keep)
+        text += f"{runs[0].upper()}{runs[1:]} would have kept it"
+        text += f", but not {_listed(others, 'or')}." if others else "."
+    else:
+        text += f"None of these would have kept it: {_listed(others)}."
     if draws:
-        times = [str(draws.of(name, number)) for name in named]
-        said += f" Over {draws.draws} draws they keep it in {_listed(times)}, the method itself "
-        said += f"in {draws.of('private', number)}."
-    return said
-
-
-def _saved(would: Sequence[RunName], would_not: Sequence[RunName]) -> str:
-    """What would have kept a cluster in this draw, and what would not."""
-    if not would:
-        return f"None of these would have kept it: {_listed([RUNS[name] for name in would_not])}."
-    said = _listed([RUNS[name] for name in would])
-    said = f"{said[0].upper()}{said[1:]} would have kept it"
-    return said + (
-        f", but not {_listed([RUNS[n] for n in would_not], 'or')}." if would_not else "."
-    )
+        times = [str(draws.of(name, number)) for name in names]
+        text += f" Over {draws.draws} draws they keep it in {_listed(times)}, the method itself "
+        text += f"in {draws.of('private', number)}."
+    return text
 
 
 def _listed(parts: Sequence[str], last: str = "and") -> str:
     """Parts with commas, and a word before the last one."""
-    *first, end = parts or [""]
+    *first, end = parts
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
@@ -527,8 +522,9 @@ def _happened(found: Outcome, cells: int) -> str:
     others = [str(other) for other in found.joined]
     if len(others) > MOST_NAMED:
         others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
+    if found.fate == "joined":
+        return f"was joined with cluster{'s' * (len(others) > 1)} {_listed(others)}"
     return {
-        "joined": f"was joined with cluster{'s' * (len(others) > 1)} {_listed(others)}",
         "grown": f"grew from {cells} to {found.match_cells} cells",
         "broken": f"fell into {found.pieces} pieces",
         "shrunk": f"shrank to {found.left} of {cells} cells",
@@ -538,10 +534,11 @@ def _happened(found: Outcome, cells: int) -> str:
 
 def _where(diagnosis: Diagnosis) -> str:
     """Stage at which a cluster was broken, and how that shows."""
+    cells = "1 cell" if diagnosis.cells == 1 else f"{diagnosis.cells} cells"
     if diagnosis.stage == "grid":
         if diagnosis.cells > FEW_CELLS:
-            return f" at the grid: {_several(diagnosis.finer_parts or 0)}"
-        return f" at the grid: it is so small ({_cells(diagnosis.cells)}) that one cell decides"
+            return f" at the grid: {_on_finer_grid(diagnosis.finer_parts)}"
+        return f" at the grid: it is so small ({cells}) that one cell decides"
     if diagnosis.stage == "components":
         return f" by one cell: {_MOVED[diagnosis.cell_stage]}"
     if diagnosis.stage == "threshold":
@@ -550,14 +547,14 @@ def _where(diagnosis: Diagnosis) -> str:
     noise = "the noise in the counts"
     if diagnosis.stage == "subband":
         noise = "noise that the wavelet carried in from other cells"
-    said = f" through {noise}: with the true threshold"
+    cause = f" through {noise}: with the true threshold"
     if diagnosis.at_stage.fate != diagnosis.outcome.fate:
         happened = _happened(diagnosis.at_stage, diagnosis.cells)
-        said = f"; already {noise} broke it: with the true threshold it {happened},"
+        cause = f"; already {noise} broke it: with the true threshold it {happened},"
     return (
-        f"{said} {diagnosis.missed} of its {_cells(diagnosis.cells)} fell out and "
-        f"{diagnosis.invented} beside it came in (noise of {_number(diagnosis.noise)} a "
-        f"cell; it stands {_number(diagnosis.separation)} above its surroundings)"
+        f"{cause} {diagnosis.missed} of its {cells} fell out and {diagnosis.invented} beside it "
+        f"came in (noise of {_number(diagnosis.noise)} a cell; it stands "
+        f"{_number(diagnosis.separation)} above its surroundings)"
     )
 
 
@@ -568,7 +565,7 @@ _MOVED: dict[Stage | None, str] = {
 }
 
 
-def _several(parts: int) -> str:
+def _on_finer_grid(parts: int | None) -> str:
     """How a cluster looks on the finer grid."""
     return f"on a grid twice as fine, without noise, it is {parts} clusters"
 
@@ -576,11 +573,6 @@ def _several(parts: int) -> str:
 def _number(value: float) -> str:
     """Three digits, without a power of ten."""
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
-
-
-def _cells(number: int) -> str:
-    """Cells, counted."""
-    return "1 cell" if number == 1 else f"{number} cells"
 
 
 def _labels(true: Stages, private: Stages, doubled: Stages) -> dict[RunName, NDArray[np.int32]]:
@@ -611,17 +603,11 @@ def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
     return np.array([average_subband(row, wavelet, level)[middle] for row in counts]) / 2.0**30
 
 
-def _dilated(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mask and all cells that touch it, corners included."""
-    grown: NDArray[np.bool_] = ndimage.binary_dilation(mask, np.ones((3,) * mask.ndim, dtype=bool))
-    return grown
-
-
-def _turned(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Mask with one cell turned over."""
-    turned = mask.copy()
-    turned[cell] = not turned[cell]
-    return turned
+def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Mask with one cell changed."""
+    flipped = mask.copy()
+    flipped[cell] = not flipped[cell]
+    return flipped
 
 
 def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
@@ -630,12 +616,3 @@ def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False
     return connected_components(block)[1] > 1
-
-
-def _check_cluster(true: Stages, cluster: int) -> None:
-    """Raise InputError where there is no such true cluster."""
-    if not 1 <= cluster <= true.n_clusters:
-        raise InputError(
-            f"cluster = {cluster} does not exist: the true run has {true.n_clusters}, numbered "
-            "from 1."
-        )

@@ -15,12 +15,12 @@ from dpviz.figures.audit import (
     floored,
     joining_frame,
     joining_maps,
+    membership_bars,
+    membership_frame,
     score_bars,
     score_frame,
-    story_bars,
-    story_frame,
 )
-from dpviz.ui.audit import person_joining
+from dpviz.ui.audit.person import person_joining
 from tests.support.travelling import travels_plainly
 
 MODES = ("light", "dark")
@@ -128,7 +128,7 @@ def test_table_of_the_maps_holds_every_cell(joining):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_bars_and_band_are_those_of_the_story(story, mode):
-    panels = story_bars(story, mode)
+    panels = membership_bars(story, mode)
     band, without, joined = panels.data
     for counts, trace in ((story.without, without), (story.joined, joined)):
         np.testing.assert_allclose(trace["y"], 100 * np.array(counts) / story.draws)
@@ -149,7 +149,7 @@ def test_bars_and_band_are_those_of_the_story(story, mode):
 
 
 def test_table_of_the_story_adds_up(story):
-    table = story_frame(story)
+    table = membership_frame(story)
     assert table["draws without"].sum() == table["draws with the person"].sum() == story.draws
     assert table["number of clusters"].is_monotonic_increasing
     ratio = table["largest share allowed"] / table["least share allowed"]
@@ -272,7 +272,7 @@ def test_all_figures_travel_as_plain_numbers_in_the_colours_of_the_theme(
 ):
     for panels in (
         joining_maps(joining, mode),
-        story_bars(story, mode),
+        membership_bars(story, mode),
         score_bars(result, mode),
         bounds_bars(rows, 1.0, mode),
     ):

@@ -15,7 +15,7 @@ from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.diagnosis import RUNS, diagnostics_of, in_words, kept_draws
+from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in_words
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.support.controls import control
@@ -175,7 +175,7 @@ def test_the_table_behind_is_the_cells_around_the_cluster():
 
 def test_the_table_of_what_would_have_kept_it():
     scene, diagnostics, config = told("spirals", "privqt", 0.5)
-    found, draws = diagnostics.diagnose(1), kept_draws(scene.truth, config, range(3))
+    found, draws = diagnostics.diagnose(1), count_retained(scene.truth, config, range(3))
     table = fates_frame(found, draws)
     assert list(table["this draw"]) == ["joined with others", "kept"] + ["joined with others"] * 2
     assert list(table["kept in 3 draws"]) == [0, 3, 0, 0]
@@ -257,12 +257,12 @@ def test_without_noise_there_is_no_panel(opened):
 def test_it_opens_on_the_first_broken_cluster_and_tells_of_it(opened):
     test = opened(data="gaussians", method="privqt", epsilon="0.5")
     scene, diagnostics, config = told("gaussians", "privqt", 0.5)
-    first = int(np.argmin(diagnostics.kept)) + 1
+    first = int(np.argmin(diagnostics.retained)) + 1
     assert first > 1
     assert select(test).value == first
     marks = [one.split(" · ")[2] for one in select(test).options]
-    assert marks == ["✓ kept" if one else "✗ broken" for one in diagnostics.kept]
-    draws = kept_draws(scene.truth, config, range(20))
+    assert marks == ["✓ kept" if one else "✗ broken" for one in diagnostics.retained]
+    draws = count_retained(scene.truth, config, range(20))
     assert said(test) == in_words(diagnostics.diagnose(first), draws)
     (head,) = figures(test)
     assert head["alt"] == diagnosis_panels(scene, diagnostics.diagnose(first)).alt
@@ -298,7 +298,7 @@ def test_draws_are_counted_once_per_setting(opened, monkeypatch):
 
     counted = []
     monkeypatch.setattr(
-        ui, "kept_draws", lambda *given: counted.append(given) or kept_draws(*given)
+        ui, "count_retained", lambda *given: counted.append(given) or count_retained(*given)
     )
     test = opened(data="spirals", method="privqt")
     assert len(counted) == 1

@@ -14,7 +14,6 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import dpviz.ui.audit as page
 import dpviz.ui.job as job_module
 from dpviz.audit import audit, scenarios, steps
 from dpviz.audit.membership import membership_experiment
@@ -23,7 +22,11 @@ from dpviz.audit.scenarios import find
 from dpviz.errors import InputError
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
-from dpviz.ui.audit import METHODS, experiment_in_words, table_rows, verdict
+from dpviz.ui.audit import all_audits, results
+from dpviz.ui.audit.all_audits import table_rows
+from dpviz.ui.audit.claims import VARIANTS, verdict
+from dpviz.ui.audit.person import experiment_in_words
+from dpviz.ui.audit.results import METHODS
 from dpviz.ui.job import Job, job_of, progress_text, start
 from dpviz.ui.messages import plain_text
 from dpviz.work import Cancelled
@@ -389,7 +392,7 @@ def test_a_method_brings_its_scenario_and_runs(app):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("variant", page.VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_method_and_variant_has_a_scenario(method, variant):
     assert scenarios(method, variant)
 
@@ -495,7 +498,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
         raise fault
 
     test = app()
-    monkeypatch.setattr(page, "audit", fail)
+    monkeypatch.setattr(results, "audit", fail)
     press(test, "Run the audit")
     finish(test, ONE)
     (said,) = [one.value for one in test.error]
@@ -545,7 +548,7 @@ def three(monkeypatch):
             one for one in chosen if method in (None, one.method) and variant in (None, one.variant)
         )
 
-    monkeypatch.setattr(page, "scenarios", offered)
+    monkeypatch.setattr(all_audits, "scenarios", offered)
     return chosen
 
 
@@ -571,7 +574,7 @@ def test_all_audits_run_and_what_is_there_is_not_run_again(app, three):
 
 
 def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
-    begun, real = Event(), page.audit
+    begun, real = Event(), results.audit
 
     def slow(method, variant, **given):
         if variant == "sound":
@@ -580,7 +583,7 @@ def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
         return real(method, variant, **given)
 
     test = app()
-    monkeypatch.setattr(page, "audit", slow)
+    monkeypatch.setattr(results, "audit", slow)
     press(test, "Run all 3")
     assert begun.wait(PATIENCE)
     checked(test.run())

@@ -17,11 +17,11 @@ from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import (
     RUNS,
     Diagnostics,
+    count_retained,
     diagnostics_of,
     in_words,
-    kept,
-    kept_draws,
     outcome,
+    retained,
 )
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.pipeline import Source, Stages, cluster
@@ -287,7 +287,7 @@ def test_the_bounds_between_fates(true, other, fate, match_cells, overlap):
     grids = [connected_components(drawn(one) == HIGH)[0] for one in (true, other)]
     found = outcome(*grids, 1)
     assert (found.fate, found.match_cells, found.overlap) == (fate, match_cells, overlap)
-    assert kept(*grids)[0] == (fate == "kept")
+    assert retained(*grids)[0] == (fate == "kept")
 
 
 # -- what holds of every run -------------------------------------------------------------
@@ -304,8 +304,8 @@ def test_an_equal_run_keeps_every_cluster_and_names_no_stage(mask):
         return
     truth = truth_of(HIGH * mask.astype(float))
     diagnostics = Diagnostics(truth=truth, private=truth.stages, doubled=truth.stages)
-    assert diagnostics.kept.all()
-    assert len(diagnostics.kept) == truth.stages.n_clusters
+    assert diagnostics.retained.all()
+    assert len(diagnostics.retained) == truth.stages.n_clusters
     for number in range(1, truth.stages.n_clusters + 1):
         found = diagnostics.diagnose(number)
         assert (found.stage, found.cell, found.outcome.overlap) == (None, None, 1)
@@ -341,13 +341,13 @@ def test_fates_are_what_sets_of_cells_say_whatever_the_numbers(one, change, seed
     rng = np.random.default_rng(seed)
     new = np.concatenate([[0], rng.permutation(n_true) + 1]).astype(np.int32)
     renumbered = np.concatenate([[0], rng.permutation(n_other) + 1]).astype(np.int32)[other]
-    is_kept = kept(true, other)
+    is_kept = retained(true, other)
     assert is_kept.shape == (n_true,)
     for number in range(1, n_true + 1):
         found, again = outcome(true, other, number), outcome(new[true], renumbered, new[number])
         assert found.fate == plain_fate(true, other, number) == again.fate
         assert is_kept[number - 1] == (found.fate == "kept")
-        assert kept(new[true], renumbered)[new[number] - 1] == is_kept[number - 1]
+        assert retained(new[true], renumbered)[new[number] - 1] == is_kept[number - 1]
         assert (found.overlap, found.left, found.pieces, found.match_cells) == (
             again.overlap, again.left, again.pieces, again.match_cells
         )  # fmt: skip
@@ -385,7 +385,7 @@ def test_runs_are_the_methods_own_with_one_part_exchanged(method):
 
 def test_draws_count_the_runs_that_keep_a_cluster():
     truth, config = sampled("gaussians", "privthrem", 0.1)
-    counted = kept_draws(truth, config, range(4))
+    counted = count_retained(truth, config, range(4))
     expected = {name: np.zeros(15, dtype=int) for name in RUNS}
     for seed in range(4):
         diagnostics = diagnostics_of(
@@ -396,7 +396,7 @@ def test_draws_count_the_runs_that_keep_a_cluster():
                 expected[name][number - 1] += one.fate == "kept"
     assert counted.draws == 4
     for name in RUNS:
-        np.testing.assert_array_equal(counted.kept[name], expected[name])
+        np.testing.assert_array_equal(counted.counts[name], expected[name])
         assert [counted.of(name, number) for number in (1, 15)] == list(expected[name][[0, 14]])
     # Not all alike, or the test says nothing.
     assert 0 < expected["private"].sum() < expected["twice_budget"].sum() < 60
@@ -408,7 +408,7 @@ def test_draws_count_the_runs_that_keep_a_cluster():
 def test_the_sentences():
     truth, config = sampled("spirals", "privqt", 0.5)
     diagnostics = diagnostics_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
-    found, draws = diagnostics.diagnose(1), kept_draws(truth, config, range(5))
+    found, draws = diagnostics.diagnose(1), count_retained(truth, config, range(5))
     d = f"{found.private_threshold:.3g}"
     first = (
         "Cluster 1 was joined with clusters 2 and 3 at the threshold: the private one is "
@@ -427,7 +427,7 @@ def test_the_sentences():
 
 def test_the_order_of_the_counts_is_that_of_the_names():
     truth, config = sampled("gaussians", "privthrem", 0.1)
-    draws = kept_draws(truth, config, range(5))
+    draws = count_retained(truth, config, range(5))
     diagnostics = diagnostics_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
     seen = set()
     for number in range(1, 16):

@@ -1,0 +1,1 @@
+"""The audit page, part by part."""

@@ -1,0 +1,241 @@
+"""The second part of the audit page: one audit, claimed against measured."""
+
+from __future__ import annotations
+
+import html
+from functools import partial
+
+import streamlit as st
+
+from dpviz.audit.bounds import highest
+from dpviz.audit.runs import AuditResult
+from dpviz.audit.scenarios import Scenario, find, scenarios
+from dpviz.families import CARDS
+from dpviz.figures.audit import floored, score_bars, score_frame
+from dpviz.ui.audit.all_audits import all_audits
+from dpviz.ui.audit.budget import budget_control
+from dpviz.ui.audit.results import METHODS, AuditRequest, current_job, results, run_audit
+from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.job import follow, job_of, show_progress, start
+from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import plain_text
+from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.state import Control, UrlState, choice, whole
+
+VARIANTS = ("sound", "published")
+
+CLAIMS = (0.5, 5.0)
+FEWEST_RUNS, MOST_RUNS = min(500, *(one.runs for one in scenarios())), 20_000
+
+CONTROLS = {
+    "method": Control("privqt", choice("method", METHODS)),
+    "variant": Control("published", choice("variant", VARIANTS)),
+    "scenario": Control(
+        "far-point", choice("scenario", tuple(dict.fromkeys(one.name for one in scenarios())))
+    ),
+    "claim": budget_control("claim", *CLAIMS),
+    "runs": Control(MOST_RUNS, whole("runs", FEWEST_RUNS, MOST_RUNS)),
+    "seed": Control(0, whole("seed", 0, MAX_SEED)),
+}
+
+#: Session entry of the job.
+_JOB = "audit:one job"
+
+
+# -- scenarios of the chosen method and variant ------------------------------------------
+
+
+def correct_link(state: UrlState) -> None:
+    """Bring a link's scenario and runs in line with its method and variant."""
+    offered, given = _offered(state), state.get("scenario")
+    if given not in offered:
+        first = next(iter(offered))
+        if "scenario" in state.given:
+            unknown = (
+                f"scenario = {given} is unknown for {state.get('method')} {state.get('variant')}"
+            )
+            state.correct("scenario", first, f"{unknown}; {first} is used.")
+        else:
+            state.set("scenario", first)
+    if "runs" not in state.given:
+        _reset_runs(state)
+
+
+def _offered(state: UrlState) -> dict[str, Scenario]:
+    """Scenarios of the chosen method and variant by name, planted ones last."""
+    return {one.name: one for one in scenarios(state.get("method"), state.get("variant"))}
+
+
+def _chosen(state: UrlState) -> Scenario:
+    """The chosen scenario."""
+    return find(state.get("method"), state.get("variant"), state.get("scenario"))
+
+
+def _reset_scenario(state: UrlState) -> None:
+    """After another method or variant: a scenario that goes with it, and its runs."""
+    offered = _offered(state)
+    if state.get("scenario") not in offered:
+        state.set("scenario", next(iter(offered)))
+    _reset_runs(state)
+
+
+def _reset_runs(state: UrlState) -> None:
+    """After another scenario: as many runs as it needs."""
+    state.set("runs", _chosen(state).runs)
+
+
+# -- the part ----------------------------------------------------------------------------
+
+
+def claims(state: UrlState) -> bool:
+    """Show one audit, and all of them; whether no slider is held."""
+    st.subheader("Claimed against measured", anchor="claimed-against-measured")
+    st.markdown(
+        "An audit runs a method many times on two data sets that differ in one person. What comes "
+        "out may differ by a factor of e^ε at most. Where it differs more, the claim is refuted."
+    )
+    left, right = st.columns([4, 9], gap="medium")
+    with left:
+        settled = _audit_controls(state)
+        follow(job_of(_JOB), lambda: _progress(state))
+    with right:
+        _result(state)
+    st.subheader("All at once", anchor="all-at-once")
+    all_audits(float(state.get("claim")), int(state.get("seed")))
+    return settled
+
+
+def _audit_controls(state: UrlState) -> bool:
+    """Show the controls of an audit; returns whether none is held."""
+    first, second = st.columns([3, 2])
+    first.selectbox(
+        "Method",
+        **state.choice("method", METHODS),
+        format_func=lambda name: CARDS[name].title,
+        on_change=partial(_reset_scenario, state),
+    )
+    second.selectbox(
+        "Variant",
+        **state.choice("variant", VARIANTS),
+        on_change=partial(_reset_scenario, state),
+        help="As printed in the paper, or the same idea with a proof that holds.",
+    )
+    offered = _offered(state)
+    st.selectbox(
+        "Scenario",
+        **state.choice("scenario", tuple(offered)),
+        format_func=lambda name: _scenario_title(offered.get(name), name),
+        on_change=partial(_reset_runs, state),
+        help="Two data sets that differ in one person, chosen to bring a leak out. Planted "
+        "scenarios have a mistake built in on purpose: they show that an audit finds it.",
+    )
+    st.caption(_chosen(state).description)
+    slider = live_slider(
+        "Claimed ε",
+        key=state.key("claim"),
+        value=state.get("claim"),
+        low=CLAIMS[0],
+        high=CLAIMS[1],
+        step=0.1,
+        help="The method is run with this budget and claims to keep it.",
+    )
+    first, second = st.columns([3, 2])
+    first.number_input(
+        "Runs on each data set",
+        FEWEST_RUNS,
+        MOST_RUNS,
+        step=500,
+        **state.widget("runs"),
+        help=f"This scenario shows what there is to show with {_chosen(state).runs:,}.",
+    )
+    second.number_input(
+        "Seed", 0, MAX_SEED, **state.widget("seed"), help="The same one gives the same result."
+    )
+    return slider.settled
+
+
+def _scenario_title(scenario: Scenario | None, name: str) -> str:
+    """Name of a scenario on the screen."""
+    title = name.replace("-", " ").capitalize()
+    return f"Planted mistake: {title.lower()}" if scenario and scenario.planted else title
+
+
+def _request(state: UrlState) -> AuditRequest:
+    """The audit that the controls ask for."""
+    return AuditRequest(*map(state.get, AuditRequest._fields))
+
+
+def _progress(state: UrlState) -> None:
+    """Button and bar of one audit."""
+    request = _request(state)
+    job = current_job(_JOB, request)
+    job_button(
+        job,
+        "Run the audit",
+        lambda: start(_JOB, partial(run_audit, request, results()), request=request),
+        key="audit:one run",
+        cancel="Cancel the audit",
+        cancel_key="audit:one cancel",
+        type="primary",
+        icon=":material/play_arrow:",
+    )
+    if job is None and request in results():
+        st.progress(1.0, text="Done earlier")
+    else:
+        show_progress(job, "runs", "Not run with these settings")
+    if job and isinstance(job.request, AuditRequest) and job.request != request:
+        one = job.request
+        title = f"{CARDS[one.method].title} {one.variant}, {one.scenario}, ε {one.claim:.3g}"
+        st.caption(f"Running: {title}.")
+
+
+def _result(state: UrlState) -> None:
+    """Verdict, event and histograms of the chosen audit, or what to expect of it."""
+    result = results().get(_request(state))
+    runs = int(state.get("runs"))
+    most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
+    limits = (
+        f"{most}; of a claim below 0.5 an audit sees little. A bound above the claim disproves it "
+        "(wrong at most once in 100 audits). A bound below proves nothing."
+    )
+    if result is None:
+        st.info(f"Press “Run the audit” to measure this claim. {limits}", icon=":material/policy:")
+    else:
+        refuted, sentence = verdict(result)
+        kind = "dpv-no" if refuted else ""
+        st.html(f'<div class="dpv-card {kind}" role="status"><b>{html.escape(sentence)}</b></div>')
+        lead = "What tells the two data sets apart" if refuted else "What looked most different"
+        st.markdown(f"{lead}: {plain_text(result.event)}.")
+        show_panels(
+            score_bars(result, theme_mode()),
+            key="audit:score figure",
+            base_name=f"dpviz audit {result.method} {result.variant}",
+        )
+        st.caption(
+            f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "
+            f"the other half chose the event. {limits}"
+        )
+        csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
+    with st.expander("The method's card: source, promises and their reasons"):
+        st.markdown(card_text(CARDS[state.get("method")]))
+        cost_panel(state.get("method"))
+
+
+def verdict(result: AuditResult) -> tuple[bool, str]:
+    """Whether the claim is refuted, and the verdict as a sentence."""
+    bound = floored(result.epsilon_lower)
+    if result.violated:
+        return True, (
+            f"Claim refuted: the true ε is at least {bound} with {result.confidence:.0%} "
+            f"confidence; claimed {result.claim:.3g}."
+        )
+    scenario = find(result.method, result.variant, result.scenario)
+    measured = f"Not refuted: measured at least {bound}, claimed {result.claim:.3g}."
+    if scenario.planted:
+        why = "That proves nothing: a mistake is built in here; more runs may show it."
+    elif scenario.private:
+        why = "That proves nothing by itself; the proof is in the method's card."
+    else:
+        why = "That proves nothing: the method's card says why the claim fails all the same."
+    return False, f"{measured} {why}"

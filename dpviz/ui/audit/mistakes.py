@@ -1,0 +1,70 @@
+"""What an audit can see: a part of the audit page, from stored figures."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dpviz.audit import steps
+from dpviz.audit.planted import HALF, NONE
+from dpviz.families import CARDS
+from dpviz.ui.show import csv_button
+
+
+@st.fragment
+def detected_mistakes() -> None:
+    """Show which bugs an audit finds in which step, as measured beforehand."""
+    st.subheader("What this audit can see", anchor="what-this-audit-can-see")
+    halved, left_out = (
+        [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
+    )
+    st.markdown(
+        "A mistake is planted in every step of every sound method: its noise is halved, or left "
+        "out, while the ledger still shows all of it. The data sets are those on which all steps "
+        "move as far as we know how, and the score is the most telling one there is: how likely "
+        "the noisy numbers are with and without the person, for whoever knows the code. "
+        f"Where it is left out, {steps.RUNS[NONE]:,} runs on each data set show that at a claim of "
+        f"{steps.CLAIM:g} in {_count(left_out)} steps. With {steps.RUNS[HALF]:,} runs half the "
+        f"noise is found in **{_count(halved)} steps**. The others are out of sight; most of them "
+        "come into sight where other options give the step a larger share, as the table shows:"
+    )
+    not_found = {
+        reason: [row for row in halved if row.reason == reason] for reason in steps.REASONS
+    }
+    st.markdown(
+        "\n".join(
+            f"- **{len(rows)}, {reason}:** {steps.REASONS[reason]} ({_steps_text(rows)})."
+            for reason, rows in not_found.items()
+            if rows
+        )
+    )
+    table = steps.frame(steps.table())
+    bound = st.column_config.NumberColumn(format="%.3f")
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=388,
+        key="audit:steps",
+        column_config={
+            # All the same: given in the text above.
+            **dict.fromkeys(("variant", "runs", "then runs")),
+            "options": st.column_config.TextColumn(width=230),
+            "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
+            "true ε, at most": bound,
+            "measured ε, at least": bound,
+            "then measured ε, at least": bound,
+        },
+    )
+    csv_button("dpviz-audit-steps", table, "What it can see (CSV)", key="audit:steps table")
+
+
+def _count(rows: list[steps.StepResult]) -> str:
+    """How many are found: "3 of 4"."""
+    return f"{sum(row.found for row in rows)} of {len(rows)}"
+
+
+def _steps_text(rows: list[steps.StepResult]) -> str:
+    """Steps by method: "PrivTHR: nonpositive; Baseline: records"."""
+    named: dict[str, dict[str, None]] = {}
+    for row in rows:
+        named.setdefault(CARDS[row.method].title, {})[row.step] = None
+    return "; ".join(f"{method}: {', '.join(names)}" for method, names in named.items())

@@ -1,0 +1,25 @@
+"""The audit page: one person, claimed against measured, and all audits at once."""
+
+from __future__ import annotations
+
+from dpviz.ui.audit import claims, person
+from dpviz.ui.audit.mistakes import detected_mistakes
+from dpviz.ui.cost_panel import cost_overview
+from dpviz.ui.page import live_part
+from dpviz.ui.state import UrlState
+
+
+def page_state() -> UrlState:
+    """All controls of the page, from the link or the session."""
+    state = UrlState("audit", {**person.CONTROLS, **claims.CONTROLS})
+    if state.fresh:
+        claims.correct_link(state)
+    return state
+
+
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    live_part(person.one_person, state)
+    live_part(claims.claims, state)
+    detected_mistakes()
+    cost_overview()

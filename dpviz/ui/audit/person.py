@@ -1,0 +1,226 @@
+"""The first part of the audit page: one person, without noise and under a technique."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+import streamlit as st
+
+from dpviz.audit.membership import (
+    DRAWS,
+    MembershipExperiment,
+    membership_experiment,
+    pair_of,
+    with_person,
+)
+from dpviz.families import CARDS
+from dpviz.family.card import VariantName
+from dpviz.figures.audit import (
+    Joining,
+    floored,
+    joining_frame,
+    joining_maps,
+    membership_bars,
+    membership_frame,
+)
+from dpviz.figures.marks import counted
+from dpviz.ui.audit.budget import budget_control
+from dpviz.ui.job import follow, job_of, show_progress, start
+from dpviz.ui.live_slider import live_slider
+from dpviz.ui.messages import plain_text
+from dpviz.ui.settings import MAX_SEED
+from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.pipeline import cluster
+
+#: Techniques on offer, each with its variant.
+TECHNIQUES = tuple(
+    f"{name}-{variant}"
+    for name in WAVECLUSTER
+    if CARDS[name].spends
+    for variant in ("sound", "published")
+)
+
+EPSILONS = (0.1, 5.0)
+FEWEST_DRAWS, MOST_DRAWS = 500, 5000
+
+CONTROLS = {
+    "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
+    "epsilon": budget_control("epsilon", *EPSILONS),
+    "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
+    "draw": Control(0, whole("draw", 0, MAX_SEED)),
+}
+
+#: Session entries: the job, and the last result.
+_JOB, _RESULT = "audit:story job", "audit:told"
+
+
+def one_person(state: UrlState) -> bool:
+    """Show the part; returns whether no slider is held."""
+    st.subheader("One person", anchor="one-person")
+    joining = person_joining()
+    without, joined = (counted(stages.n_clusters, "cluster") for stages in joining.stages)
+    left, right = st.columns([5, 6], gap="medium")
+    with left:
+        st.markdown(
+            f"**Without noise** one person more or less can be seen: {without} without "
+            f"that person, {joined} with. (The data is made up.)"
+        )
+        show_panels(
+            joining_maps(joining, theme_mode()),
+            key="audit:joining figure",
+            base_name="dpviz one person without noise",
+        )
+        csv_button(
+            "dpviz-one-person-clusters",
+            partial(joining_frame, joining),
+            key="audit:maps table",
+        )
+    with right:
+        return _technique(state)
+
+
+@st.cache_resource(show_spinner=False)
+def person_joining() -> Joining:
+    """The first sample set with a person who joins two clusters, without and with that one."""
+    facts = with_person()
+    sources = pair_of(facts)
+    config = Config(method="wavecluster", grid=facts.grid, density=facts.density)
+    return Joining(
+        title=facts.title,
+        columns=facts.columns,
+        person=sources[1].points[facts.person],
+        sources=sources,
+        stages=(cluster(sources[0].counts, config), cluster(sources[1].counts, config)),
+    )
+
+
+def _technique(state: UrlState) -> bool:
+    """Controls, draws and what they mean; whether the slider is not held."""
+    first, second, third = st.columns([5, 6, 4], vertical_alignment="bottom")
+    first.selectbox(
+        "Under a technique",
+        **state.choice("technique", TECHNIQUES),
+        format_func=_technique_title,
+        help="A technique that adds noise, as printed in its paper or with a proof that holds.",
+    )
+    with second:
+        slider = live_slider(
+            "Privacy budget ε",
+            key=state.key("epsilon"),
+            value=state.get("epsilon"),
+            low=EPSILONS[0],
+            high=EPSILONS[1],
+            scale="log",
+            low_label="more private",
+            high_label="more accurate",
+            help="Whole budget. Lower: less can be learned about anyone, and more noise.",
+        )
+    third.number_input(
+        "Draws on each side",
+        FEWEST_DRAWS,
+        MOST_DRAWS,
+        step=500,
+        **state.widget("draws"),
+        help="So often the technique is run without and with the person.",
+    )
+    if slider.settled:
+        _start_draws(state)
+    job = job_of(_JOB)
+    if job and job.result is not None:
+        st.session_state[_RESULT] = job.result
+    follow(job, lambda: _draws_progress(state))
+    experiment: MembershipExperiment | None = st.session_state.get(_RESULT)
+    if experiment is not None:
+        show_panels(
+            membership_bars(experiment, theme_mode()),
+            key="audit:story figure",
+            base_name=f"dpviz one person {experiment.method} {experiment.variant}",
+        )
+        meaning, measured = experiment_in_words(experiment)
+        st.markdown(meaning)
+        st.caption(measured)
+        csv_button(
+            "dpviz-one-person-draws", partial(membership_frame, experiment), key="audit:story table"
+        )
+    return slider.settled
+
+
+def _technique_title(technique: str) -> str:
+    """Name of a technique and variant on the screen."""
+    name, variant = technique.split("-")
+    return f"{CARDS[name].title}, {variant}"
+
+
+def _start_draws(state: UrlState) -> None:
+    """Begin to draw unless the last draws, finished or not, are what the controls ask for."""
+    technique, epsilon = state.get("technique"), float(state.get("epsilon"))
+    draws, seed = int(state.get("draws")), int(state.get("draw"))
+    request = (technique, epsilon, draws, seed)
+    job = job_of(_JOB)
+    if job and job.request == request:
+        return
+    method, variant = technique.split("-")
+    task = partial(
+        membership_experiment,
+        method,
+        epsilon,
+        variant=cast(VariantName, variant),
+        draws=draws,
+        seed=seed,
+    )
+    start(_JOB, task, request=request)
+
+
+def _draws_progress(state: UrlState) -> None:
+    """How far the draws are, with a button beside them."""
+    job = job_of(_JOB)
+    left, right = st.columns([5, 2], vertical_alignment="center")
+    with left:
+        show_progress(job, "draws", "Nothing drawn yet")
+    with right:
+        job_button(
+            job,
+            "Draw again",
+            # The page that is drawn then begins the draws.
+            lambda: state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1)),
+            key="audit:redraw",
+            cancel="Stop drawing",
+            cancel_key="audit:story cancel",
+            icon=":material/casino:",
+        )
+
+
+def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
+    """What the draws mean for that person, and in smaller print how that was measured."""
+    card = CARDS[experiment.method]
+    name, variant = f"{card.title}, {experiment.variant},", card.variant(experiment.variant)
+    epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"
+    measured = "No loss can be shown from these draws"
+    if experiment.epsilon_lower > 0:
+        measured = f"These draws show a loss of at least {floored(experiment.epsilon_lower)}"
+    measured += f" (at {experiment.confidence:.0%} confidence)"
+    if experiment.violated:
+        return (
+            f"**For this person** the promise is broken: {name} claims ε = {epsilon}, but the "
+            "number of clusters tells more about this person than that allows.",
+            f"{measured}.",
+        )
+    if not variant.private:
+        return (
+            f"**For this person** {name} keeps no promise, even where the number of clusters "
+            f"does not show it. {plain_text(variant.reason)}",
+            f"{measured}; an audit of everything that it publishes follows below.",
+        )
+    odds = 100 * experiment.allowed / (1 + experiment.allowed)
+    return (
+        f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
+        f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
+        f"Whoever guessed 50 : 50 that they are in the data can be {odds:.3g}\u00a0% sure at most "
+        "after seeing the number.",
+        f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
+        "nothing, the proof is in the method's card.",
+    )

@@ -1,0 +1,50 @@
+"""What the audits of a session found, and the jobs behind them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from dpviz.audit.runs import AuditResult, audit
+from dpviz.families import CARDS
+from dpviz.ui.job import Job, job_of
+from dpviz.work import IsCancelled, Progress
+
+#: Methods that claim something.
+METHODS = tuple(name for name, card in CARDS.items() if card.spends)
+
+
+class AuditRequest(NamedTuple):
+    """Arguments of an audit."""
+
+    method: str
+    variant: str
+    scenario: str
+    claim: float
+    runs: int
+    seed: int
+
+
+Results = dict[AuditRequest, AuditResult]
+
+
+def results() -> Results:
+    """Results of this session, oldest first."""
+    found: Results = st.session_state.setdefault("audit:found", {})
+    return found
+
+
+def run_audit(
+    request: AuditRequest, found: Results, *, progress: Progress, cancelled: IsCancelled
+) -> None:
+    """Run one audit and add its result."""
+    result = audit(**request._asdict(), progress=progress, cancelled=cancelled)
+    found.pop(request, None)
+    found[request] = result
+
+
+def current_job(key: str, request: object) -> Job | None:
+    """Job of a session entry; None where it has ended and was of another request."""
+    job = job_of(key)
+    return None if job and not job.running and job.request != request else job
