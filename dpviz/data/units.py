@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import NUMBER
+from dpviz.data.reading.table import NUMBER
 from dpviz.errors import InputError
 
 #: Numbers with more digits than this are told apart as they are written.

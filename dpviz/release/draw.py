@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import LARGEST, shown
+from dpviz.data.reading.table import LARGEST
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.family.family import Material
 from dpviz.privacy.account import Entry, decimal, granted
 from dpviz.privacy.budget import Budget

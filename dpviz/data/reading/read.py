@@ -24,10 +24,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpviz.data.arrow import ArrowCells, readable
 from dpviz.data.dataset import Dataset
-from dpviz.data.parquet import MAGIC, ParquetCells
-from dpviz.data.table import (
+from dpviz.data.reading.arrow import ArrowCells, readable
+from dpviz.data.reading.parquet import MAGIC, ParquetCells
+from dpviz.data.reading.table import (
     Cells,
     Table,
     Unreadable,
@@ -36,7 +36,7 @@ from dpviz.data.table import (
     is_numeric,
     megabytes,
 )
-from dpviz.data.text import (
+from dpviz.data.reading.text import (
     TextCells,
     check_text,
     check_width,

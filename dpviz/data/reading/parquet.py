@@ -14,9 +14,9 @@ from typing import NoReturn
 import pyarrow as pa
 import pyarrow.parquet
 
-from dpviz.data.arrow import plain, readable
-from dpviz.data.table import Cells, TooLargeError, holds_text, megabytes
-from dpviz.data.text import MAX_COLUMNS, check_width
+from dpviz.data.reading.arrow import plain, readable
+from dpviz.data.reading.table import Cells, TooLargeError, holds_text, megabytes
+from dpviz.data.reading.text import MAX_COLUMNS, check_width
 from dpviz.errors import InputError, shown
 
 MAGIC = b"PAR1"

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from dpviz.data.table import COMMA_NUMBER, MISSING, NUMBER, Cells, Judgement, Kind
+from dpviz.data.reading.table import COMMA_NUMBER, MISSING, NUMBER, Cells, Judgement, Kind
 from dpviz.errors import InputError, shown
 
 #: What may separate the fields of a row; the first wins where several fit.

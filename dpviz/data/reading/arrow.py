@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from dpviz.data.table import Cells, holds_numbers, holds_text
+from dpviz.data.reading.table import Cells, holds_numbers, holds_text
 
 _ROWS = 2**16
 

@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
-from dpviz.errors import InputError
-from dpviz.errors import listed as listed
-from dpviz.errors import shown as shown
+from dpviz.errors import InputError, listed, shown
 
 #: Cells that mean "no value", besides those that are empty or blank.
 MISSING = (
