@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from itertools import islice
+from typing import Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.reading.cells import Cells, Style, as_numbers, text_cells, used_entries
+from dpviz.data.reading.files import enough_memory, megabytes
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
-
-#: Cells that mean "no value", besides those that are empty or blank.
-MISSING = (
-    "#N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None",
-    "n/a", "nan", "none", "null",
-)  # fmt: skip
-
-#: A number, as Python and RE2 (inside pyarrow) agree to read it. There is one way to match, or long
-#: runs of digits would take quadratic time.
-NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
-
-#: The same with a decimal comma.
-COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
 #: Sums and squares of larger numbers might overflow.
 LARGEST = 1e300
@@ -39,244 +26,8 @@ LARGEST = 1e300
 #: release it counts as missing: a sentence, or how other cells are read, would tell of one record.
 Unreadable: TypeAlias = Literal["refuse", "missing"]
 
-#: How numbers are written: with a decimal point, with a decimal comma throughout (whole numbers
-#: have neither), or each cell with one of the two.
-Style: TypeAlias = Literal["point", "comma", "either"]
-
-#: What the cells of a column hold: numbers in one of two styles, other things, or nothing.
-Kind: TypeAlias = Literal["point", "comma", "text", "nothing"]
-
-_PATTERNS = {
-    "point": NUMBER,
-    "comma": rf"{COMMA_NUMBER}|^[+-]?\d+([eE][+-]?\d+)?$",
-    "either": f"{NUMBER}|{COMMA_NUMBER}",
-}
-
 #: What one identifier takes in memory besides its characters, in bytes.
 _STRING = 64
-
-
-class TooLargeError(InputError):
-    """Decoding a column would take more memory than the size of its file allows for."""
-
-
-class Cells(ABC):
-    """Rows and columns of a source; a column is decoded when somebody asks for it.
-
-    Attributes
-    ----------
-    rows
-        Number of rows.
-    """
-
-    rows: int
-
-    @abstractmethod
-    def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
-        """Successive rows of the columns at some positions, one array for each.
-
-        Arrays of numbers hold numbers, all others text (or what can be cast to it); both are null
-        where a value is missing.
-        """
-
-    def written(self, axis: int) -> Iterator[pa.Array | pd.Series]:
-        """Successive cells of a column as the source has them, each by itself."""
-        return (columns[0] for columns in self.blocks([axis]))
-
-    def offset(self, position: int) -> int:
-        """Rows and blank lines in the source between the first row and the one at ``position``."""
-        return position
-
-
-# --- cells ------------------------------------------------------------------------------
-
-
-def is_numeric(column: pd.Series) -> bool:
-    """Tell whether the column is stored as real numbers (not truth values, not complex)."""
-    types = pd.api.types
-    return bool(
-        types.is_numeric_dtype(column.dtype)
-        and not types.is_bool_dtype(column.dtype)
-        and not types.is_complex_dtype(column.dtype)
-    )
-
-
-def holds_numbers(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is a real number."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def holds_text(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is text."""
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
-def as_text(cell: object) -> str:
-    """Text of a cell; what is no character is replaced by U+FFFD."""
-    if isinstance(cell, bytes):
-        return cell.decode(errors="replace")
-    return str(cell).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def text_cells(cells: pa.Array) -> pa.Array:
-    """Return the trimmed text of every cell (n,), null where the value is missing."""
-    if pa.types.is_boolean(cells.type):
-        cells = pc.if_else(cells, "True", "False")
-    cells = cells.cast(pa.large_string())
-    try:
-        cells = pc.utf8_trim_whitespace(cells)
-    except pa.ArrowInvalid:  # no UTF-8
-        raw = cells.cast(pa.large_binary()).to_pylist()
-        texts = [None if cell is None else as_text(cell).strip() for cell in raw]
-        cells = pa.array(texts, type=pa.large_string())
-    missing = pc.is_in(cells, pa.array(["", *MISSING], type=pa.large_string()))
-    return pc.if_else(missing, pa.scalar(None, type=pa.large_string()), cells)
-
-
-def as_numbers(
-    cells: pa.Array, style: Style = "point"
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read every cell by itself.
-
-    Returns
-    -------
-    tuple
-        Values (n,), NaN where one is missing or no number; mask (n,) of what is there and no
-        number.
-    """
-    if pa.types.is_dictionary(cells.type):
-        return _of_dictionary(cells, style)
-    fine = np.zeros(len(cells), dtype=bool)
-    if holds_numbers(cells.type):
-        return _floats(pc.cast(cells, pa.float64(), safe=False)), fine
-    if not holds_text(cells.type):
-        return np.full(len(cells), np.nan), np.array(cells.is_valid())
-    values = _all_numbers(cells, style)
-    if values is None:
-        cells = text_cells(cells)
-        values = _all_numbers(cells, style)
-    if values is not None:
-        return values, fine
-    pattern = rf"{_PATTERNS[style]}|^(?i:-?nan)$"
-    right = pc.match_substring_regex(cells, pattern).fill_null(True)
-    cells = pc.if_else(right, cells, pa.scalar(None, type=pa.large_string()))
-    if style != "point":
-        cells = pc.replace_substring(cells, ",", ".")
-    try:
-        values = _floats(pc.cast(cells, pa.float64()))
-    except pa.ArrowInvalid:  # a form that only Python knows
-        values = np.array([np.nan if c is None else float(c) for c in cells.to_pylist()])
-    return values, ~np.asarray(right)
-
-
-def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
-    """Values (n,) of text, or None where perhaps not every cell is a number: matching is slow."""
-    if style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py():
-        return None
-    if style != "point":
-        cells = pc.replace_substring(cells, ",", ".")
-    try:
-        values = _floats(pc.cast(cells, pa.float64()))
-    except pa.ArrowInvalid:
-        return None
-    # "nan(1)" is read as well, and "inf" is never written with a comma.
-    odd = np.count_nonzero(np.isnan(values)) > cells.null_count
-    return None if odd or (style == "comma" and np.isinf(values).any()) else values
-
-
-def _floats(cells: pa.Array) -> NDArray[np.float64]:
-    """NumPy's floats (n,) of Arrow's, NaN where one is null."""
-    values: NDArray[np.float64] = cells.to_numpy(zero_copy_only=False)
-    return values
-
-
-def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
-    """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's.
-
-    A dictionary may hold far more, and each entry as often as there are cells would be far too
-    much. Cells without a value have any position.
-    """
-    codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
-    if not len(cells.dictionary):
-        return pa.nulls(len(codes), cells.dictionary.type), places
-    return cells.dictionary.take(pa.array(codes)), places
-
-
-def _of_dictionary(
-    cells: pa.DictionaryArray, style: Style
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read the entries, then look up every cell's."""
-    entries, places = used_entries(cells)
-    values, wrong = as_numbers(entries, style)
-    there = np.array(cells.is_valid())
-    return np.where(there, values[places], np.nan), wrong[places] & there
-
-
-class Judgement:
-    """What a column holds, from its blocks one after the other.
-
-    Parameters
-    ----------
-    commas
-        Whether ``3,14`` may be read as 3.14, if no cell has a decimal point.
-    """
-
-    def __init__(self, *, commas: bool) -> None:
-        self.points, self.commas, self.seen, self.typed = True, commas, False, False
-
-    def take(self, cells: pa.Array) -> None:
-        """Look at the next cells."""
-        if self.settled:
-            return
-        self.typed = holds_numbers(cells.type)
-        if self.points:
-            values, wrong = as_numbers(cells)
-            self.seen |= not np.isnan(values).all()
-            self.points = not wrong.any()
-            if self.points and self.commas:  # no number with a point, or infinite, has a comma
-                pointed = self.typed or pc.any(pc.match_substring(cells, ".")).as_py()
-                self.commas = not (pointed or np.isinf(values).any())
-        if self.commas and not self.points:
-            values, wrong = as_numbers(cells, "comma")
-            self.seen |= not np.isnan(values).all()
-            self.commas = not wrong.any()
-
-    @property
-    def settled(self) -> bool:
-        """Whether no further cell changes it."""
-        return (self.typed and self.seen) or not (self.points or self.commas)
-
-    @property
-    def kind(self) -> Kind:
-        """What the column holds, as far as it was seen."""
-        if not (self.points or self.commas):
-            return "text"
-        if not self.seen:
-            return "nothing"
-        return "point" if self.points else "comma"
-
-
-def megabytes(size: int) -> str:
-    """Size in the unit that reads best."""
-    if size >= 2**40:
-        return f"over {2**20:,} MB"
-    return f"{size / 2**20:,.4g} MB" if size >= 2**20 else f"{size:,} bytes"
-
-
-@contextmanager
-def enough_memory(name: str) -> Iterator[None]:
-    """Say in a sentence that the memory does not suffice."""
-    try:
-        yield
-    except MemoryError:
-        raise InputError(
-            f"{shown(name)} does not fit into the memory that is free: give fewer rows, or only "
-            "the columns that are needed."
-        ) from None
-
-
-# --- the table --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -291,29 +42,20 @@ class Table:
         Names of all columns, none twice.
     cells
         Their cells.
-    first_row
-        Number, from 1, of the first row in the source, where no blank lines stand before it.
     notes
         Sentences about what was done on reading; every Dataset inherits them.
     doubtful
         Columns whose name may be the value of a first record that was taken for names.
-    decimal_comma
-        Whether ``3,14`` is 3.14 where every cell is read by itself.
     memory
         Bytes that points and identifiers may take; None where there is no limit.
-    kinds
-        What the columns at some positions hold, where that is known.
     """
 
     name: str
     columns: tuple[str, ...]
     cells: Cells
-    first_row: int = 1
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
-    decimal_comma: bool = False
     memory: int | None = None
-    kinds: dict[int, Kind] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
@@ -327,7 +69,7 @@ class Table:
             return tuple(
                 name
                 for axis, name in enumerate(self.columns)
-                if self._kind(axis) in ("point", "comma")
+                if self.cells.kind(axis) in ("point", "comma")
             )
 
     def select(
@@ -370,7 +112,7 @@ class Table:
             also where a column holds text, no row is left, or a number is beyond ±1e300.
         """
         refuse = unreadable == "refuse"
-        owner = None if unit is None else self._position(unit)
+        owner = None if unit is None else position_of(unit, self.columns, self.name)
         with enough_memory(self.name):
             axes = self._axes(columns, owner, least, refuse)
             names = tuple(self.columns[axis] for axis in axes)
@@ -384,10 +126,10 @@ class Table:
             points, keep = self._points(axes, known, refuse)
             dropped = len(keep) - len(points)
             if refuse and not len(points):
-                owner_said = "" if unit is None else f" and anything in {shown(unit)}"
+                with_unit = "" if unit is None else f" and anything in {shown(unit)}"
                 raise InputError(
                     f"{shown(self.name)} has no row with a finite number in each of "
-                    f"{listed(names)}{owner_said}: choose other columns."
+                    f"{listed(names)}{with_unit}: choose other columns."
                 )
             return Dataset(
                 name=self.name,
@@ -410,7 +152,7 @@ class Table:
         """
         styles: list[Style] = []
         for axis in axes:
-            kind = self._kind(axis)
+            kind = self.cells.kind(axis)
             if kind == "text":
                 raise self._no_number(axis, way_out)
             styles.append("comma" if kind == "comma" else "point")
@@ -418,21 +160,7 @@ class Table:
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""
-        return self.first_row + self.cells.offset(position)
-
-    def _kind(self, axis: int) -> Kind:
-        """What the column at position ``axis`` holds; looks at no more of it than it takes."""
-        if axis not in self.kinds:
-            judgement = Judgement(commas=False)
-            try:
-                for (column,) in self.cells.blocks([axis]):
-                    judgement.take(column)
-                    if judgement.settled:
-                        break
-            except TooLargeError:  # nobody has chosen it yet
-                return "text"
-            self.kinds[axis] = judgement.kind
-        return self.kinds[axis]
+        return self.cells.row(position)
 
     def _decoded(
         self, axes: Sequence[int], styles: Sequence[Style]
@@ -448,40 +176,30 @@ class Table:
         self, axes: list[int], known: NDArray[np.bool_] | None, refuse: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Points (n, d) of the rows with a finite number in each column, and the mask of these."""
-        either: Style = "either" if self.decimal_comma else "point"
-        blocks = self.numbers(axes) if refuse else self._decoded(axes, [either] * len(axes))
+        styles = [self.cells.style] * len(axes)
+        blocks = self.numbers(axes) if refuse else self._decoded(axes, styles)
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
-        start = kept = 0
+        start = stop = 0  # of the rows that were read, and of those that stay
         for values in blocks:
             stay = keep[start : start + len(values)]
             for column in values.T:
                 stay &= np.isfinite(column)
             large = np.abs(values) > LARGEST
             if large.any():
-                if refuse and (large & stay[:, None]).any():
-                    raise self._too_large(axes, values, large & stay[:, None], start)
+                named = np.argwhere(large & stay[:, None]) if refuse else ()
+                for row, target in named[:1]:
+                    raise InputError(
+                        f'row {self.row(start + int(row))}, column "'
+                        f'{shown(self.columns[axes[target]])}" holds {values[row, target]:g}: '
+                        "numbers beyond ±1e300 are too large to compute with; rescale the column."
+                    )
                 stay &= ~large.any(axis=1)
             number = int(np.count_nonzero(stay))
-            points[kept : kept + number] = values if number == len(values) else values[stay]
-            start, kept = start + len(values), kept + number
-        points.resize((kept, len(axes)), refcheck=False)  # gives the rest back without a copy
+            points[stop : stop + number] = values if number == len(values) else values[stay]
+            start, stop = start + len(values), stop + number
+        points.resize((stop, len(axes)), refcheck=False)  # gives the rest back without a copy
         return points, keep
-
-    def _too_large(
-        self,
-        axes: list[int],
-        values: NDArray[np.float64],
-        large: NDArray[np.bool_],
-        start: int,
-    ) -> InputError:
-        """Name the first number so large that later arithmetic would overflow."""
-        position, target = np.argwhere(large)[0]
-        return InputError(
-            f'row {self.row(start + int(position))}, column "{shown(self.columns[axes[target]])}" '
-            f"holds {values[position, target]:g}: numbers beyond ±1e300 are too large to compute "
-            "with; rescale the column."
-        )
 
     def _no_number(self, axis: int, way_out: str) -> InputError:
         """Name the first cell of a column that holds text."""
@@ -516,9 +234,7 @@ class Table:
         known = np.zeros(self.rows, dtype=bool)
         start = size = 0
         for cells in self.cells.written(owner):
-            values, there, held = (
-                _listed_units(cells) if isinstance(cells, pd.Series) else _arrow_units(cells)
-            )
+            values, there, held = _identifiers(cells)
             if not start:
                 units = np.empty(self.rows, dtype=values.dtype)
             size += held
@@ -555,7 +271,7 @@ class Table:
     ) -> list[int]:
         """Positions of the chosen columns; enough of them, none twice."""
         if columns is not None:
-            axes = [self._position(column) for column in columns]
+            axes = [position_of(column, self.columns, self.name) for column in columns]
         else:
             proposed = set(self.numeric_columns if refuse else self.columns)
             named = enumerate(self.columns)
@@ -577,12 +293,9 @@ class Table:
 
     def _single_column(self, needed: str, rows: int) -> str:
         """Return the sentence for a table with one column; a separator may be the cause."""
-        text = [self.columns[0]]
-        for (cells,) in self.cells.blocks([0]):
-            left = rows + 1 - len(text)
-            text += [_one_cell(cells, position) for position in range(min(left, len(cells)))]
-            if len(text) > rows:
-                break
+        blocks = self.cells.blocks([0])
+        cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
+        text = [self.columns[0], *islice(cells, rows)]
         separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
         found = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
         if not found and len(text[-1].split()) > 1:
@@ -597,23 +310,6 @@ class Table:
             f'{shown(self.name)} has one column, "{shown(self.columns[0])}", but {needed}: {hint}.'
         )
 
-    def _position(self, column: str | int) -> int:
-        """Position of a column given by its name or its number from 1."""
-        text = str(column)
-        if isinstance(column, str) and column in self.columns:
-            return self.columns.index(column)
-        if (
-            text.isascii()
-            and text.isdigit()
-            and len(text) < 9
-            and 1 <= int(text) <= len(self.columns)
-        ):
-            return int(text) - 1
-        raise InputError(
-            f'column "{shown(column)}" is not in {shown(self.name)}: '
-            f"choose from {listed(self.columns)}."
-        )
-
 
 def _one_cell(cells: pa.Array, position: int) -> str:
     """Text of one cell."""
@@ -626,24 +322,8 @@ def _one_cell(cells: pa.Array, position: int) -> str:
         return str(cell.type)
 
 
-def _listed_units(
-    column: pd.Series,
-) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
-    """Identifiers (m,) from objects in memory, where there are any, and bytes of their text."""
-    known = column.notna().to_numpy(copy=True)
-    if is_numeric(column) or pd.api.types.is_bool_dtype(column.dtype):
-        values = np.zeros(len(column), dtype=_plain_type(column))
-        values[known] = column[known].to_numpy(dtype=values.dtype)
-        return values, known, 0
-    cells = zip(column, known, strict=True)
-    texts = pa.array([as_text(cell) if there else None for cell, there in cells], pa.large_string())
-    return _arrow_units(texts)
-
-
-def _arrow_units(
-    cells: pa.Array,
-) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
-    """Identifiers (m,) from a file, where there are any, and bytes that their text takes."""
+def _identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
+    """Identifiers (m,), where there are any, and bytes that their text takes."""
     known = np.array(cells.is_valid())
     if pa.types.is_boolean(cells.type):
         return np.asarray(cells.fill_null(False)), known, 0
@@ -668,15 +348,6 @@ def _arrow_units(
     return texts[places], known & (texts != "")[places], held
 
 
-def _plain_type(column: pd.Series) -> np.dtype[Any]:
-    """NumPy's type for identifiers: not by way of floats, long whole numbers stay whole."""
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return np.dtype(bool)
-    if pd.api.types.is_integer_dtype(column.dtype):
-        return np.dtype(np.uint64 if str(column.dtype).lower() == "uint64" else np.int64)
-    return np.dtype(np.float64)
-
-
 def _notes(
     points: NDArray[np.float64], dropped: int, names: tuple[str, ...], unit: str | int | None
 ) -> list[str]:
@@ -691,3 +362,63 @@ def _notes(
     if len(points) > 1 and (points == points[0]).all():
         notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
     return notes
+
+
+def named_table(
+    name: str,
+    columns: Sequence[str],
+    cells: Cells,
+    *,
+    flat: Sequence[int] | None = None,
+    memory: int | None = None,
+    notes: tuple[str, ...] = (),
+    doubtful: Sequence[int] = (),
+) -> Table:
+    """Give columns unique names; only those at the positions ``flat`` have cells.
+
+    Parameters
+    ----------
+    doubtful
+        Positions of the columns whose name may be a value.
+
+    Raises
+    ------
+    InputError
+        Where no column has cells, or one of them would not fit into the memory.
+    """
+    unique = _unique(columns)
+    flat = range(len(unique)) if flat is None else flat
+    others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))
+    if not flat:
+        raise InputError(
+            f"{shown(name)} has no column of numbers: {others} can't be read."
+            if others
+            else f"{shown(name)} has no column: give a table with one row of numbers per record."
+        )
+    if others:
+        notes = (*notes, f"Left out, for they hold neither numbers nor text: {others}.")
+    table = Table(
+        name=name,
+        columns=tuple(unique[axis] for axis in flat),
+        cells=cells,
+        notes=notes,
+        doubtful=tuple(unique[axis] for axis in doubtful),
+        memory=memory,
+    )
+    table.check_memory(1)
+    return table
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Printable names, none empty and none twice."""
+    taken: dict[str, int] = {}  # how often each name was wanted
+    unique = []
+    for number, raw in enumerate(names, start=1):
+        name = "".join(char if char.isprintable() else " " for char in raw)
+        name = wanted = " ".join(name.split()) or f"column {number}"
+        while name in taken:
+            taken[wanted] += 1
+            name = f"{wanted} ({taken[wanted]})"
+        taken[name] = 1
+        unique.append(name)
+    return unique
