@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpviz.data.read import read_counts as read_counts
-    from dpviz.data.read import read_table as read_table
+    from dpviz.data.reading.read import read_counts as read_counts
+    from dpviz.data.reading.read import read_table as read_table
     from dpviz.data.samples import load_sample as load_sample
     from dpviz.data.samples import sample_names as sample_names
     from dpviz.domain import Domain as Domain
@@ -34,8 +34,8 @@ _HOMES = {
     "PrivacyRefusal": "errors",
     "Truth": "wavecluster.truth",
     "load_sample": "data.samples",
-    "read_counts": "data.read",
-    "read_table": "data.read",
+    "read_counts": "data.reading.read",
+    "read_table": "data.reading.read",
     "run": "wavecluster.truth",
     "sample_names": "data.samples",
 }

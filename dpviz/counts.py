@@ -14,6 +14,9 @@ from dpviz.errors import InputError
 
 T = TypeVar("T", bound=np.number)
 
+#: Floats skip whole numbers beyond this.
+MAX_EXACT = 2**53
+
 #: More records of a grid of counts would not fit into memory as points.
 MOST_RECORDS = 10**8
 

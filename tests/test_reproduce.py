@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpviz.command_line import main
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import load_sample
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 
 from dpviz.commands.options import check_options, check_repeats
 from dpviz.commands.source import capped, domain_of, known_sample, load
-from dpviz.data.table import shown
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.sweep import MOST_SEED, Plan, Subject, run_sweep, settings_of
 from dpviz.families import FAMILIES, PARAMETERS
 from dpviz.family.claim import EXPLORATION

@@ -138,7 +138,7 @@ class Dataset:
         """
         if self.points is None:
             raise InputError("columns can't be chosen from a grid of counts: its axes are fixed.")
-        axes = [self._axis(column) for column in columns]
+        axes = [position_of(column, self.columns, "the data") for column in columns]
         if len(set(axes)) != len(axes):
             raise InputError(f"columns = {listed(map(str, columns))}: name each column once.")
         return replace(
@@ -148,12 +148,21 @@ class Dataset:
             domain=self.domain.select(axes) if self.domain else None,
         )
 
-    def _axis(self, column: str | int) -> int:
-        """Position of a column named by its name or its number from 1."""
-        if str(column) in self.columns:
-            return self.columns.index(str(column))
-        if str(column).isascii() and str(column).isdigit() and 1 <= int(column) <= self.ndim:
-            return int(column) - 1
-        raise InputError(
-            f'column "{shown(column)}" is not in the data: choose from {listed(self.columns)}.'
-        )
+
+def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
+    """Position, from 0, of a column given by its name or its number from 1.
+
+    Raises
+    ------
+    InputError
+        Where there is no such column in this place.
+    """
+    text = str(column)
+    if isinstance(column, str) and column in columns:
+        return columns.index(column)
+    # Of nine digits or more int() may take long, or refuse.
+    if text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= len(columns):
+        return int(text) - 1
+    raise InputError(
+        f'column "{shown(column)}" is not in {shown(place)}: choose from {listed(columns)}.'
+    )

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import NUMBER
+from dpviz.data.reading.cells import NUMBER
 from dpviz.errors import InputError
 
 #: Numbers with more digits than this are told apart as they are written.
@@ -71,7 +72,7 @@ def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
     if units.dtype.kind not in "fO":
         return np.ones(len(units), dtype=bool)
     return np.array(
-        [not (isinstance(unit, float) and abs(unit) >= 2**53) for unit in units.tolist()],
+        [not (isinstance(unit, float) and abs(unit) >= MAX_EXACT) for unit in units.tolist()],
         dtype=bool,
     )
 

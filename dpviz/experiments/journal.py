@@ -18,8 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.data.table import shown
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.serialize import no_formulas
 
 #: Scores of a row by name.

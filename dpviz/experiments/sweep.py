@@ -26,9 +26,8 @@ import pandas as pd
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample, load_sample, sample
-from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, grid_shape
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.journal import Scores, Store
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.card import VariantName

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.counts import MAX_EXACT
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant
@@ -31,9 +32,6 @@ LATTICE = 2.0**-20
 
 #: Most candidates on a line: the noisy maximum of as many takes about 20 ms.
 CANDIDATES = 2**14
-
-#: Whole numbers beyond this are not exact in double precision.
-_EXACT = 2**53
 
 #: Scales tried, each a hair larger than the one before; the second is always enough by now.
 _HAIRS = 4
@@ -210,7 +208,7 @@ class SecureAccountant(Accountant):
                 f"step {step} can't be released: its values are no whole multiples of "
                 f"{self.unit:g}, and only those get noise that keeps them safe."
             )
-        return np.clip(exact, -_EXACT, _EXACT).astype(np.int64)
+        return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values with noise; OpenDP takes one axis only."""

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import LARGEST, shown
+from dpviz.data.reading.table import LARGEST
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.family.family import Material
 from dpviz.privacy.account import Entry, decimal, granted
 from dpviz.privacy.budget import Budget
@@ -223,7 +224,7 @@ def _usable(dataset: Dataset) -> Dataset:
     """Leave out what can't be computed with: each record, and each cell of counts, by itself."""
     if dataset.counts is not None:
         # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
-        most = 2**53 // dataset.counts.size
+        most = MAX_EXACT // dataset.counts.size
         return replace(dataset, counts=np.clip(dataset.counts, 0, most))
     points, units = dataset.points, dataset.units
     assert points is not None  # noqa: S101 - a Dataset holds one of the two

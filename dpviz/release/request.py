@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpviz.data.table import shown
 from dpviz.domain import Domain, Outside, check_outside
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
 from dpviz.family.family import Family

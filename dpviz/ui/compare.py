@@ -12,9 +12,8 @@ import numpy as np
 import streamlit as st
 
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import shown
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import (
     Plan,

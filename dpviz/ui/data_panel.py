@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.data.table import Table, Unreadable
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError, shown

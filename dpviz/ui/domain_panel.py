@@ -7,9 +7,8 @@ from functools import partial
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import shown
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.ui.messages import plain_text, show_error
 from dpviz.ui.state import UrlState, following
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from dpviz.data.table import shown
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 
 #: Seconds for which the browser may still send a link that has been replaced.
 _LATE = 5.0

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dpviz.data.read import read_counts
+from dpviz.data.reading.read import read_counts
 from dpviz.domain import Domain, Outside
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim

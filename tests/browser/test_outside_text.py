@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.table import shown
 from dpviz.domain import Domain
+from dpviz.errors import shown
 from dpviz.privacy.budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request

@@ -16,7 +16,7 @@ from tests.browser.conftest import ROOT, await_health, end, serve
 PROBE = """
 import json, os, sys, threading, time, weakref
 
-PLACES = {"dpviz.data.table": "Table", "dpviz.data.dataset": "Dataset"}
+PLACES = {"dpviz.data.reading.table": "Table", "dpviz.data.dataset": "Dataset"}
 alive = {}
 
 def count(made):

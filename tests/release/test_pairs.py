@@ -25,7 +25,7 @@ from scipy import stats
 
 from dpviz.command_line import main
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS

@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.command_line import main
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.audit.scenarios import scenarios
 from dpviz.data.samples import sample_names
-from dpviz.data.table import shown
+from dpviz.errors import shown
 from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS

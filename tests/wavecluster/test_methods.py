@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import read_table
-from dpviz.data.table import Table
+from dpviz.data.reading.read import read_table
+from dpviz.data.reading.table import Table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError

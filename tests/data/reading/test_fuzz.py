@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table
 from dpviz.errors import InputError
 from tests.support import parquet_by_hand as by_hand
 from tests.support.limits import limits
@@ -280,7 +280,7 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
         way = rng.choice([_as_table, _by_persons, _as_counts, _for_release])
         whole = _told(way, data)
         with monkeypatch.context() as patched:
-            patched.setattr("dpviz.data.text._WIDE_BLOCK", block)
+            patched.setattr("dpviz.data.reading.text._WIDE_BLOCK", block)
             assert _told(way, data) == whole, (way, data)
         outcomes[whole.split("(")[0]] += 1
     assert min(outcomes["read"], outcomes["refused"]) > 50, outcomes

@@ -7,19 +7,24 @@ its size in a header of its own, which is read first: the decoder goes by it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.parquet
 
-from dpviz.data.arrow import plain, readable
-from dpviz.data.table import Cells, TooLargeError, holds_text, megabytes
-from dpviz.data.text import MAX_COLUMNS, check_width
+from dpviz.data.reading.arrow import plain, readable
+from dpviz.data.reading.cells import (
+    BLOCK_ROWS,
+    MAX_COLUMNS,
+    Cells,
+    TooLargeError,
+    check_width,
+    holds_text,
+)
+from dpviz.data.reading.files import PARQUET, File, megabytes
+from dpviz.data.reading.table import Table, named_table
 from dpviz.errors import InputError, shown
-
-MAGIC = b"PAR1"
 
 #: Longest footer: in memory it takes up to twenty times as much.
 _FOOTER = 2**25
@@ -34,10 +39,19 @@ _PAGES = 200_000
 #: address for each cell. Of text it keeps all of a row group.
 _PAGE_SHARE, _TEXT_SHARE = 4, 12
 
-_ROWS = 2**16
-
 #: Parquet's number for text that is stored by what it has in common with the text before.
 _DELTA_BYTE_ARRAY = 7
+
+#: Where the header of a page has its sizes, unpacked and packed, the entries of a dictionary, and
+#: the encoding, which is in one of two places.
+_UNPACKED, _PACKED, _ENTRIES, _ENCODINGS = (2,), (3,), (7, 1), ((5, 2), (8, 4))
+_IN_HEADER = {_UNPACKED, _PACKED, _ENTRIES, *_ENCODINGS}
+
+
+def read_parquet(file: File) -> Table:
+    """Make a table of the columns of a Parquet file that are not nested."""
+    cells = _ParquetCells(file.data, file.name, file.memory)
+    return named_table(file.name, cells.names, cells, flat=cells.flat, memory=file.memory)
 
 
 class _DamagedError(Exception):
@@ -84,6 +98,21 @@ class _Thrift:
             number = number + (byte >> 4) if byte >> 4 else self.whole()
             yield number, byte & 15
 
+    def numbers(
+        self, wanted: Collection[tuple[int, ...]], inside: tuple[int, ...] = ()
+    ) -> dict[tuple[int, ...], int]:
+        """Read a struct for whole numbers: fields of it, or of a struct in it, by their numbers."""
+        found: dict[tuple[int, ...], int] = {}
+        for number, kind in self.fields():
+            place = (*inside, number)
+            if kind == 12 and not inside:
+                found |= self.numbers(wanted, place)
+            elif kind == 5 and place in wanted:
+                found[place] = self.whole()
+            else:
+                self.skip(kind)
+        return found
+
     def skip(self, kind: int, depth: int = 0) -> None:
         """Go past a value."""
         if depth > _DEPTH:
@@ -112,41 +141,23 @@ class _Thrift:
             raise _DamagedError
 
 
-@dataclass(frozen=True)
-class _Page:
-    """What the header of a page says."""
-
-    packed: int
-    unpacked: int
-    entries: int  # of a dictionary
-    encoding: int
-
-
-def _page(thrift: _Thrift) -> _Page:
-    """Read the header of a page; the page follows."""
-    found = {(2, 0): -1, (3, 0): -1, (5, 2): 0, (8, 4): 0, (7, 1): 0}
-    for number, kind in thrift.fields():
-        if kind == 12 and number in (5, 7, 8):  # of a data page, a dictionary, a data page again
-            for inner, one in thrift.fields():
-                if (number, inner) in found and one == 5:
-                    found[number, inner] = thrift.whole()
-                else:
-                    thrift.skip(one)
-        elif (number, 0) in found and kind == 5:
-            found[number, 0] = thrift.whole()
-        else:
-            thrift.skip(kind)
-    page = _Page(found[3, 0], found[2, 0], found[7, 1], found[5, 2] or found[8, 4])
-    # Every entry of a dictionary has a byte or more.
-    if min(page.packed, page.unpacked, page.entries) < 0 or page.entries > page.unpacked:
-        raise _DamagedError
-    return page
+@contextmanager
+def _refusing_damage(name: str) -> Iterator[None]:
+    """Say in a sentence that a file is damaged; such files raise errors of many kinds."""
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception:
+        raise InputError(
+            f"{shown(name)} is no whole Parquet file, perhaps cut off: transfer or write it again."
+        ) from None
 
 
 def _leaves(data: bytes, name: str) -> list[int | None]:
     """Position, among all columns, of each column of the table; None where it is nested."""
     size = int.from_bytes(data[-8:-4], "little")
-    if data[:4] != MAGIC or data[-4:] != MAGIC or not 0 < size <= len(data) - 12:
+    if data[:4] != PARQUET or data[-4:] != PARQUET or not 0 < size <= len(data) - 12:
         raise _DamagedError
     if size > _FOOTER:
         raise InputError(
@@ -168,12 +179,7 @@ def _tree(thrift: _Thrift, name: str) -> list[int | None]:
     left = [1]  # children to come, by depth
     position = 0
     for _ in range(nodes):
-        children = 0
-        for number, kind in thrift.fields():
-            if number == 5 and kind == 5:
-                children = thrift.whole()
-            else:
-                thrift.skip(kind)
+        children = thrift.numbers({(5,)}).get((5,), 0)
         while left and not left[-1]:
             left.pop()
         if not left or children < 0:
@@ -193,7 +199,7 @@ def _tree(thrift: _Thrift, name: str) -> list[int | None]:
     return leaves
 
 
-class ParquetCells(Cells):
+class _ParquetCells(Cells):
     """Columns of a Parquet file.
 
     Parameters
@@ -220,71 +226,52 @@ class ParquetCells(Cells):
 
     def __init__(self, data: bytes, name: str, memory: int) -> None:
         self._data, self._name, self._memory = data, name, memory
-        try:
+        with _refusing_damage(name):
             leaves = _leaves(data, name)
             self._file = pyarrow.parquet.ParquetFile(pa.BufferReader(data))
-            schema = self._file.schema_arrow
-            physical = [self._file.schema.column(leaf) for leaf in _known(leaves)]
-            texts = [one.path for one in physical if one.physical_type == "BYTE_ARRAY"]
+            schema, parquet = self._file.schema_arrow, self._file.schema
+            flat = [leaf for leaf in leaves if leaf is not None]
+            texts = {leaf for leaf in flat if parquet.column(leaf).physical_type == "BYTE_ARRAY"}
             if texts:
                 self._file = pyarrow.parquet.ParquetFile(
-                    pa.BufferReader(data), read_dictionary=texts
+                    pa.BufferReader(data),
+                    read_dictionary=[parquet.column(leaf).path for leaf in flat if leaf in texts],
                 )
             self.rows = self._file.metadata.num_rows
-        except (InputError, MemoryError):
-            raise
-        except Exception:  # damaged files raise errors of many kinds
-            self._damaged()
-        if len(schema) != len(leaves) or self.rows < 0:
-            self._damaged()
+            if len(schema) != len(leaves) or self.rows < 0:
+                raise _DamagedError
         self.names: list[str] = schema.names
-        self.flat = [
-            axis
-            for axis, leaf in enumerate(leaves)
-            if leaf is not None and self._readable(schema.field(axis).type, leaf)
-        ]
-        self._leaves = [leaves[axis] or 0 for axis in self.flat]
-
-    def _readable(self, kind: pa.DataType, leaf: int) -> bool:
-        """Tell whether a column holds numbers or text, and is as large as it looks."""
-        value = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = self._file.schema.column(leaf).physical_type == "BYTE_ARRAY"
-        return readable(kind) and text == holds_text(value)
-
-    def _damaged(self) -> NoReturn:
-        raise InputError(
-            f"{shown(self._name)} is no whole Parquet file, perhaps cut off: transfer or write it "
-            "again."
-        ) from None
+        #: Position in the file of each column that holds numbers or text, and is what it seems.
+        columns = {}
+        for axis, leaf in enumerate(leaves):
+            kind = schema.field(axis).type
+            value = kind.value_type if pa.types.is_dictionary(kind) else kind
+            if leaf is not None and readable(kind) and (leaf in texts) == holds_text(value):
+                columns[axis] = leaf
+        self.flat, self._leaves = list(columns), list(columns.values())
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
         leaves = [self._leaves[axis] for axis in axes]
         order = sorted(leaves)
         rows = pages = 0
-        for group in range(self._file.num_row_groups):
-            if not self._file.metadata.row_group(group).num_rows:  # there may be no page then
-                continue
-            try:
+        with _refusing_damage(self._name):
+            for group in range(self._file.num_row_groups):
+                if not self._file.metadata.row_group(group).num_rows:  # there may be no page then
+                    continue
                 for axis, leaf in zip(axes, leaves, strict=True):
-                    pages += self._check_pages(
-                        group, leaf, self.names[self.flat[axis]], _PAGES - pages
-                    )
-                batches = self._file.reader.iter_batches(
-                    _ROWS, row_groups=[group], column_indices=order, use_threads=False
-                )
-                for batch in batches:
+                    column = self.names[self.flat[axis]]
+                    pages += self._check_pages(group, leaf, column, _PAGES - pages)
+                for batch in self._file.reader.iter_batches(
+                    BLOCK_ROWS, row_groups=[group], column_indices=order, use_threads=False
+                ):
                     rows += len(batch)
                     if rows > self.rows or batch.num_columns != len(leaves):
                         raise _DamagedError
                     columns = dict(zip(order, batch.columns, strict=True))
                     yield [plain(columns[leaf]) for leaf in leaves]
-            except (InputError, MemoryError):
-                raise
-            except Exception:  # damaged files raise errors of many kinds
-                self._damaged()
-        if rows != self.rows:
-            self._damaged()
+            if rows != self.rows:
+                raise _DamagedError
 
     def _check_pages(self, group: int, leaf: int, column: str, most: int) -> int:
         """Refuse pages that would fill the memory; returns how many there are."""
@@ -300,11 +287,16 @@ class ParquetCells(Cells):
         thrift = _Thrift(self._data, start, start + size)
         pages = largest = total = 0
         while thrift.place < thrift.end:
-            page = _page(thrift)
-            thrift.place += page.packed
+            header = thrift.numbers(_IN_HEADER)
+            packed, unpacked = header.get(_PACKED, -1), header.get(_UNPACKED, -1)
+            entries = header.get(_ENTRIES, 0)
+            # Every entry of a dictionary has a byte or more.
+            if min(packed, unpacked, entries) < 0 or entries > unpacked:
+                raise _DamagedError
+            thrift.place += packed
             pages += 1
-            largest, total = max(largest, page.unpacked), total + page.unpacked
-            if text and page.encoding == _DELTA_BYTE_ARRAY:
+            largest, total = max(largest, unpacked), total + unpacked
+            if text and _DELTA_BYTE_ARRAY in (header.get(place) for place in _ENCODINGS):
                 raise TooLargeError(
                     f'column "{shown(column)}" of {shown(self._name)} holds text in the encoding '
                     "DELTA_BYTE_ARRAY, which is not read: write it with a dictionary, as pyarrow "
@@ -324,8 +316,3 @@ class ParquetCells(Cells):
                 "again with smaller row groups."
             )
         return pages
-
-
-def _known(leaves: list[int | None]) -> list[int]:
-    """Positions of the columns that are not nested."""
-    return [leaf for leaf in leaves if leaf is not None]

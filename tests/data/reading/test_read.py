@@ -19,10 +19,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.data import text
 from dpviz.data.dataset import Dataset
-from dpviz.data.read import MAX_BYTES, read_counts, read_table
-from dpviz.data.table import Cells, Table
+from dpviz.data.reading import text
+from dpviz.data.reading.cells import Cells
+from dpviz.data.reading.files import MAX_BYTES
+from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.reading.table import Table
 from dpviz.domain import MAX_CELLS, Domain, grid_shape
 from dpviz.errors import InputError
 from tests.support.limits import limits
@@ -585,7 +587,7 @@ def test_memory_for_wide_tables_and_identifiers():
 
 
 def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("dpviz.data.read._MORE", 2**27 + 2**24)
+    monkeypatch.setattr("dpviz.data.reading.files._MORE", 2**27 + 2**24)
     data = gzip.compress(b"1,2\n" * 10**6, mtime=0)
     outcome = taken(data, lambda table: table.select())
     assert "has more rows than 2 columns may have within" in outcome
@@ -1055,7 +1057,7 @@ def test_each_line_is_read_by_itself_as_csv(parts):
         with contextlib.suppress(csv.Error):
             fields = next(csv.reader([line], strict=True), [])
             expected += [fields] if len(fields) == 3 else []
-    kept = text._mended("".join(f"{line}\n" for line in lines).encode(), ",", 3).decode()
+    kept = text._lines_of_width("".join(f"{line}\n" for line in lines).encode(), ",", 3).decode()
     assert list(csv.reader(kept.splitlines(), strict=True)) == expected
 
 

@@ -6,9 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from dpviz.data.table import Cells, holds_numbers, holds_text
-
-_ROWS = 2**16
+from dpviz.data.reading.cells import (
+    BLOCK_ROWS,
+    Cells,
+    check_width,
+    holds_numbers,
+    holds_text,
+)
+from dpviz.data.reading.table import Table, named_table
 
 
 def readable(kind: pa.DataType) -> bool:
@@ -41,7 +46,14 @@ def plain(cells: pa.Array) -> pa.Array:
     return cells
 
 
-class ArrowCells(Cells):
+def read_arrow(table: pa.Table, name: str) -> Table:
+    """Make a table of the columns of an Arrow table that are not nested."""
+    check_width(table.num_columns, name)
+    flat = [axis for axis, field in enumerate(table.schema) if readable(field.type)]
+    return named_table(name, table.column_names, _ArrowCells(table.select(flat)), flat=flat)
+
+
+class _ArrowCells(Cells):
     """Columns of an Arrow table."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -49,5 +61,5 @@ class ArrowCells(Cells):
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
-        for batch in self._table.select(list(axes)).to_batches(max_chunksize=_ROWS):
+        for batch in self._table.select(list(axes)).to_batches(max_chunksize=BLOCK_ROWS):
             yield [plain(column) for column in batch.columns]

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -21,29 +21,29 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from dpviz.data.table import COMMA_NUMBER, MISSING, NUMBER, Cells, Judgement, Kind
-from dpviz.errors import InputError, shown
+from dpviz.data.reading.cells import (
+    COMMA_NUMBER,
+    MISSING,
+    NUMBER,
+    Cells,
+    KindDetector,
+    check_width,
+)
+from dpviz.data.reading.files import File
+from dpviz.data.reading.table import Table, named_table
+from dpviz.errors import InputError, listed, shown
 
 #: What may separate the fields of a row; the first wins where several fit.
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
-#: Wider tables are refused: handling them takes minutes.
-MAX_COLUMNS = 10_000
-
 _HEAD = 2**18
+
+#: Spaces at the beginning and at the end of a line. The longest run of all is passed once.
+_MARGINS = re.compile(rb"(?m)^ ++|(?<! ) ++(?=\r?$)")
 
 #: Bytes that are parsed at once: at least for few columns, at most for many. A longer record takes
 #: a longer block.
 _BLOCK, _WIDE_BLOCK = 2**23, 2**25
-
-
-def check_width(columns: int, name: str) -> None:
-    """Refuse more columns than anybody chooses from."""
-    if columns > MAX_COLUMNS:
-        raise InputError(
-            f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
-            "give only the columns that are needed."
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +92,9 @@ class TextCells(Cells):
         Of its rows.
     name
         What to call it in messages.
-    judge
-        Whether to find out what the columns hold, as :attr:`kinds`.
+    detect_kinds
+        Whether to find out what the columns hold, as :attr:`kinds`; otherwise each cell is read
+        by itself.
 
     Raises
     ------
@@ -101,31 +102,30 @@ class TextCells(Cells):
         Where a row has more or fewer fields than the layout.
     """
 
-    def __init__(self, data: bytes, layout: Layout, name: str, *, judge: bool) -> None:
+    def __init__(self, data: bytes, layout: Layout, name: str, *, detect_kinds: bool) -> None:
         self._body = pa.py_buffer(data)[layout.body :]
         self._layout, self._name = layout, name
         self._empty = re.compile(rb"\S").search(data, layout.body) is None
         self._block = min(max(_BLOCK, 2**14 * len(layout.names)), _WIDE_BLOCK)
-        self.rows = 0
-        self.kinds: dict[int, Kind] = {}
-        while not self._scan(judge):
+        if layout.delimiter != "," and not detect_kinds:
+            self.style = "either"
+        while not self._scan(detect_kinds=detect_kinds):
             self._block *= 8
 
-    def _scan(self, judge: bool) -> bool:
+    def _scan(self, *, detect_kinds: bool) -> bool:
         """Check all rows; False where a record is longer than a block."""
-        axes = range(len(self._layout.names)) if judge else [0]
-        judgements = [Judgement(commas=self._layout.delimiter != ",") for _ in axes]
-        rows = 0
+        axes = range(len(self._layout.names) if detect_kinds else 1)
+        commas = self._layout.delimiter != ","
+        detectors = [KindDetector(commas=commas) for _ in axes if detect_kinds]
+        self.rows = 0
         try:
             for columns in self.blocks(axes):
-                rows += len(columns[0])
-                if judge:
-                    for judgement, column in zip(judgements, columns, strict=True):
-                        judgement.take(column)
+                self.rows += len(columns[0])
+                for detector, column in zip(detectors, columns, strict=False):
+                    detector.add(column)
         except _StraddlingError:
             return False
-        self.rows = rows
-        self.kinds = {axis: one.kind for axis, one in enumerate(judgements)} if judge else {}
+        self.kinds.update((axis, one.kind) for axis, one in enumerate(detectors))
         return True
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
@@ -137,8 +137,8 @@ class TextCells(Cells):
         """Successive cells of a column as they are written, none of them null."""
         return (batch.column(0) for batch in self._parsed([axis], as_written=True))
 
-    def offset(self, position: int) -> int:
-        """Rows and blank lines between the first row and the one at ``position``.
+    def row(self, position: int) -> int:
+        """Number in the file, from 1, of the row at ``position``, which has values.
 
         Lines are told from rows by a second parse that keeps them: empty lines come out as rows
         without values there, so a row that has one is found by its rank among such rows.
@@ -161,7 +161,7 @@ class TextCells(Cells):
             start += len(batch)
         for line in blank:  # of white space: these are skipped by both
             start += line <= start
-        return start
+        return self._layout.first_row + start
 
     def _parsed(
         self, axes: Sequence[int], *, as_written: bool = False, blank: list[int] | None = None
@@ -258,6 +258,39 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
 # --- whole files --------------------------------------------------------------------------
 
 
+def read_text(file: File, header: bool | None) -> Table:
+    """Read CSV and its relatives."""
+    check_text(file.data, file.name)
+    data, notes = without_runs_of_spaces(file.data)
+    layout = layout_of(data, file.name, header)
+    cells = TextCells(data, layout, file.name, detect_kinds=True)
+    if not cells.rows:
+        raise InputError(
+            f"{shown(file.name)} holds only a header: add at least one row of numbers below it."
+        )
+    table = named_table(
+        file.name,
+        layout.names,
+        cells,
+        memory=file.memory,
+        notes=(*notes, *layout.notes),
+        doubtful=layout.doubtful,
+    )
+    commas = [table.columns[axis] for axis, kind in cells.kinds.items() if kind == "comma"]
+    if not commas:
+        return table
+    note = f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}."
+    return replace(table, notes=(*table.notes, note))
+
+
+def read_lines(file: File, header: bool | str | None) -> Table:
+    """Read CSV for a release: no line decides how the others are read, and every cell is text."""
+    data, layout = independent_lines(file.data, file.name, header)
+    # Every line has as many fields as the first, so no row is refused.
+    cells = TextCells(data, layout, file.name, detect_kinds=False)
+    return named_table(file.name, layout.names, cells, memory=file.memory, doubtful=layout.doubtful)
+
+
 def check_text(data: bytes, name: str) -> None:
     """Refuse what is no UTF-8 text."""
     name = shown(name)
@@ -267,33 +300,28 @@ def check_text(data: bytes, name: str) -> None:
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name} is UTF-16 text: save it as CSV in UTF-8.")
-    if (place := data.find(b"\0")) >= 0:
+    place = data.find(b"\0")
+    kind, byte = ("text", "a NUL byte")
+    if place < 0:
+        place = _no_utf8(data)
+        kind, byte = ("UTF-8 text", f"the byte 0x{data[place]:02x}") if place >= 0 else ("", "")
+    if place >= 0:
         raise InputError(
-            f"{name} is no text, line {_line(data, place)} has a NUL byte: save the table as CSV "
+            f"{name} is no {kind}, line {_line(data, place)} has {byte}: save the table as CSV "
             "in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
         )
-    wrong = _no_utf8(data)
-    if wrong is not None:
-        raise InputError(
-            f"{name} is no UTF-8 text, line {_line(data, wrong)} has the byte "
-            f"0x{data[wrong]:02x}: save the table as CSV in UTF-8, or give the file its "
-            "right ending (.npy, .parquet, .gz)."
-        )
 
 
-def _no_utf8(data: bytes) -> int | None:
-    """Position of the first byte that is no UTF-8; decoded as a whole it would fill the memory."""
-    if data.isascii():
-        return None
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(data)
-    for start in range(0, len(data) + 1, 2**20):
-        pending = len(decoder.getstate()[0])
+def _no_utf8(data: bytes) -> int:
+    """Position of the first byte that is no UTF-8, or -1; decoded in parts to save memory."""
+    view, start = memoryview(b"" if data.isascii() else data), 0
+    while start < len(view):
+        piece = view[start : start + 2**20]
         try:
-            decoder.decode(view[start : start + 2**20], final=start + 2**20 > len(data))
+            start += codecs.utf_8_decode(piece, "strict", start + len(piece) == len(view))[1]
         except UnicodeDecodeError as error:
-            return start - pending + error.start
-    return None
+            return start + error.start
+    return -1
 
 
 def _line(data: bytes, place: int) -> int:
@@ -310,33 +338,18 @@ def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         return data, ()
     parts, before, end = [], b"\n", 0
     while end < len(data):
-        start, end = end, _cut(data, end + 2**24)
-        parts.append(_with_commas(data[start:end], before))
+        # Neither a run of spaces nor the end of a line reaches from one part into the next.
+        start, end = end, _end_of_part(data, end + 2**22)
+        lines = _MARGINS.sub(b"", before + data[start:end])
+        parts.append(re.sub(rb" +", b",", lines)[1:])
         before = data[end - 1 : end]
     return b"".join(parts), ("Runs of spaces are read as separators.",)
 
 
-def _cut(data: bytes, place: int) -> int:
+def _end_of_part(data: bytes, place: int) -> int:
     """Position from ``place`` on that no run of spaces and no end of a line spans."""
     found = re.compile(rb"[^ \r]").search(data, place - 1)
     return found.end() if found else len(data)
-
-
-def _with_commas(data: bytes, before: bytes) -> bytes:
-    """One comma for every run of spaces, none for those at the ends of a line."""
-    chars = np.frombuffer(before + data + b"\n\n", np.uint8)
-    space = chars == ord(" ")
-    chars = chars[~(space & np.append(space[1:], False))]  # the last one of every run
-    space = chars == ord(" ")
-    breaks = chars == ord("\n")
-    # The end of a line is \n or \r\n.
-    ends = breaks[1:-1] | ((chars[1:-1] == ord("\r")) & breaks[2:])
-    first, last = space[1:-1] & breaks[:-2], space[:-2] & ends
-    gone = np.zeros(len(chars), dtype=bool)
-    gone[1:-1] = first
-    gone[:-2] |= last
-    chars = np.where(space, np.uint8(ord(",")), chars)
-    return chars[~gone].tobytes()[len(before) : -2]
 
 
 def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
@@ -431,7 +444,7 @@ def is_number(field: str, delimiter: str) -> bool:
 # --- for a release ------------------------------------------------------------------------
 
 
-def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
+def independent_lines(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
     """Rows of a text so that no line has a say in how the others are read, and their layout.
 
     Every line is a row, unless it has other fields than the line of names, or they can't be told.
@@ -458,7 +471,7 @@ def lines_alone(data: bytes, name: str, header: bool | str | None) -> tuple[byte
         lines = data[start:end]
         if delimiter == " ":
             lines = b"\n".join(b",".join(line.split()) for line in lines.split(b"\n"))
-        parts.append(_mended(lines, mark, len(names)))
+        parts.append(_lines_of_width(lines, mark, len(names)))
         start = end
     doubtful = [axis for axis, field in enumerate(names) if may_be_a_value(field)]
     return b"".join(parts), Layout(
@@ -495,7 +508,7 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
     return marks[0], found[marks[0]]
 
 
-def _mended(data: bytes, mark: str, width: int) -> bytes:
+def _lines_of_width(data: bytes, mark: str, width: int) -> bytes:
     """Lines of ``width`` fields; one that has other fields, or can't be told, is left out.
 
     Parameters
@@ -505,7 +518,7 @@ def _mended(data: bytes, mark: str, width: int) -> bytes:
     """
     if not data.endswith(b"\n"):
         data += b"\n"
-    if _no_utf8(data) is not None:
+    if _no_utf8(data) >= 0:
         # No line changes another one: what is no UTF-8 never reaches past a line break.
         data = data.decode(errors="replace").encode()
     signs = np.frombuffer(data, np.uint8)

@@ -1,0 +1,1 @@
+"""Reading tables and grids of counts: one format a file."""

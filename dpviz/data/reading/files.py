@@ -1,0 +1,179 @@
+"""Bytes of files and uploads: read within a limit, unpacked, and told apart by format."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from dpviz.errors import InputError, shown
+
+#: Larger files are refused: all bytes are held in memory.
+MAX_BYTES = 2 * 2**30
+
+#: Memory that reading a file may take: so many times its size, and so much more. A small file may
+#: unpack to anything, and more than this is nobody's table.
+_TIMES, _MORE = 4, 2**30
+
+#: Part of that for the block that is being parsed, and what else comes and goes.
+_WORKING = 2**27
+
+#: First bytes of the formats.
+NPY, PARQUET, GZIP = b"\x93NUMPY", b"PAR1", b"\x1f\x8b"
+
+Format: TypeAlias = Literal["text", "npy", "parquet"]
+_FORMATS: dict[str, Format] = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".txt": "text",
+    ".npy": "npy",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """Unpacked bytes, their format, and how much memory their values may take."""
+
+    name: str
+    format: Format
+    data: bytes
+    memory: int
+
+
+def load(source: object, name: str | None, limit: int, *, headerless: bool = False) -> File:
+    """Read and unpack, never more than ``limit`` bytes.
+
+    Without a header the first bytes belong to a record, so they do not decide on the format.
+    """
+    own_name, data = _stored_bytes(source, limit)
+    memory = _TIMES * len(data) + _MORE
+    name = name or own_name or "data"
+    stem, ending = os.path.splitext((own_name or name).lower())
+    packed = data.startswith(GZIP) and not (headerless and ending != ".gz")
+    if ending == ".gz":
+        if not packed:
+            raise InputError(
+                f"{shown(name)} is no gzip file although its name ends in .gz: compress it "
+                "again, or remove the ending."
+            )
+        ending = os.path.splitext(stem)[1]
+    if packed:
+        data = _unpacked(data, name, min(limit, memory // 2))
+    memory -= len(data) + _WORKING
+    if not (headerless or re.search(rb"\S", data)):
+        raise InputError(f"{shown(name)} is empty: give a file with one row of numbers per record.")
+    form = _FORMATS.get(ending, "text")
+    if ending not in _FORMATS and not headerless:
+        form = "npy" if data.startswith(NPY) else form
+        form = "parquet" if data.startswith(PARQUET) else form
+    return File(name, form, data, memory)
+
+
+def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
+    """File name, where there is one, and the bytes as they are stored."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        own_name, data = None, bytes(source)
+    elif isinstance(source, str | os.PathLike):
+        own_name, size = Path(source).name, 0
+        with _unreadable(str(source)), Path(source).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = _at_most(file.read, limit) if size <= limit else b""
+        if size > limit:
+            raise _too_large(own_name, megabytes(size), limit)
+    elif hasattr(source, "read"):
+        own_name = getattr(source, "name", None)
+        own_name = Path(own_name).name if isinstance(own_name, str) else None
+        # An upload may have been read before: take it from its beginning.
+        whole = getattr(source, "getvalue", None)
+        with _unreadable(own_name or "data"):
+            data = whole() if whole else _at_most(source.read, limit)
+        if isinstance(data, str):
+            raise InputError(
+                f"{shown(own_name or 'data')} is open as text: open it in binary mode."
+            )
+    else:
+        raise InputError(
+            f"a table can't be read from {shown(type(source).__name__)}: give a path, bytes, "
+            "a binary file, a DataFrame, a pyarrow table or an array."
+        )
+    if len(data) > limit:
+        raise _too_large(own_name or "data", f"more than {megabytes(limit)}", limit)
+    return own_name, data
+
+
+def _at_most(read: Callable[[int], Any], limit: int) -> Any:
+    """Read to the end, or just beyond ``limit`` bytes, without room for more than is there."""
+    stream = io.BytesIO()
+    while stream.tell() <= limit and (piece := read(min(2**24, limit + 1 - stream.tell()))):
+        if isinstance(piece, str):
+            return piece
+        stream.write(piece)
+    return stream.getvalue()
+
+
+@contextmanager
+def _unreadable(name: str) -> Iterator[None]:
+    """Say in a sentence that a file can't be opened or read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: NUL in the name, or the file is closed
+        # The end of a long path tells more than its beginning.
+        place = shown(name if len(name) <= 80 else "..." + name[-77:], 80)
+        if isinstance(error, FileNotFoundError):
+            said = "does not exist: check the path"
+        elif isinstance(error, IsADirectoryError):
+            said = "is a directory: name a file in it"
+        else:
+            reason = shown(getattr(error, "strerror", None) or error, 80)
+            said = f"can't be read ({reason}): check the file and its rights"
+        raise InputError(f"{place} {said}.") from None
+
+
+def _too_large(name: str, size: str, limit: int) -> InputError:
+    """Sentence for a file over the limit."""
+    return InputError(
+        f"{shown(name)} has {size}; the limit is {megabytes(limit)}: give fewer rows, for example "
+        "a random sample of them."
+    )
+
+
+def _unpacked(data: bytes, name: str, limit: int) -> bytes:
+    """Unpack gzip, stopping right after ``limit`` bytes."""
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            unpacked: bytes = _at_most(file.read, limit)
+    except (OSError, EOFError, zlib.error):
+        raise InputError(
+            f"{shown(name)} is a damaged gzip file, perhaps cut off: transfer or compress it again."
+        ) from None
+    if len(unpacked) > limit:
+        raise _too_large(name, f"more than {megabytes(limit)} unpacked", limit)
+    return unpacked
+
+
+def megabytes(size: int) -> str:
+    """Size in the unit that reads best."""
+    if size >= 2**40:
+        return f"over {2**20:,} MB"
+    return f"{size / 2**20:,.4g} MB" if size >= 2**20 else f"{size:,} bytes"
+
+
+@contextmanager
+def enough_memory(name: str) -> Iterator[None]:
+    """Say in a sentence that the memory does not suffice."""
+    try:
+        yield
+    except MemoryError:
+        raise InputError(
+            f"{shown(name)} does not fit into the memory that is free: give fewer rows, or only "
+            "the columns that are needed."
+        ) from None

@@ -1,0 +1,91 @@
+"""Grids of counts: how many records lie in every cell."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import MAX_EXACT
+from dpviz.data.reading.arrays import check_real, native
+from dpviz.data.reading.table import Table
+from dpviz.domain import MAX_CELLS
+from dpviz.errors import InputError, shown
+
+
+def counts_of(
+    source: NDArray[np.generic] | Table, name: str, *, any_total: bool
+) -> NDArray[np.int64]:
+    """Return the counts as integers, or name the cell that is no count.
+
+    Parameters
+    ----------
+    any_total
+        For a release: large counts are cut, all may be 0, and no cell is named.
+    """
+    cells = _matrix(source) if isinstance(source, Table) else source
+    check_real(cells, name)
+    _check_cells(cells.shape, name)
+    values = native(cells)
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        whole = (values >= 0) & (values < (np.inf if any_total else MAX_EXACT))
+        if values.dtype.kind == "f":
+            whole &= values == np.floor(values)
+    if any_total:
+        # No record makes a count negative or broken, so this tells of none.
+        if not whole.all():
+            raise InputError(
+                f"{shown(name)} holds a cell that is no count: counts are whole numbers from 0; "
+                "explore the grid to see which cell it is."
+            )
+        return np.array(np.minimum(values, MAX_EXACT // values.size), dtype=np.int64, order="C")
+    if not whole.all():
+        place = np.unravel_index(int(whole.argmin()), whole.shape)
+        raise InputError(
+            f"{_place(place, source)} holds {values[place]:g}: counts are whole numbers "
+            "from 0 to 2**53; correct the cell."
+        )
+    counts = np.array(values, dtype=np.int64, order="C")
+    # The sum of integers might wrap around; the sum of floats is close enough to tell.
+    if counts.sum(dtype=np.float64) > 2 * MAX_EXACT or int(counts.sum()) >= MAX_EXACT:
+        raise InputError(f"{shown(name)} has counts whose sum is not below 2**53: rescale them.")
+    if not counts.any():
+        raise InputError(f"{shown(name)} has counts that are all 0: give at least one record.")
+    return counts
+
+
+def _matrix(table: Table) -> NDArray[np.float64]:
+    """All columns as floats (rows, columns); one column is one axis."""
+    shape = (table.rows, len(table.columns))
+    _check_cells(shape[: 1 + (shape[1] > 1)], table.name)
+    way_out = "a grid of counts holds whole numbers only and has no header"
+    matrix = np.empty(shape)
+    start = 0
+    for values in table.numbers(range(shape[1]), way_out):
+        matrix[start : start + len(values)] = values
+        start += len(values)
+    return matrix if shape[1] > 1 else matrix[:, 0]
+
+
+def _check_cells(shape: tuple[int, ...], name: str) -> None:
+    """Refuse shapes that are no grid."""
+    sides = " x ".join(f"{side:,}" for side in shape)
+    if min(shape, default=0) < 2:
+        raise InputError(
+            f"{shown(name)} has {shown(sides) or 'a single'} cells: a grid of counts needs at "
+            "least 2 cells on each axis."
+        )
+    if math.prod(shape) > MAX_CELLS:
+        raise InputError(
+            f"{shown(name)} has {shown(sides)} = {math.prod(shape):,} cells, more than the "
+            f"{MAX_CELLS:,} that fit into memory: merge cells."
+        )
+
+
+def _place(place: tuple[np.intp, ...], source: NDArray[np.generic] | Table) -> str:
+    """Say where a cell is, counted from 1."""
+    if isinstance(source, Table) or len(place) == 2:
+        row = source.row(int(place[0])) if isinstance(source, Table) else place[0] + 1
+        return f"row {row}, column {place[1] + 1 if len(place) > 1 else 1}"
+    return f"cell {', '.join(str(index + 1) for index in place)}"

@@ -1,0 +1,173 @@
+"""Read tables, and grids of counts, from files, uploads and objects in memory.
+
+Whatever the bytes, the only error is :class:`~dpviz.errors.InputError`, with one
+sentence that names the place and the way out. Parsing is left to pyarrow and NumPy;
+pickled content is never loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.arrays import read_array, read_npy
+from dpviz.data.reading.arrow import read_arrow
+from dpviz.data.reading.files import MAX_BYTES, File, enough_memory, load
+from dpviz.data.reading.frames import read_frame
+from dpviz.data.reading.grids import counts_of
+from dpviz.data.reading.parquet import read_parquet
+from dpviz.data.reading.table import Table, Unreadable
+from dpviz.data.reading.text import read_lines, read_text
+from dpviz.domain import Domain
+from dpviz.errors import InputError, shown
+
+Source: TypeAlias = (
+    "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pd.DataFrame "
+    "| pa.Table | NDArray[np.generic]"
+)
+
+
+def read_table(
+    source: Source,
+    *,
+    name: str | None = None,
+    header: bool | str | None = None,
+    max_bytes: int | None = None,
+    unreadable: Unreadable = "refuse",
+) -> Table:
+    """Read named columns; :meth:`Table.select` makes points of them.
+
+    Parameters
+    ----------
+    source
+        Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy
+        array (n, d). Files are CSV (``.csv``, ``.tsv``, ``.txt``; separated by
+        commas, semicolons, tabs or pipes), ``.npy`` or Parquet (``.parquet``,
+        ``.pq``), each also with ``.gz``; without a known ending the content decides.
+    name
+        What to call the data, and how bytes without a file name end; by default the
+        name of the file.
+    header
+        Whether the first row of a CSV file holds names; by default it does unless
+        all of its fields are numbers. With ``unreadable="missing"`` it does by default,
+        and text is the first line that the file lacks.
+    max_bytes
+        Limit to the size of a file, also after unpacking (:data:`MAX_BYTES`).
+        Reading takes at most four times the size of a file and 1 GB of memory.
+    unreadable
+        ``"missing"``, for a release: nothing that stands in one record decides whether, or how,
+        the others are read; see Notes.
+
+    Raises
+    ------
+    InputError
+        Where the source can't be read or holds no row of a table.
+
+    Notes
+    -----
+    With ``unreadable="missing"`` the first line of a CSV file is public: it names the columns, and
+    tells their number and the separator. Every other line is a row. A line with more or fewer
+    fields, or with a quotation mark that is not closed in it, counts as missing; so does a cell
+    with bytes that are no UTF-8. A line break inside quotes ends a row as any other: give text with
+    line breaks as Parquet. There may be no row at all.
+
+    Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
+    of Parquet and NumPy files, and whether those files are whole. Rows that would not fit into the
+    memory for a file of its size are refused without telling how many there are.
+    """
+    if isinstance(header, str) and unreadable == "refuse":
+        raise InputError(f'header = "{shown(header)}" goes with unreadable = "missing" alone.')
+    with enough_memory(name or "the table"):
+        if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
+            table = _from_memory(source, name or "data")
+        else:
+            limit = MAX_BYTES if max_bytes is None else max_bytes
+            file = load(source, name, limit, headerless=isinstance(header, str))
+            table = _from_file(file, header, unreadable)
+    if not table.rows and unreadable == "refuse":
+        raise InputError(
+            f"{shown(table.name)} has no row: give a table with one row of numbers per record."
+        )
+    return table
+
+
+def read_counts(
+    source: Source,
+    *,
+    name: str | None = None,
+    domain: Domain | None = None,
+    max_bytes: int | None = None,
+    any_total: bool = False,
+) -> Dataset:
+    """Read a ready grid of counts: how many records lie in every cell.
+
+    Parameters
+    ----------
+    source
+        As in :func:`read_table`: an array of one or more axes, or a table without
+        header whose rows run along the first axis (the only one, if it has one column).
+    name
+        What to call the data, by default the name of the file.
+    domain
+        Box that the grid covers; by default ``(0, side)`` on every axis.
+    max_bytes
+        Limit to the size of a file (:data:`MAX_BYTES`).
+    any_total
+        For a release, which must not tell of one record: whether all counts may be 0, and
+        large ones are cut to 2**53 / cells, by which their total stays exact.
+
+    Returns
+    -------
+    Dataset
+        With ``counts`` as int64.
+
+    Raises
+    ------
+    InputError
+        Where the source can't be read, a cell is no whole number of at least 0, an
+        axis has fewer than 2 cells, there are more than ``MAX_CELLS`` cells, the
+        total is 0 or not below 2**53 (unless any will do), or the domain has another
+        dimension.
+    """
+    with enough_memory(name or "the grid"):
+        if not isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
+            file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
+            name = file.name
+            source = read_npy(file) if file.format == "npy" else _from_file(file, False, "refuse")
+        elif not isinstance(source, np.ndarray):
+            source = read_table(source, name=name)
+        name = name or "data"
+        counts = counts_of(source, name, any_total=any_total)
+    sides = tuple((0.0, float(side)) for side in counts.shape)
+    if domain is not None and domain.ndim != counts.ndim:
+        raise InputError(
+            f"the domain has {domain.ndim} axes but {shown(name)} has {counts.ndim}: "
+            "give one lo,hi pair per axis."
+        )
+    return Dataset(name=name, counts=counts, domain=domain or Domain(sides))
+
+
+def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:
+    """Make a table of an object."""
+    if isinstance(source, np.ndarray):
+        return read_array(source, name)
+    return (
+        read_frame(source, name) if isinstance(source, pd.DataFrame) else read_arrow(source, name)
+    )
+
+
+def _from_file(file: File, header: bool | str | None, unreadable: Unreadable) -> Table:
+    """Make a table, which may have no row, of a file."""
+    if file.format == "npy":
+        return read_array(read_npy(file), file.name, file.memory)
+    if file.format == "parquet":
+        return read_parquet(file)
+    if isinstance(header, str) or unreadable == "missing":
+        return read_lines(file, header)
+    return read_text(file, header)

@@ -1,0 +1,424 @@
+"""A table as it was read: from it, the columns are chosen that become points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.reading.cells import Cells, Style, as_numbers, text_cells, used_entries
+from dpviz.data.reading.files import enough_memory, megabytes
+from dpviz.domain import Domain
+from dpviz.errors import InputError, listed, shown
+
+#: Sums and squares of larger numbers might overflow.
+LARGEST = 1e300
+
+#: What becomes of a cell that is no number: it is named in a sentence, or counts as missing. For a
+#: release it counts as missing: a sentence, or how other cells are read, would tell of one record.
+Unreadable: TypeAlias = Literal["refuse", "missing"]
+
+#: What one identifier takes in memory besides its characters, in bytes.
+_STRING = 64
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Named columns of numbers or text, decoded from a file or from memory when they are chosen.
+
+    Parameters
+    ----------
+    name
+        What to call the data on the screen and in messages.
+    columns
+        Names of all columns, none twice.
+    cells
+        Their cells.
+    notes
+        Sentences about what was done on reading; every Dataset inherits them.
+    doubtful
+        Columns whose name may be the value of a first record that was taken for names.
+    memory
+        Bytes that points and identifiers may take; None where there is no limit.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    cells: Cells
+    notes: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    memory: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.cells.rows
+
+    @cached_property
+    def numeric_columns(self) -> tuple[str, ...]:
+        """Names of the columns that hold numbers throughout, and at least one of them."""
+        with enough_memory(self.name):
+            return tuple(
+                name
+                for axis, name in enumerate(self.columns)
+                if self.cells.kind(axis) in ("point", "comma")
+            )
+
+    def select(
+        self,
+        columns: Sequence[str | int] | None = None,
+        unit: str | int | None = None,
+        domain: Domain | None = None,
+        *,
+        least: int = 1,
+        unreadable: Unreadable = "refuse",
+    ) -> Dataset:
+        """Make points of some columns; rows without a finite number in each are left out.
+
+        Parameters
+        ----------
+        columns
+            By name or by number from 1 (text that is no name but a whole number counts as a
+            number); all numeric columns by default.
+        unit
+            Column that tells which person a row belongs to; rows without are left out.
+        domain
+            Declared bounds of the chosen columns, in their order.
+        least
+            How many columns it takes at least: a picture of points has two.
+        unreadable
+            ``"missing"``, for a release: every cell is read by itself, and one that holds text or
+            a number beyond ±1e300 counts as missing. All columns are chosen by default, since
+            which of them hold numbers is read off the data.
+
+        Returns
+        -------
+        Dataset
+            Points (n, d); notes say what was left out. Only with ``"missing"`` may n be 0.
+
+        Raises
+        ------
+        InputError
+            Where a column is unknown, fewer than ``least`` are left, the domain has another
+            dimension, or the points don't fit into memory; unless such cells count as missing,
+            also where a column holds text, no row is left, or a number is beyond ±1e300.
+        """
+        refuse = unreadable == "refuse"
+        owner = None if unit is None else position_of(unit, self.columns, self.name)
+        with enough_memory(self.name):
+            axes = self._axes(columns, owner, least, refuse)
+            names = tuple(self.columns[axis] for axis in axes)
+            if domain is not None and domain.ndim != len(axes):
+                raise InputError(
+                    f"the domain has {domain.ndim} axes but {len(axes)} columns are chosen: "
+                    "give one lo,hi pair per column."
+                )
+            self.check_memory(len(axes), owner)
+            units, known = (None, None) if owner is None else self._units(owner, len(axes))
+            points, keep = self._points(axes, known, refuse)
+            dropped = len(keep) - len(points)
+            if refuse and not len(points):
+                with_unit = "" if unit is None else f" and anything in {shown(unit)}"
+                raise InputError(
+                    f"{shown(self.name)} has no row with a finite number in each of "
+                    f"{listed(names)}{with_unit}: choose other columns."
+                )
+            return Dataset(
+                name=self.name,
+                points=points,
+                columns=names,
+                domain=domain,
+                units=units[keep] if units is not None and dropped else units,
+                dropped=dropped,
+                notes=(*self.notes, *_notes(points, dropped, names, unit)),
+                doubtful=tuple(column for column in names if column in self.doubtful),
+            )
+
+    def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[NDArray[np.float64]]:
+        """Successive rows of some columns as floats (m, d), NaN where a value is missing.
+
+        Raises
+        ------
+        InputError
+            Where a cell holds text; the sentence ends with ``way_out``.
+        """
+        styles: list[Style] = []
+        for axis in axes:
+            kind = self.cells.kind(axis)
+            if kind == "text":
+                raise self._no_number(axis, way_out)
+            styles.append("comma" if kind == "comma" else "point")
+        return self._decoded(axes, styles)
+
+    def row(self, position: int) -> int:
+        """Return the number in the source, from 1, of the row at ``position``, which has values."""
+        return self.cells.row(position)
+
+    def _decoded(
+        self, axes: Sequence[int], styles: Sequence[Style]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Successive rows of some columns as floats (m, d), NaN where there is no number."""
+        for columns in self.cells.blocks(axes):
+            values = np.empty((len(columns[0]), len(axes)))
+            for target, (column, style) in enumerate(zip(columns, styles, strict=True)):
+                values[:, target] = as_numbers(column, style)[0]
+            yield values
+
+    def _points(
+        self, axes: list[int], known: NDArray[np.bool_] | None, refuse: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Points (n, d) of the rows with a finite number in each column, and the mask of these."""
+        styles = [self.cells.style] * len(axes)
+        blocks = self.numbers(axes) if refuse else self._decoded(axes, styles)
+        keep = np.ones(self.rows, dtype=bool) if known is None else known
+        points = np.empty((self.rows, len(axes)))
+        start = stop = 0  # of the rows that were read, and of those that stay
+        for values in blocks:
+            stay = keep[start : start + len(values)]
+            for column in values.T:
+                stay &= np.isfinite(column)
+            large = np.abs(values) > LARGEST
+            if large.any():
+                named = np.argwhere(large & stay[:, None]) if refuse else ()
+                for row, target in named[:1]:
+                    raise InputError(
+                        f'row {self.row(start + int(row))}, column "'
+                        f'{shown(self.columns[axes[target]])}" holds {values[row, target]:g}: '
+                        "numbers beyond ±1e300 are too large to compute with; rescale the column."
+                    )
+                stay &= ~large.any(axis=1)
+            number = int(np.count_nonzero(stay))
+            points[stop : stop + number] = values if number == len(values) else values[stay]
+            start, stop = start + len(values), stop + number
+        points.resize((stop, len(axes)), refcheck=False)  # gives the rest back without a copy
+        return points, keep
+
+    def _no_number(self, axis: int, way_out: str) -> InputError:
+        """Name the first cell of a column that holds text."""
+        cell, place, start = "text", "", 0
+        for (column,) in self.cells.blocks([axis]):
+            wrong = as_numbers(column)[1]
+            if wrong.any():
+                position = int(wrong.argmax())
+                cell = _one_cell(column, position)
+                place = f"row {self.row(start + position)}, "
+                break
+            start += len(column)
+        if as_numbers(pa.array([cell]), "comma")[1].sum() == 0:
+            way_out = (
+                "write a decimal point throughout the column, or decimal commas "
+                "throughout with semicolons between the fields"
+            )
+        return InputError(
+            f'{place}column "{shown(self.columns[axis])}" holds '
+            f'"{shown(cell)}" where a number is expected: '
+            f"{way_out or 'correct the cell or choose another column'}."
+        )
+
+    def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
+        """Identifiers (n,) of the persons, and where there is one.
+
+        Both depend on the cell alone. In a column that is read as numbers, dates or text as a
+        whole, one person with an odd identifier would decide who the others are: 1.0 and 1, a
+        date and its midnight, a blank that means nothing or is somebody.
+        """
+        units: NDArray[np.generic] = np.empty(0, dtype=object)
+        known = np.zeros(self.rows, dtype=bool)
+        start = size = 0
+        for cells in self.cells.written(owner):
+            values, there, held = _identifiers(cells)
+            if not start:
+                units = np.empty(self.rows, dtype=values.dtype)
+            size += held
+            if self.memory is not None and size + self._needed(ndim, owner) > self.memory:
+                raise InputError(
+                    f'column "{shown(self.columns[owner])}" of {shown(self.name)} holds too many '
+                    "different identifiers to keep them in memory as text: write them as whole "
+                    "numbers in a .parquet file."
+                )
+            units[start : start + len(values)] = values
+            known[start : start + len(values)] = there
+            start += len(values)
+        return units, known
+
+    def _needed(self, ndim: int, owner: int | None) -> int:
+        """Bytes of the points, the identifiers and the masks."""
+        return self.rows * (8 * ndim + 1 + 9 * (owner is not None))
+
+    def check_memory(self, ndim: int, owner: int | None = None) -> None:
+        """Refuse more points than the size of the file allows for.
+
+        The sentence may be one about a release, so it does not tell how many rows there are.
+        """
+        if self.memory is not None and self._needed(ndim, owner) > self.memory:
+            columns = "a column" if ndim == 1 else f"{ndim:,} columns"
+            raise InputError(
+                f"{shown(self.name)} has more rows than {columns} may have within "
+                f"{megabytes(self.memory)} of memory, the limit for a file of its size: give "
+                f"fewer rows{', or choose fewer columns' if ndim > 1 else ''}."
+            )
+
+    def _axes(
+        self, columns: Sequence[str | int] | None, owner: int | None, least: int, refuse: bool
+    ) -> list[int]:
+        """Positions of the chosen columns; enough of them, none twice."""
+        if columns is not None:
+            axes = [position_of(column, self.columns, self.name) for column in columns]
+        else:
+            proposed = set(self.numeric_columns if refuse else self.columns)
+            named = enumerate(self.columns)
+            axes = [axis for axis, name in named if name in proposed and axis != owner]
+        if len(set(axes)) != len(axes):
+            names = listed(self.columns[axis] for axis in axes)
+            raise InputError(f"the chosen columns are {names}: name each column once.")
+        if len(axes) >= max(least, 1):
+            return axes
+        needed = "at least two are needed" if least > 1 else "at least one is needed"
+        if len(self.columns) == 1:
+            raise InputError(self._single_column(needed, 20 if refuse else 0))
+        kind = "numeric" if refuse and columns is None else "chosen"
+        names = listed(self.columns[axis] for axis in axes)
+        raise InputError(
+            f"{shown(self.name)} has {len(axes) or 'no'} {kind} column"
+            f"{' ' if axes else ''}{names}, but {needed}: choose from {listed(self.columns)}."
+        )
+
+    def _single_column(self, needed: str, rows: int) -> str:
+        """Return the sentence for a table with one column; a separator may be the cause."""
+        blocks = self.cells.blocks([0])
+        cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
+        text = [self.columns[0], *islice(cells, rows)]
+        separators = {";": "semicolons", "\t": "tabs", "|": "pipes", ",": "commas"}
+        found = [word for mark, word in separators.items() if any(mark in cell for cell in text)]
+        if not found and len(text[-1].split()) > 1:
+            found = ["spaces"]
+        hint = (
+            f"its text contains {found[0]}; separate all fields of every row by the same "
+            "comma, semicolon, tab or pipe"
+            if found
+            else "add a column of numbers, separated by a comma, semicolon, tab or pipe"
+        )
+        return (
+            f'{shown(self.name)} has one column, "{shown(self.columns[0])}", but {needed}: {hint}.'
+        )
+
+
+def _one_cell(cells: pa.Array, position: int) -> str:
+    """Text of one cell."""
+    cell = cells[position : position + 1]
+    if pa.types.is_dictionary(cell.type):
+        cell = used_entries(cell)[0]
+    try:
+        return str(text_cells(cell)[0].as_py())
+    except (pa.ArrowException, ValueError, TypeError):  # a date that can't be written
+        return str(cell.type)
+
+
+def _identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
+    """Identifiers (m,), where there are any, and bytes that their text takes."""
+    known = np.array(cells.is_valid())
+    if pa.types.is_boolean(cells.type):
+        return np.asarray(cells.fill_null(False)), known, 0
+    if pa.types.is_integer(cells.type):
+        kind = pa.uint64() if cells.type == pa.uint64() else pa.int64()
+        return cells.cast(kind).fill_null(0).to_numpy(), known, 0
+    if pa.types.is_floating(cells.type):
+        values = as_numbers(cells)[0]
+        return values, known & ~np.isnan(values), 0
+    if not pa.types.is_dictionary(cells.type):
+        try:
+            cells = text_cells(cells).dictionary_encode()
+        except pa.ArrowInvalid:  # dates of a time zone that nobody knows
+            return np.full(len(cells), "", dtype=object), np.zeros(len(cells), dtype=bool), 0
+    known &= np.array(cells.is_valid())
+    entries, places = used_entries(cells)
+    entries = text_cells(entries)
+    # Two persons must not become one because their names can't be read.
+    entries = pc.if_else(pc.match_substring(entries, "\ufffd"), "", entries.fill_null(""))
+    texts = np.array(entries.to_pylist(), dtype=object)
+    held = (pc.sum(pc.utf8_length(entries)).as_py() or 0) + _STRING * len(texts)
+    return texts[places], known & (texts != "")[places], held
+
+
+def _notes(
+    points: NDArray[np.float64], dropped: int, names: tuple[str, ...], unit: str | int | None
+) -> list[str]:
+    """Sentences about the rows left out and about points that are all equal."""
+    notes = []
+    if dropped:
+        rows = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
+        owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
+        notes.append(
+            f"{rows} left out: a value in {listed(names)} is missing, NaN or infinite{owner}."
+        )
+    if len(points) > 1 and (points == points[0]).all():
+        notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
+    return notes
+
+
+def named_table(
+    name: str,
+    columns: Sequence[str],
+    cells: Cells,
+    *,
+    flat: Sequence[int] | None = None,
+    memory: int | None = None,
+    notes: tuple[str, ...] = (),
+    doubtful: Sequence[int] = (),
+) -> Table:
+    """Give columns unique names; only those at the positions ``flat`` have cells.
+
+    Parameters
+    ----------
+    doubtful
+        Positions of the columns whose name may be a value.
+
+    Raises
+    ------
+    InputError
+        Where no column has cells, or one of them would not fit into the memory.
+    """
+    unique = _unique(columns)
+    flat = range(len(unique)) if flat is None else flat
+    others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))
+    if not flat:
+        raise InputError(
+            f"{shown(name)} has no column of numbers: {others} can't be read."
+            if others
+            else f"{shown(name)} has no column: give a table with one row of numbers per record."
+        )
+    if others:
+        notes = (*notes, f"Left out, for they hold neither numbers nor text: {others}.")
+    table = Table(
+        name=name,
+        columns=tuple(unique[axis] for axis in flat),
+        cells=cells,
+        notes=notes,
+        doubtful=tuple(unique[axis] for axis in doubtful),
+        memory=memory,
+    )
+    table.check_memory(1)
+    return table
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Printable names, none empty and none twice."""
+    taken: dict[str, int] = {}  # how often each name was wanted
+    unique = []
+    for number, raw in enumerate(names, start=1):
+        name = "".join(char if char.isprintable() else " " for char in raw)
+        name = wanted = " ".join(name.split()) or f"column {number}"
+        while name in taken:
+            taken[wanted] += 1
+            name = f"{wanted} ({taken[wanted]})"
+        taken[name] = 1
+        unique.append(name)
+    return unique
