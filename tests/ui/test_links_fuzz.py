@@ -16,13 +16,11 @@ from dpviz.audit.scenarios import scenarios
 from dpviz.data.samples import sample_names
 from dpviz.data.table import shown
 from dpviz.experiments.presets import PRESETS
-from dpviz.families import CARDS, SCORES
+from dpviz.families import CARDS, PARAMETERS, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui import compare_runs, job
-from dpviz.ui.kmeans import CHOICES
 from dpviz.ui.messages import plain_text
-from dpviz.wavecluster.config import SYNOPSES
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters
@@ -80,11 +78,10 @@ FITTING = {
     "method": (*CARDS,),
     "methods": METHODS_IN_LISTS,
     "variant": ("sound", "published"),
-    "synopsis": SYNOPSES,
     "wavelet": (*wavelet_names(),),
     "view": (*VIEWS, *KMEANS_VIEWS, "data", "scores"),
     "left": ("true", "silent"),
-    **{name: options for name, (_, options, _) in CHOICES.items()},
+    **{one.link: one.options for one in PARAMETERS.values() if one.options},
     "preset": (*PRESETS,),
     "epsilons": LISTS,
     "score": (*SCORES,),

@@ -33,8 +33,10 @@ def explorer(page: str, own: bool) -> None:
     import streamlit as st
 
     from dpviz.data.samples import load_sample, sample
+    from dpviz.families import FAMILIES
     from dpviz.privacy.ledger import Neighbours
     from dpviz.ui.data_panel import ActiveData
+    from dpviz.ui.parameters import config_of
     from dpviz.ui.tuning.panel import tuning_panel
 
     explorer = importlib.import_module(f"dpviz.ui.{page}")
@@ -50,7 +52,7 @@ def explorer(page: str, own: bool) -> None:
         sample=None if own else facts,
     )
     st.session_state["shown"] = {name: state.get(name) for name in state.link()}
-    tuning_panel(state, active, explorer.config_of(state, active))
+    tuning_panel(state, active, config_of(state, FAMILIES[page], Neighbours()))
     state.write()
 
 
