@@ -49,7 +49,7 @@ _register(
 )
 _register(NullSet, null_set.null_frame, null_set.null_bars)
 _register(AuditResult, audit.score_frame, audit.score_bars)
-_register(MembershipExperiment, audit.story_frame, audit.story_bars)
+_register(MembershipExperiment, audit.membership_frame, audit.membership_bars)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpviz.families import PARAMETERS
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.steps import long_words
 from dpviz.release.formatting import cut, fixed, number, printable
 from dpviz.release.tables import (
     ClusterFacts,
@@ -26,29 +27,6 @@ from dpviz.release.tables import (
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-#: What the steps of the methods put noise on, in plain words; by the first words of their names.
-_STEPS = {
-    "counts": "number of records in every cell",
-    "nonpositive": "number of blocks with no positive value",
-    "threshold": "the limit from which on a block is dense",
-    "records": "number of records in all",
-    "cells: records": "number of records in all",
-    "start: records": "number of records in all",
-    "contours: records": "number of records in all",
-    "cells": "number of records in the cells of a grid",
-    "start": "number of records in the cells of a grid, from which the start was drawn",
-    "contours": "number of records in the cells of a grid",
-    "partition": "number and sums of the records of each set that a centre started from",
-    "iteration": "number and sums of the records nearest to each centre",
-    "generation": "choice of the better sets of centres",
-    "centers": "sums of the centres that disjoint parts of the data have",
-    "first level": "number of records in the cells of a coarse grid",
-    "second level": "number of records in the cells of a finer grid",
-    "grid": "number of records in the cells of a grid",
-    "coefficients": "sums and differences of the numbers of records in the cells of a grid",
-    "depth": "number of records in the squares of one size",
-}
 
 
 def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) -> str:
@@ -158,7 +136,7 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     rows = []
     for spends in steps.values():
         first = spends[0]
-        what = step_words(first["step"])
+        what = long_words(first["step"])
         if first["composition"] == "parallel":
             parts = _plural(len(spends), "part")
             what += f" ({parts} with different records; the largest ε counts)"
@@ -173,12 +151,6 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 def parameter_words(name: str) -> str:
     """Name of a parameter for the reader."""
     return PARAMETERS[name].report
-
-
-def step_words(name: str) -> str:
-    """What a step put noise on, by the longest name that its own begins with; may be empty."""
-    known = [start for start in _STEPS if name == start or name.startswith(f"{start} ")]
-    return _STEPS[max(known, key=len)] if known else ""
 
 
 def _readable(value: Any) -> str:

@@ -8,6 +8,7 @@ Sample sets are public and shared by all sessions; an upload stays in its own se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import streamlit as st
 
@@ -20,7 +21,7 @@ from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.truth import Truth
+from dpviz.wavecluster.truth import Truth, true_config
 
 
 @st.cache_resource(show_spinner=False)
@@ -87,7 +88,12 @@ def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMea
     return _recent(is_sample).get(key, lambda: KMeansTruth(records, clusters))
 
 
-def truth_of(grid: Grid, config: Config, *, is_sample: bool) -> Truth:
-    """Return the true run on a grid; ``config`` reduced to what it depends on."""
+def truth_of(
+    dataset: Dataset, config: Config, domain: Domain | None, outside: Outside, *, is_sample: bool
+) -> tuple[Grid, Truth]:
+    """Return a data set on the grid of a configuration, and its run without noise there."""
+    grid = grid_of(dataset, cast(int, config.grid), domain, outside, is_sample=is_sample)
+    config = true_config(config)
     # The grid is in the key itself, so its identity can't be taken over by another one.
-    return _recent(is_sample).get(("truth", grid, config), lambda: Truth(grid.source, config))
+    key = ("truth", grid, config)
+    return grid, _recent(is_sample).get(key, lambda: Truth(grid.source, config))

@@ -12,40 +12,22 @@ import numpy as np
 import streamlit as st
 
 from dpviz.data.samples import Sample, sample, sample_names
-from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.experiments.presets import PRESETS, Preset
-from dpviz.experiments.sweep import (
-    Plan,
-    Subject,
-    subject_of_sample,
-)
+from dpviz.experiments.sweep import Plan, Subject, subject_of_sample
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.figures.compare import METHODS
-from dpviz.privacy.ledger import RELATIONS, Neighbours, check_epsilon
+from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
-from dpviz.ui.compare_runs import (
-    SweepRequest,
-    families_of,
-    fitting,
-    offered,
-    quick_scores,
-)
-from dpviz.ui.data_panel import UPLOAD, OwnData, own_data, protection
+from dpviz.ui.compare_runs import SweepRequest, families_of, fitting, offered, quick_scores
+from dpviz.ui.data_panel import UPLOAD, OwnData, data_controls, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.parameters import number_box, parser
-from dpviz.ui.state import (
-    Control,
-    CorrectedError,
-    UrlState,
-    choice,
-    number,
-    whole,
-)
+from dpviz.ui.state import Control, CorrectedError, UrlState, choice, number, whole
 from dpviz.ui.wavecluster import FIRST
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem")
@@ -87,8 +69,8 @@ class CompareState(UrlState):
 
     def link(self) -> dict[str, str]:
         """Values of all controls as a link has them."""
-        lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
         needless = () if UPLOAD in self.get("data") else _OF_OWN_DATA
+        lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
         texts = super().link() | lists
         return {name: text for name, text in texts.items() if text and name not in needless}
 
@@ -97,16 +79,15 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
     """Parser of names with commas between; at least one must be known."""
 
     def parse(text: str) -> Names:
-        asked = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
-        known = Names(part for part in asked if part in options)
-        unknown = [part for part in asked if part not in options]
-        if unknown:
-            said = f'{name} has "{shown(unknown[0])}", which is unknown'
-            if known:
-                raise CorrectedError(said, known)
-            raise InputError(f"{said}: choose from {', '.join(options)}.")
+        names = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
+        known = Names(part for part in names if part in options)
+        unknown = [part for part in names if part not in options]
+        wrong = f'{name} has "{shown(unknown[0])}", which is unknown' if unknown else ""
         if not known:
-            raise InputError(f"{name} names nothing: choose from {', '.join(options)}.")
+            wrong = wrong or f"{name} names nothing"
+            raise InputError(f"{wrong}: choose from {', '.join(options)}.")
+        if wrong:
+            raise CorrectedError(wrong, known)
         return known
 
     return parse
@@ -120,18 +101,15 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
     InputError
         Where one is no number, or out of reach, or there are too many.
     """
-    found = set()
+    found, (low, high) = set(), EPSILONS
     for part in filter(None, (part.strip() for part in text.split(","))):
         try:
-            value = check_epsilon(float(part))
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
+            value = float(part)
+        except ValueError:
             raise InputError(
                 f'epsilons has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
             ) from None
-        low, high = EPSILONS
-        if not low <= value <= high:
+        if not low <= check_epsilon(value) <= high:
             raise InputError(
                 f"epsilons has {value:g}, which is out of reach: give numbers from {low:g} to "
                 f"{high:g}."
@@ -140,6 +118,16 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
     if len(found) > MOST_EPSILONS:
         raise InputError(f"epsilons has {len(found)} values: give {MOST_EPSILONS} at most.")
     return tuple(sorted(found))
+
+
+def _epsilon_end(name: str) -> Control:
+    """Control of an end of the range of budgets."""
+
+    def check(value: float) -> None:
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(f"{name} = {value:g} is no usable privacy budget.")
+
+    return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
 
 
 def page_state() -> CompareState:
@@ -153,13 +141,7 @@ def page_state() -> CompareState:
             wrong.append(str(error).rstrip("."))
             return ""
 
-    def bound(name: str) -> Callable[[str], float]:
-        def check(value: float) -> None:
-            if not (math.isfinite(value) and value > 0):
-                raise InputError(f"{name} = {value:g} is no usable privacy budget.")
-
-        return number(name, *EPSILONS, check)
-
+    own = data_controls(FIRST, many=True)
     state = CompareState(
         "compare",
         {
@@ -168,22 +150,20 @@ def page_state() -> CompareState:
             "methods": Control(Names(FIRST_METHODS), several("methods", METHODS)),
             "variant": Control("sound", choice("variant", VARIANTS)),
             "draws": Control(10, whole("draws", 1, MOST_DRAWS)),
-            "low": Control(0.1, bound("low")),
-            "high": Control(2.0, bound("high")),
+            "low": _epsilon_end("low"),
+            "high": _epsilon_end("high"),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
             "epsilons": Control("", typed),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
-            "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
-            "domain": Control("declared", _parse_domain),
-            "outside": Control("clip", choice("outside", ("clip", "drop"))),
+            **{name: own[name] for name in ("neighbours", "domain", "outside")},
             **{one.link: Control(value, parser(one)) for one, value in suiting(sample(FIRST))},
         },
     )
     if state.fresh:
-        for said in wrong:
-            state.correct("epsilons", "", f"{said}; the range is used.")
+        for sentence in wrong:
+            state.correct("epsilons", "", f"{sentence}; the range is used.")
         _take_preset(state, but=state.given)
         _correct(state)
     return state
@@ -193,16 +173,16 @@ def _correct(state: CompareState) -> None:
     """Correct what each control of a link allows, but not the others beside it."""
     low, high = state.get("low"), state.get("high")
     if low > high:
-        said = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
-        state.correct("high", low, said)
+        sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
+        state.correct("high", low, sentence)
     for name, choices in (
         ("score", offered(families_of(state.get("methods")))),
         ("of", tuple(state.get("data"))),
     ):
-        asked = state.get(name)
-        if name in state.given and asked not in choices:
-            said = f"{name} = {asked} does not go with the rest; {choices[0]} is used."
-            state.correct(name, choices[0], said)
+        value = state.get(name)
+        if name in state.given and value not in choices:
+            sentence = f"{name} = {value} does not go with the rest; {choices[0]} is used."
+            state.correct(name, choices[0], sentence)
 
 
 def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
@@ -225,13 +205,8 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
             state.set(name, value)
 
 
-def _parse_domain(text: str) -> str:
-    """Check the domain of own data in a link: declared, data, or "lo,hi;lo,hi"."""
-    return text if text in ("declared", "data") else str(Domain.parse(text))
-
-
 def sidebar(state: CompareState) -> SweepRequest:
-    """Show the controls in the sidebar; returns what they ask for.
+    """Show the controls in the sidebar; returns the runs to show.
 
     Raises
     ------
@@ -253,7 +228,7 @@ def sidebar(state: CompareState) -> SweepRequest:
         format_func=titles.__getitem__,
         help="One panel each. Own data is the same on all pages.",
     )
-    own = _own_data(state) if UPLOAD in state.get("data") else None
+    own = _own_data(state)
     subject, neighbours = _own_subject(state, own), protection(state, own)
     st.multiselect(
         "Methods",
@@ -334,7 +309,9 @@ def _sample_subject(name: str) -> Subject:
 
 
 def _own_data(state: CompareState) -> OwnData | None:
-    """Load own data; returns it, or None where there is no file yet."""
+    """Load own data; returns it, or None where it is not chosen or there is no file yet."""
+    if UPLOAD not in state.get("data"):
+        return None
     many = all(family.many_columns for family in families_of(state.get("methods")))
     try:
         return own_data(many=many)
@@ -377,12 +354,12 @@ def _request(
     unit: str | None,
     epsilons: tuple[float, ...],
 ) -> SweepRequest:
-    """Put together what all controls say."""
+    """Put all controls together."""
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
     methods = tuple(name for name in METHODS if name in state.get("methods"))
     if not data:
-        asked = "Load a file" if UPLOAD in state.get("data") else "Choose at least one data set"
-        raise InputError(f"{asked} on the left.")
+        hint = "Load a file" if UPLOAD in state.get("data") else "Choose at least one data set"
+        raise InputError(f"{hint} on the left.")
     if not methods:
         raise InputError("Choose at least one method on the left.")
     families = families_of(methods)

@@ -1,4 +1,4 @@
-"""Runs of the compare page: what is asked for, what was found, the job that draws the rest."""
+"""Runs of the compare page: the request, what was found, the job that draws the rest."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.sweep import (
-    COLUMNS,
-    Plan,
-    Subject,
-    SweepCancelled,
-    rows_of,
-    run_sweep,
-)
+from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
 from dpviz.families import CARDS, family_of
 from dpviz.family.family import Family
 from dpviz.ui.job import Job, job_of, start
@@ -69,34 +62,23 @@ class SweepRequest:
         return len(self.plans) * len(plan.methods) * len(plan.epsilons) * len(plan.seeds)
 
     @property
-    def about(self) -> Hashable:
+    def key(self) -> str:
         """Equal for two requests of the same runs."""
-        return tuple(
-            (
-                name,
-                plan.subjects[0].dataset.digest,
-                str(plan.subjects[0].bounds),
-                plan.subjects[0].outside,
-                tuple(sorted(plan.subjects[0].settings.items())),
-                plan.methods,
-                plan.epsilons,
-                plan.seeds,
-                plan.variant,
-                plan.neighbours,
-                tuple(sorted(plan.options.items())),
-                plan.scores,
-            )
-            for name, plan in self.plans.items()
-        )
+        subjects = [
+            (name, one.dataset.digest, one.bounds, one.outside, one.settings)
+            for name, one in self.subjects.items()
+        ]
+        plan = self.any
+        shared = (plan.methods, plan.epsilons, plan.seeds, plan.variant, plan.options, plan.scores)
+        return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
 
 
-def fitting(options: Mapping[str, Any], methods: Iterable[str]) -> dict[str, Any]:
+def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
     """Those options of a figure that one of some methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
-        asked = [one for one in methods if method in ("", one)]
-        if any(CARDS[one].parameter(name) for one in asked):
+        if any(CARDS[one].parameter(name) for one in methods if method in ("", one)):
             found[option] = value
     return found
 
@@ -135,7 +117,7 @@ class Found:
             self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
 
     def rows(self, plan: Plan) -> pd.DataFrame:
-        """Rows that a plan asks for, as far as they are known, in its order."""
+        """Rows of a plan, as far as they are known, in its order."""
         table, key = self._table, plan.subjects[0].name
         columns = [*COLUMNS, *plan.columns]
         if table is None:
@@ -149,13 +131,14 @@ class Found:
 
     def missing(self, plan: Plan) -> list[Plan]:
         """What is still to be drawn for a plan of one data set, method by method."""
-        known = self.rows(plan)
-        there = set(zip(known["method"], known["epsilon"], known["seed"], strict=True))
+        rows = self.rows(plan)
+        known = set(zip(rows["method"], rows["epsilon"], rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
+            # Budgets by the seeds that they lack.
             left: dict[tuple[int, ...], list[float]] = {}
             for epsilon in plan.epsilons:
-                seeds = tuple(s for s in plan.seeds if (method, epsilon, s) not in there)
+                seeds = tuple(s for s in plan.seeds if (method, epsilon, s) not in known)
                 if seeds:
                     left.setdefault(seeds, []).append(epsilon)
             pieces += [
@@ -174,8 +157,8 @@ class Found:
 
 def found() -> Found:
     """Rows of this session."""
-    kept: Found = st.session_state.setdefault(FOUND, Found())
-    return kept
+    rows: Found = st.session_state.setdefault(FOUND, Found())
+    return rows
 
 
 def seconds(pieces: Iterable[Plan]) -> float:
@@ -190,40 +173,40 @@ def seconds(pieces: Iterable[Plan]) -> float:
 
 def draw_all(
     pieces: Sequence[Plan],
-    about: Hashable,
-    kept: Found,
+    request: Hashable,
+    found: Found,
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Draw plans one after the other, and keep the rows of each; returns how many there are.
+    """Draw plans one after the other, and add the rows of each; returns how many there are.
 
-    Where it is cancelled, the finished rows of the last plan are kept as well.
+    Where it is cancelled, the finished rows of the last plan are added as well.
     """
     work = Work(sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces), "runs", progress)
-    kept.notes[about] = []
+    notes = found.notes[request] = []
     for plan in pieces:
         try:
             table = run_sweep(plan, progress=work.part(), cancelled=cancelled)
         except SweepCancelled as stopped:
-            kept.notes[about] += stopped.table.attrs.pop("notes", [])
+            notes += stopped.table.attrs.pop("notes", [])
             if len(stopped.table):
-                kept.add(stopped.table)
+                found.add(stopped.table)
             raise
-        kept.notes[about] += table.attrs.pop("notes")
-        kept.add(table)
+        notes += table.attrs.pop("notes")
+        found.add(table)
     return work.total
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
     """Start a job for what is missing; one for another request ends, its finished rows stay."""
-    task = partial(draw_all, pieces, request.about, found())
-    return start(JOB, task, request=request.about)
+    task = partial(draw_all, pieces, request.key, found())
+    return start(JOB, task, request=request.key)
 
 
 def begin_if_new(request: SweepRequest) -> None:
     """Start what is missing where that is quick, or where an earlier request was being drawn."""
     job = job_of(JOB)
-    if job and job.request == request.about:
+    if job and job.request == request.key:
         return
     going_on = job is not None and job.running and not job.cancelled
     pieces = missing_runs(request)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
-from dpviz.experiments.sweep import (
-    Plan,
-    summary,
-)
+from dpviz.experiments.sweep import Plan, summary
 from dpviz.families import CARDS, score_of
 from dpviz.family.family import Family
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.ui.cache import grid_of, truth_of
+from dpviz.ui.cache import truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import (
@@ -35,11 +32,11 @@ from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
-from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.trial import WaveClusterTrial
-from dpviz.wavecluster.truth import Truth, true_config
+from dpviz.wavecluster.truth import Truth
 
 #: Session entry of the seed that was chosen last among the runs of a chart.
 _SEED = "compare:open seed"
@@ -59,13 +56,7 @@ def build(state: CompareState) -> None:
         format_func=lambda name: _score_title(name, request.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
     )
-    places[1].segmented_control(
-        "A panel for each of the",
-        tuple(VIEWS),
-        **state.widget("view", "default"),
-        format_func=VIEWS.__getitem__,
-        required=True,
-    )
+    segments(state, "view", "A panel for each of the", VIEWS, places[1])
     if state.get("view") == "scores":
         places[2].selectbox(
             "Data set",
@@ -114,7 +105,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     )
     if clicked:
         _follow_click(clicked, request, tables)
-    for note in found().notes.get(request.about, ()):
+    for note in found().notes.get(request.key, ()):
         show_caption(note)
     show_caption(
         "A click on a point opens the run nearest to that median. True results and seeded draws, "
@@ -142,7 +133,7 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 def _progress(request: SweepRequest) -> None:
     """How far the runs are, with a button beside that stops them or begins."""
     job, pieces = job_of(JOB), missing_runs(request)
-    if job and job.request != request.about and not job.running:
+    if job and job.request != request.key and not job.running:
         job = None
     left, right = st.columns([5, 4], vertical_alignment="center")
     with left:
@@ -178,12 +169,15 @@ def _charts(
 ) -> list[Chart]:
     """Panels of the chosen view: one for each score, or one for each data set."""
     score = state.get("score")
-    shown = [(plan.subjects[0].title, name, score) for name, plan in request.plans.items()]
+    shown = [(one.title, name, score) for name, one in request.subjects.items()]
     if state.get("view") == "scores":
         name = state.get("of")
         plan = request.plans[name]
-        scores = [score for score in offered(plan.families) if score in plan.columns]
-        shown = [(score_of(score).axis, name, score) for score in scores]
+        shown = [
+            (score_of(score).axis, name, score)
+            for score in offered(plan.families)
+            if score in plan.columns
+        ]
     return [
         Chart(
             heading=heading,
@@ -208,17 +202,11 @@ def _true(name: str, plan: Plan, score: str) -> float | None:
 
 def _truth(name: str, plan: Plan) -> Truth:
     """WaveCluster without noise on a data set, kept as the explorer keeps it."""
-    subject = plan.subjects[0]
+    (subject,) = plan.subjects
     config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
-    is_sample = name != UPLOAD
-    grid = grid_of(
-        subject.dataset,
-        cast(int, config.grid),
-        subject.bounds,
-        subject.outside,
-        is_sample=is_sample,
-    )
-    return truth_of(grid, true_config(config), is_sample=is_sample)
+    return truth_of(
+        subject.dataset, config, subject.bounds, subject.outside, is_sample=name != UPLOAD
+    )[1]
 
 
 def _follow_click(
@@ -229,9 +217,8 @@ def _follow_click(
     if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that is gone
     epsilon = min(request.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
-    table = tables[data]
-    runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
-    if not len(runs):
+    runs = _runs(tables[data], method, epsilon)
+    if runs.empty:
         return
     off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
     seed = int(runs["seed"].loc[off.idxmin()])
@@ -239,6 +226,11 @@ def _follow_click(
         f"pages/{CARDS[method].family}.py",
         query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
     )
+
+
+def _runs(table: pd.DataFrame, method: str, epsilon: float) -> pd.DataFrame:
+    """Rows of a method and a budget."""
+    return table[(table["method"] == method) & (table["epsilon"] == epsilon)]
 
 
 def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
@@ -262,13 +254,13 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon"
     )
     score = state.get("score")
-    table = tables[data]
-    runs = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    runs = _runs(tables[data], method, epsilon)
     values = dict(zip(runs["seed"], runs[score], strict=True))
     seed = st.session_state.get(_SEED)
     seed = seed if seed in plan.seeds else plan.seeds[0]
     # The browser keeps a widget's label of a value, so there is a widget for each set of labels.
-    about = hash((request.about, data, method, epsilon, score, seed in values))
+    labels = hash((request.key, data, method, epsilon, score, seed in values))
+    key = f"compare:open seed@{labels}"
     places[3].selectbox(
         f"Draw, {score_of(score).title}",
         plan.seeds,
@@ -276,23 +268,20 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         format_func=lambda seed: (
             f"seed {seed}: " + (f"{values[seed]:.4g}" if seed in values else "not run yet")
         ),
-        key=f"compare:open seed@{about}",
-        on_change=lambda: st.session_state.update(
-            {_SEED: st.session_state[f"compare:open seed@{about}"]}
-        ),
+        key=key,
+        on_change=lambda: st.session_state.update({_SEED: st.session_state[key]}),
     )
     with places[4]:
-        if seed in values:
-            family = CARDS[method].family
-            st.page_link(
-                f"pages/{family}.py",
-                label="Open in its explorer",
-                icon=":material/open_in_new:",
-                query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
-                width="stretch",
-            )
-        else:
+        if seed not in values:
             show_caption("Not run yet.")
+            return
+        st.page_link(
+            f"pages/{CARDS[method].family}.py",
+            label="Open in its explorer",
+            icon=":material/open_in_new:",
+            query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
+            width="stretch",
+        )
 
 
 def _behind(
@@ -324,36 +313,32 @@ def _behind(
         },
         placeholder="",
     )
-    left, right, _ = st.columns([3, 3, 5])
-    for place, label, name, saved in (
-        (left, "This table (CSV)", "summary", table),
-        (right, "All runs (CSV)", "runs", pd.concat(tables.values(), ignore_index=True)),
+    runs = pd.concat(tables.values(), ignore_index=True)
+    for place, label, name, saved in zip(
+        st.columns([3, 3, 5]),
+        ("This table (CSV)", "All runs (CSV)"),
+        ("summary", "runs"),
+        (table, runs),
+        strict=False,
     ):
         with place:
-            csv_button(
-                f"{FILE_NAME}-compare-{name}",
-                saved,
-                label,
-                key=f"compare:{name}",
-                width="stretch",
-            )
+            file = f"{FILE_NAME}-compare-{name}"
+            csv_button(file, saved, label, key=f"compare:{name}", width="stretch")
     if state.get("score") == RANK:
-        _ranks(request, tables)
+        _ranks(request, runs, titles)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
 
 
-def _ranks(request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
+def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str]) -> None:
     """K' beside the true k and what the paper prints."""
-    truths = {name: _truth(name, plan) for name, plan in request.plans.items()}
-    true = {
-        request.subjects[name].name: (truth.source.n, truth.stages)
-        for name, truth in truths.items()
-    }
-    ranks = rank_table(pd.concat(tables.values(), ignore_index=True), true)
+    truths = {plan.subjects[0].name: _truth(name, plan) for name, plan in request.plans.items()}
+    ranks = rank_table(
+        runs, {name: (truth.source.n, truth.stages) for name, truth in truths.items()}
+    )
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
-            data=ranks["data"].map({one.name: one.title for one in request.subjects.values()}),
+            data=ranks["data"].map(titles),
             method=[CARDS[name].title for name in ranks["method"]],
         ),
         hide_index=True,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
 from dpviz.figures.diagnosis import diagnosis_panels, fates_frame, frame
 from dpviz.figures.wavecluster import WaveClusterPicture
-from dpviz.ui.cache import grid_of, truth_of
+from dpviz.ui.cache import truth_of
+from dpviz.ui.explorer import RunSettings
 from dpviz.ui.messages import show_caption
-from dpviz.ui.settings import FILE_NAME, RunSettings
+from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.state import following
 from dpviz.ui.wavecluster import WaveClusterRuns
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import (
     DRAWS,
     Diagnostics,
@@ -23,8 +24,7 @@ from dpviz.wavecluster.diagnosis import (
     diagnostics_of,
     in_words,
 )
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
-from dpviz.wavecluster.truth import Truth, true_config
+from dpviz.wavecluster.truth import Truth
 
 _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"
@@ -32,18 +32,17 @@ _DRAWS = "wavecluster:diagnosis draws"
 
 
 def diagnosis_panel(
-    settings: RunSettings[Config], runs: WaveClusterRuns, scene: WaveClusterPicture
+    settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture
 ) -> None:
     """Follow one true cluster through the stages; nothing is computed while it is closed."""
-    if WAVECLUSTER[settings.config.method].card.spends:
-        lazy_expander(
-            "What broke this cluster?",
-            key="wavecluster:diagnosis",
-            draw=partial(_show, settings, runs, scene),
-        )
+    lazy_expander(
+        "What broke this cluster?",
+        key="wavecluster:diagnosis",
+        draw=partial(_show, settings, runs, picture),
+    )
 
 
-def _show(settings: RunSettings[Config], runs: WaveClusterRuns, scene: WaveClusterPicture) -> None:
+def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture) -> None:
     """Select of the cluster, its story, its figure, and the tables behind."""
     if not runs.truth.stages.n_clusters:
         show_caption("Without noise there is no cluster here: lower p, or take another grid.")
@@ -56,7 +55,7 @@ def _show(settings: RunSettings[Config], runs: WaveClusterRuns, scene: WaveClust
     st.markdown(in_words(diagnosis, draws))
     name = f"{FILE_NAME}-{settings.config.method}-cluster-{diagnosis.cluster}"
     show_panels(
-        diagnosis_panels(scene, diagnosis),
+        diagnosis_panels(picture, diagnosis),
         key="wavecluster:diagnosis figure",
         base_name=name.replace("-", " "),
     )
@@ -71,7 +70,7 @@ def _show(settings: RunSettings[Config], runs: WaveClusterRuns, scene: WaveClust
     with left:
         csv_button(f"{name}-runs", table, "What would have kept it (CSV)")
     with right:
-        csv_button(f"{name}-cells", lambda: frame(scene, diagnosis), "Cells around it (CSV)")
+        csv_button(f"{name}-cells", lambda: frame(picture, diagnosis), "Cells around it (CSV)")
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
@@ -104,17 +103,18 @@ def _chosen(diagnostics: Diagnostics) -> int:
     return int(last)
 
 
-def _finer(settings: RunSettings[Config], runs: WaveClusterRuns) -> Truth | None:
+def _finer(settings: RunSettings, runs: WaveClusterRuns) -> Truth | None:
     """Return the true run on a grid twice as fine; counts alone don't tell it."""
-    active = settings.active
+    active, config = settings.active, settings.config
     if active.dataset.counts is not None:
         return None
-    grid = 2 * int(settings.config.grid)  # type: ignore[arg-type]
-    fine = grid_of(active.dataset, grid, active.domain, active.outside, is_sample=active.is_sample)
-    return truth_of(fine, true_config(settings.config), is_sample=active.is_sample)
+    finer = replace(config, grid=2 * int(config.grid))
+    return truth_of(
+        active.dataset, finer, active.domain, active.outside, is_sample=active.is_sample
+    )[1]
 
 
-def _draws(settings: RunSettings[Config], truth: Truth) -> RetainedDraws | None:
+def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
     """Count what is kept over many draws, once per setting; not while a slider is held."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:

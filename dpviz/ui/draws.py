@@ -10,11 +10,9 @@ import streamlit as st
 
 from dpviz.experiments.draws import MOST_DRAWS, Draws, many_draws
 from dpviz.families import family_of
+from dpviz.family.trial import Trial
 from dpviz.figures import draws as figures
-from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.panels import Panels
-from dpviz.figures.wavecluster import WaveClusterPicture
-from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.bands import band_words
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
@@ -22,7 +20,6 @@ from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
-from dpviz.wavecluster.trial import WaveClusterTrial
 
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
@@ -45,13 +42,13 @@ class Setting:
     seed
         Of the draw on the screen: it is among the draws.
     title
-        Parameters of the run.
+        Parameters of the draws.
     maps
         Draws the maps for the draws and the position of the one that is played.
     """
 
     state: UrlState
-    trial: WaveClusterTrial | KMeansTrial
+    trial: Trial
     data: Hashable
     seed: int
     title: str
@@ -62,38 +59,7 @@ class Setting:
         return f"{self.state.page}:draws:{name}"
 
 
-def wavecluster_draws(
-    state: UrlState, trial: WaveClusterTrial, scene: WaveClusterPicture, seed: int, *, settled: bool
-) -> None:
-    """Show the panel for a WaveCluster technique."""
-    scene = replace(scene, title=_without_seed(scene.title))
-
-    def maps(draws: Draws, position: int) -> Panels:
-        one = trial.draw(draws.seeds[position]).stages
-        name = f"draw {position + 1} (seed {draws.seeds[position]})"
-        return figures.wavecluster_maps(scene, draws, one, name)
-
-    _panel(Setting(state, trial, trial.truth.source, seed, scene.title, maps), settled=settled)
-
-
-def kmeans_draws(
-    state: UrlState, trial: KMeansTrial, scene: KMeansPicture, seed: int, *, settled: bool
-) -> None:
-    """Show the panel for a k-means method."""
-    scene = replace(scene, title=_without_seed(scene.title))
-
-    def maps(draws: Draws, position: int) -> Panels:
-        return figures.kmeans_maps(scene, draws, position, trial.watched)
-
-    _panel(Setting(state, trial, trial.truth.records, seed, scene.title, maps), settled=settled)
-
-
-def _without_seed(title: str) -> str:
-    """Title of a run without the seed, of which there are many."""
-    return " · ".join(part for part in title.split(" · ") if not part.startswith("seed "))
-
-
-def _panel(setting: Setting, *, settled: bool) -> None:
+def draws_panel(setting: Setting, *, settled: bool) -> None:
     """Show the expander; nothing is computed while it is closed."""
     opened = lazy_expander(
         "Many draws, not one lucky one",

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.engine.raster import RecordRaster
-from dpviz.family.card import Card
 from dpviz.figures.kmeans import VIEWS, View
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.family import FAMILY
@@ -21,18 +20,10 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_controls, data_panel
+from dpviz.ui.explorer import RunSettings, draw_controls
 from dpviz.ui.live_slider import live_slider
-from dpviz.ui.parameters import (
-    choice_box,
-    chosen,
-    config_of,
-    dragged,
-    method_box,
-    method_controls,
-    slider,
-    take_defaults,
-)
-from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
+from dpviz.ui.parameters import choice_box, chosen, method_box, method_controls, take_defaults
+from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 Left = Literal["true", "silent"]
@@ -75,8 +66,8 @@ def _correct(state: UrlState) -> None:
     if bounds not in ("declared", "data") and state.get("data") != UPLOAD:
         columns = len(sample(state.get("data")).columns)
         if Domain.parse(bounds).ndim != columns:
-            said = f'domain = "{bounds[:40]}" is not of {columns} columns; declared is used.'
-            state.correct("domain", "declared", said)
+            note = f'domain = "{bounds[:40]}" is not of {columns} columns; declared is used.'
+            state.correct("domain", "declared", note)
 
 
 def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
@@ -109,32 +100,6 @@ def sidebar(state: UrlState) -> ActiveData:
     return active
 
 
-def run_settings(
-    state: UrlState, active: ActiveData
-) -> tuple[RunSettings[KMeansConfig], DeltaGenerator]:
-    """Show the sliders; returns what all controls say, and a free place beside the sliders."""
-    card = FAMILY.methods[state.get("method")].card
-    settled, free = _sliders(state, card)
-    settings = RunSettings(
-        active=active,
-        config=config_of(state, FAMILY, active.neighbours),
-        seed=int(state.get("seed")),
-        settled=settled,
-    )
-    return settings, free
-
-
-def _sliders(state: UrlState, card: Card) -> tuple[bool, DeltaGenerator]:
-    """Show the sliders of a method in a row; returns whether none is held, and a free place."""
-    places = st.columns(4)
-    shown = dragged(card, FAMILY)
-    settled = []
-    for place, one in zip(places, shown, strict=False):
-        with place:
-            settled.append(slider(state, one))
-    return all(settled), places[len(shown)]
-
-
 def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int, bool]:
     """Show the iteration player in a place; returns the iteration, and whether it is not held.
 
@@ -143,8 +108,8 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
     if last < 1:
         return 0, True
     key = f"{state.page}:last iteration"
-    known, chosen = st.session_state.get(key), state.get("i")
-    if chosen is None or (known is not None and chosen >= known) or chosen > last:
+    known, step = st.session_state.get(key), state.get("i")
+    if step is None or (known is not None and step >= known) or step > last:
         state.set("i", last)
     st.session_state[key] = last
     with place:
@@ -163,39 +128,39 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
     return int(slider.value), slider.settled
 
 
-def run_both(settings: RunSettings[KMeansConfig], left: str) -> KMeansRuns:
+def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
     """Run the method on the chosen data, true and private, clusters matched."""
     active, config = settings.active, settings.config
-    common = {"is_sample": active.is_sample}
-    records = records_of(active.dataset, active.domain, active.outside, **common)
-    truth = kmeans_truth_of(records, config.clusters, **common)
-    truth, private = _drawn(truth, config, settings.seed)
+    records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
+    truth = kmeans_truth_of(records, config.clusters, is_sample=active.is_sample)
+    truth, private = _latest_run(truth, config, settings.seed)
     reference = truth.run
-    if cast(Left, left) == "silent" and FAMILY.methods[config.method].card.spends:
+    if left == "silent" and FAMILY.methods[config.method].card.spends:
         silent = Silenced(SeededNoise(settings.seed))
         reference = truth.matched(run_kmeans(records, config, silent))
     return KMeansRuns(
         truth=truth,
         private=private,
         left=reference,
-        raster=raster_of(records, active.axes, **common),
+        raster=raster_of(records, active.axes, is_sample=active.is_sample),
     )
 
 
-def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> tuple[KMeansTruth, KMeansRun]:
-    """A truth that is no worse than the private run, and that run.
+def _latest_run(
+    truth: KMeansTruth, config: KMeansConfig, seed: int
+) -> tuple[KMeansTruth, KMeansRun]:
+    """Return a truth that is no worse than the private run, and that run.
 
-    The last ones are kept, so that the player does not repeat them.
+    The session keeps the latest ones, so that the player does not repeat them.
     """
-    kept = st.session_state.get("kmeans:run")
-    wanted = (truth, config, seed)
-    if kept is None or kept[0] != wanted:
+    latest = st.session_state.get("kmeans:run")
+    request = (truth, config, seed)
+    if latest is None or latest[0] != request:
         run = run_kmeans(truth.records, config, SeededNoise(seed))
         best = truth.beyond(run.centers)
-        kept = (wanted, (best, best.matched(run)))
-        st.session_state["kmeans:run"] = kept
-    drawn: tuple[KMeansTruth, KMeansRun] = kept[1]
-    return drawn
+        latest = st.session_state["kmeans:run"] = (request, (best, best.matched(run)))
+    found: tuple[KMeansTruth, KMeansRun] = latest[1]
+    return found
 
 
 def view_of(state: UrlState, run: KMeansRun) -> View:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -9,61 +10,45 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.experiments.draws import Draws
+from dpviz.families import CARDS
 from dpviz.family.claim import claim
+from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
-from dpviz.kmeans.config import KMeansConfig
-from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.figures.panels import Panels
+from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.noise import SeededNoise
-from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.draws import kmeans_draws
-from dpviz.ui.kmeans import LEFT, KMeansRuns, run_both, run_settings, sidebar, step_slider, view_of
-from dpviz.ui.messages import errors_shown, show_caption
-from dpviz.ui.page import live_part
-from dpviz.ui.readouts import Readout, show_ledger, show_readouts, show_reason
+from dpviz.ui.draws import Setting, draws_panel
+from dpviz.ui.explorer import RunSettings, build_explorer, show_below, show_code
+from dpviz.ui.kmeans import LEFT, KMeansRuns, run_both, sidebar, step_slider, view_of
+from dpviz.ui.messages import show_caption
+from dpviz.ui.readouts import Readout, show_readouts
 from dpviz.ui.run_title import run_title
-from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
-from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
-from dpviz.ui.tuning.panel import tuning_panel
 
 
 def build(state: UrlState) -> None:
-    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
-    with st.sidebar:
-        active = sidebar(state)
-    live_part(_explore, state, active)
+    """Draw the page."""
+    build_explorer(state, FAMILY, sidebar, _draw)
 
 
-def _explore(state: UrlState, active: ActiveData) -> bool:
-    """Show the sliders and the run; returns whether nothing is held."""
-    settings, free = run_settings(state, active)
-    still = True
-    with errors_shown():
-        still = _draw(state, settings, run_both(settings, state.get("left")), free)
-    return settings.settled and still
-
-
-def _draw(
-    state: UrlState, settings: RunSettings[KMeansConfig], runs: KMeansRuns, free: DeltaGenerator
-) -> bool:
-    """Show readouts, figure, ledger, promise and what lies behind them.
-
-    Returns
-    -------
-    bool
-        Whether the iteration player is not held.
-    """
-    config, card = settings.config, KMEANS[settings.config.method].card
+def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
+    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    config, card = settings.config, CARDS[settings.config.method]
+    runs = run_both(settings, state.get("left"))
     verdict = claim(card, config.variant, runs.truth.records.domain)
     view = view_of(state, runs.private)
-    scene = _scene(state, settings, runs)
-    step, still = step_slider(state, free, len(scene.path) - 1)
+    picture = _picture(settings, runs)
+    step, still = step_slider(state, places[0], len(picture.path) - 1)
+    picture = replace(picture, step=step)
+    settled = settings.settled and still
     show_readouts(_readouts(runs), verdict)
     _view_controls(state, runs, spends=card.spends)
-    scene = _scene(state, settings, runs, step)
     show_panels(
-        panels(scene, view),
+        panels(picture, view),
         key=f"kmeans:figure:{view}",
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
@@ -71,48 +56,57 @@ def _draw(
         show_caption(_key(runs))
     if notices := _notices(settings, runs):
         show_caption(" ".join(notices))
-    if card.spends:
-        show_ledger(runs.private.ledger, config.epsilon)
-    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
-    release_link(state, card)
-    if card.spends:
-        trial = KMeansTrial(runs.truth, config)
-        kmeans_draws(state, trial, scene, settings.seed, settled=settings.settled and still)
-    tuning_panel(state, settings.active, settings.config)
-    lazy_expander(BEHIND, key="kmeans:behind", draw=partial(_behind, settings, runs, scene, view))
-    return still
+    show_below(
+        state,
+        settings,
+        verdict,
+        runs.private.ledger,
+        panels=(partial(_many_draws, state, settings, runs, picture, settled=settled),),
+        behind=partial(_behind, settings, runs, picture, view),
+    )
+    return settled
+
+
+def _many_draws(
+    state: UrlState,
+    settings: RunSettings,
+    runs: KMeansRuns,
+    picture: KMeansPicture,
+    *,
+    settled: bool,
+) -> None:
+    """Show the panel of many draws."""
+    trial = KMeansTrial(runs.truth, settings.config)
+    picture = replace(picture, title=run_title(settings.active, settings.config))
+
+    def maps(draws: Draws, position: int) -> Panels:
+        return kmeans_maps(picture, draws, position, trial.watched)
+
+    draws_panel(
+        Setting(state, trial, runs.truth.records, settings.seed, picture.title, maps),
+        settled=settled,
+    )
 
 
 def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
     """Choice of the view, and of what stands on the left."""
     left, right = st.columns(2)
-    views = [view for view in VIEWS if view != "chain" or runs.private.chain is not None]
+    views = {
+        view: title
+        for view, title in VIEWS.items()
+        if view != "chain" or runs.private.chain is not None
+    }
     if state.get("view") not in views:
         state.set("view", "regions")
-    left.segmented_control(
-        "View",
-        views,
-        **state.widget("view", "default"),
-        format_func=VIEWS.__getitem__,
-        label_visibility="collapsed",
-        required=True,
-    )
+    segments(state, "view", "View", views, left, label_visibility="collapsed")
     if spends and view_of(state, runs.private) == "regions":
-        right.segmented_control(
-            "On the left",
-            tuple(LEFT),
-            **state.widget("left", "default"),
-            format_func=lambda name: f"Left: {LEFT[name]}",
-            label_visibility="collapsed",
-            required=True,
-        )
+        titles = {name: f"Left: {title}" for name, title in LEFT.items()}
+        segments(state, "left", "On the left", titles, right, label_visibility="collapsed")
 
 
-def _scene(
-    state: UrlState, settings: RunSettings[KMeansConfig], runs: KMeansRuns, step: int | None = None
-) -> KMeansPicture:
+def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
     """Everything the figure is drawn from."""
-    card = KMEANS[settings.config.method].card
+    card = CARDS[settings.config.method]
     silent = runs.left is not runs.truth.run
     return KMeansPicture(
         truth=runs.truth,
@@ -120,7 +114,6 @@ def _scene(
         private=runs.private,
         raster=runs.raster,
         columns=settings.active.dataset.columns,
-        step=step,
         mode=theme_mode(),
         title=run_title(settings.active, settings.config, seed=settings.seed),
         left_title=f"{card.title} without noise" if silent else "true",
@@ -134,32 +127,32 @@ def _key(runs: KMeansRuns) -> str:
     return f"● centre · {on_the_way}✚ true centre."
 
 
-def _notices(settings: RunSettings[KMeansConfig], runs: KMeansRuns) -> list[str]:
+def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
     """Sentences about what a person may not expect."""
-    said = []
+    notices = []
     records, config = runs.truth.records, settings.config
     if runs.truth.start is not None:
-        said.append(
+        notices.append(
             "The private centres are better than the best k-means of the search: what is called "
             "true is where k-means goes from them."
         )
     if records.n_outside:
         moved = "moved to its border" if settings.active.outside == "clip" else "left out"
-        said.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
+        notices.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
     if len(settings.active.dataset.columns) > 2:
-        said.append(
+        notices.append(
             f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "
             "a cell shows the cluster of one of its records."
         )
     if config.clusters * 20 > records.n:
-        said.append(
+        notices.append(
             f"There are only {records.n:,} records for {config.clusters} clusters: noise outweighs "
             "clusters with few records."
         )
     early = len(runs.private.iterations)
     if early and config.iterations is not None and early < config.iterations:
-        said.append(f"Stopped after {early} of {config.iterations} iterations.")
-    return said
+        notices.append(f"Stopped after {early} of {config.iterations} iterations.")
+    return notices
 
 
 def _readouts(runs: KMeansRuns) -> list[Readout]:
@@ -234,21 +227,19 @@ def _short(value: float) -> str:
     return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
 
 
-def _behind(
-    settings: RunSettings[KMeansConfig], runs: KMeansRuns, scene: KMeansPicture, view: View
-) -> None:
+def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:
     """Tables, downloads and the lines that reproduce the run."""
-    table = frame(scene, view)
+    table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
     csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
     st.dataframe(_all_scores(settings, runs), hide_index=True)
     show_code(settings, runs.truth.records.domain)
 
 
-def _all_scores(settings: RunSettings[KMeansConfig], runs: KMeansRuns) -> pd.DataFrame:
+def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:
     """All scores of the private run, nothing rounded away."""
     scores = runs.truth.scores(runs.private)
-    if KMEANS[settings.config.method].card.spends:
+    if CARDS[settings.config.method].spends:
         silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))
         scores["zhang_f (against the method without noise)"] = silenced
     return pd.DataFrame({"score": list(scores), "value": list(scores.values())})

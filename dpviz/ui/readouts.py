@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,26 +13,12 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.family.claim import EXPLORATION, Claim
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import Ledger, Neighbours, Spend
+from dpviz.privacy.steps import short_words
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
     "#6b5a00", "#3a3f8f", "#7a4419", "#1d6b3a",
 )  # fmt: skip
-
-#: Steps as a newcomer reads them.
-_STEPS = {
-    "counts": "noisy counts",
-    "nonpositive": "number of empty cells Z",
-    "records": "number of records",
-    "cells": "noisy grid",
-    "cells: records": "number of records",
-    "start": "noisy grid of the start",
-    "start: records": "number of records",
-    "contours": "noisy grid of contours",
-    "contours: records": "number of records",
-    "partition": "means of the partition",
-    "centers": "centres of the blocks, added up",
-}
 
 
 @dataclass(frozen=True)
@@ -86,28 +73,44 @@ def _card(one: Readout, kind: str = "") -> str:
     )
 
 
+def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str) -> None:
+    """Show parts of a budget as one stacked bar.
+
+    Parameters
+    ----------
+    parts
+        Percentage of the width, colour, tooltip and text of each part.
+    alt
+        What the bar shows, for those who cannot see it.
+    below
+        HTML that follows the bar.
+    """
+    bar = "".join(
+        f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(tip)}">'
+        f"{html.escape(text)}</div>"
+        for share, colour, tip, text in parts
+    )
+    st.html(
+        f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(alt)}">'
+        f"{bar}</div>{below}</div>"
+    )
+
+
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
     """Show the spends as one stacked bar with their noise scales."""
     parts, rows = [], []
-    for number, spends in enumerate(_steps(ledger)):
+    for colour, spends in zip(cycle(_LEDGER_COLOURS), _steps(ledger), strict=False):
         spent = max(one.epsilon for one in spends)
         share = 100 * spent / epsilon
-        colour = _LEDGER_COLOURS[number % len(_LEDGER_COLOURS)]
-        name = _STEPS.get(spends[0].step, spends[0].step)
+        name = short_words(spends[0].step)
         text = (
             f"{name}: ε {spent:.3g}, sensitivity {spends[0].sensitivity:.3g}, "
             f"noise scale {_range([one.scale for one in spends])}"
         )
-        parts.append(
-            f'<div style="width:{share:.3f}%;background:{colour}" title="{html.escape(text)}">'
-            f"{html.escape(name) if share > 8 else ''}</div>"
-        )
+        parts.append((share, colour, text, name if share > 8 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
-    label = html.escape(f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps")
-    st.html(
-        f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{label}">'
-        f"{''.join(parts)}</div><ul>{''.join(rows)}</ul></div>"
-    )
+    alt = f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps"
+    show_bar(parts, alt, f"<ul>{''.join(rows)}</ul>")
 
 
 def _steps(ledger: Ledger) -> list[list[Spend]]:

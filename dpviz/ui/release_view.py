@@ -7,6 +7,7 @@ import html
 import io
 import zipfile
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -27,6 +28,7 @@ from dpviz.ui.messages import (
     show_warning,
 )
 from dpviz.ui.protection_panel import RELATION_TITLES
+from dpviz.ui.readouts import show_bar
 from dpviz.ui.release import (
     ReleaseDraft,
     budget_file,
@@ -85,9 +87,9 @@ def introduction() -> None:
 def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
     """Show why this can't be released, with the way out; returns the reason, or nothing."""
     config = draft.request.config
-    said = refusal(CARDS[config.method], config.variant, draft.request.domain)
-    if said:
-        show_error(f"Refused: {said}", icon=":material/block:")
+    reason = refusal(CARDS[config.method], config.variant, draft.request.domain)
+    if reason:
+        show_error(f"Refused: {reason}", icon=":material/block:")
         if config.variant != "sound":
             st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
@@ -95,7 +97,7 @@ def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
         left.badge("private", icon=":material/check:", color="green")
         with right:
             show_caption(explain_epsilon(config.epsilon, config.neighbours))
-    return said
+    return reason
 
 
 # -- who pays ----------------------------------------------------------------------------
@@ -163,31 +165,26 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
     spent = account.spent if account else 0.0
     whole = account.total if account else granted(total or _FIRST_TOTAL)
     left = account.remaining if account else whole
-    over, asked = epsilon > left, min(epsilon, left)
-    parts = [
-        ("spent", spent, "#6b7680"),
-        ("this release", asked, "#a33a00" if over else "#0b6aa2"),
-        ("left", left - asked, "transparent"),
-    ]
-    bar = "".join(
-        f'<div style="width:{100 * size / whole:.3f}%;background:{colour}" title="{name}">'
-        f"{name if size / whole > 0.1 and colour != 'transparent' else ''}</div>"
-        for name, size, colour in parts
-        if size > 0
-    )
-    said = (
-        f"Lifetime budget {decimal(whole)}: {decimal(spent)} spent, this release "
-        f"{decimal(epsilon)}, {decimal(round(left - asked, 6))} left afterwards."
-    )
+    over, used = epsilon > left, min(epsilon, left)
     if over:
-        said = (
+        sentence = (
             f"Over budget: {decimal(left)} of the lifetime budget {decimal(whole)} is left, and "
             f"this release asks for {decimal(epsilon)}. Lower ε, or leave it."
         )
-    st.html(
-        f'<div class="dpv-ledger"><div class="dpv-bar" role="img" aria-label="{html.escape(said)}">'
-        f'{bar}</div><div class="dpv-said" role="status">{html.escape(said)}</div></div>'
-    )
+    else:
+        sentence = (
+            f"Lifetime budget {decimal(whole)}: {decimal(spent)} spent, this release "
+            f"{decimal(epsilon)}, {decimal(round(left - used, 6))} left afterwards."
+        )
+    sizes = {"spent": spent, "this release": used, "left": left - used}
+    colours = ("#6b7680", "#a33a00" if over else "#0b6aa2", "transparent")
+    parts = []
+    for (name, size), colour in zip(sizes.items(), colours, strict=True):
+        share = 100 * size / whole
+        if size > 0:
+            parts.append((share, colour, name, name if name != "left" and share > 10 else ""))
+    below = f'<div class="dpv-said" role="status">{html.escape(sentence)}</div>'
+    show_bar(parts, sentence, below)
     if account and account.entries:
         _entries(account)
 
@@ -195,8 +192,8 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 def _entries(account: Account) -> None:
     """What was released before, in one table."""
     many = len(account.entries)
-    said = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
-    with st.expander(plain_text(said)):
+    title = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
+    with st.expander(plain_text(title)):
         st.dataframe(
             [
                 {
@@ -245,13 +242,14 @@ def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
         icon=":material/lock_open:",
         width="stretch",
     )
-    right.button(
-        "Back",
-        width="stretch",
-        on_click=lambda: st.session_state.pop(_REVIEWED, None),
-    )
+    right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
     if go:
         _go(draft, source, total)
+
+
+def _forget(entry: str) -> None:
+    """Drop an entry of the session."""
+    st.session_state.pop(entry, None)
 
 
 def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
@@ -303,7 +301,7 @@ def _bounds(draft: ReleaseDraft) -> str:
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release; the confirmation is used up first, so that a second click finds none."""
-    st.session_state.pop(_REVIEWED, None)
+    _forget(_REVIEWED)
     try:
         with st.spinner("Debiting and drawing …"):
             folder = new_folder(draft.request.config.method)
@@ -344,6 +342,7 @@ def bundle() -> bool:
     )
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
+    looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}
     one.download_button(
         "Bundle (ZIP)",
         _zipped(done.files),
@@ -351,8 +350,7 @@ def bundle() -> bool:
         "application/zip",
         icon=":material/folder_zip:",
         type="primary",
-        width="stretch",
-        on_click="ignore",
+        **looks,
     )
     two.download_button(
         "Report (HTML)",
@@ -360,20 +358,19 @@ def bundle() -> bool:
         f"{name}.html",
         "text/html",
         icon=":material/article:",
-        width="stretch",
-        on_click="ignore",
+        **looks,
     )
     three.button(
         "Prepare another release",
         icon=":material/add:",
         width="stretch",
-        on_click=lambda: st.session_state.pop(_DONE, None),
+        on_click=partial(_forget, _DONE),
     )
     show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
-    shown = [name for name in ("clusters.svg", "counts.svg") if name in done.files]
-    for column, name in zip(st.columns(len(shown) or 1), shown, strict=False):
-        data = base64.b64encode(done.files[name]).decode()
-        alt = "Private clusters" if name == "clusters.svg" else "Private counts"
+    pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
+    shown = [(done.files[file], alt) for file, alt in pictures.items() if file in done.files]
+    for column, (picture, alt) in zip(st.columns(len(shown) or 1), shown, strict=False):
+        data = base64.b64encode(picture).decode()
         column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
     return True
 

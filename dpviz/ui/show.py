@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from dpviz.figures.theme import Mode
 from dpviz.serialize import csv_bytes
 from dpviz.ui.job import Job
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.state import UrlState
 
 
 def theme_mode() -> Mode:
@@ -31,6 +32,25 @@ def show_panels(panels: Panels, *, key: str, base_name: str, clickable: bool = F
         pairs=panels.pairs,
         base_name=base_name,
         clickable=clickable,
+    )
+
+
+def segments(
+    state: UrlState,
+    name: str,
+    label: str,
+    options: Mapping[Any, str],
+    place: Any = st,
+    **looks: Any,
+) -> None:
+    """Show a control as buttons in a row, one of which is chosen; its titles by its values."""
+    place.segmented_control(
+        label,
+        tuple(options),
+        **state.widget(name, "default"),
+        format_func=options.__getitem__,
+        required=True,
+        **looks,
     )
 
 

@@ -7,27 +7,17 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.data.samples import sample
-from dpviz.family.card import Card
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.noise import SeededNoise
-from dpviz.ui.cache import Grid, grid_of, truth_of
+from dpviz.ui.cache import Grid, truth_of
 from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
-from dpviz.ui.parameters import (
-    choice_box,
-    chosen,
-    config_of,
-    dragged,
-    method_box,
-    method_controls,
-    slider,
-    take_defaults,
-)
-from dpviz.ui.settings import MAX_SEED, RunSettings, draw_controls
+from dpviz.ui.explorer import RunSettings, draw_controls
+from dpviz.ui.parameters import choice_box, chosen, method_box, method_controls, take_defaults
+from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.state import Control, UrlState, choice, whole
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
-from dpviz.wavecluster.truth import Truth, run, true_config
+from dpviz.wavecluster.truth import Truth, run
 
 FIRST = "gaussians"
 
@@ -72,38 +62,11 @@ def sidebar(state: UrlState) -> ActiveData:
     return active
 
 
-def run_settings(state: UrlState, active: ActiveData) -> RunSettings[Config]:
-    """Show the sliders, and put together what all controls say."""
-    card = FAMILY.methods[state.get("method")].card
-    settled = _sliders(state, card, counts=active.dataset.counts is not None)
-    return RunSettings(
-        active=active,
-        config=config_of(state, FAMILY, active.neighbours),
-        seed=int(state.get("seed")),
-        settled=settled,
-    )
-
-
-def _sliders(state: UrlState, card: Card, *, counts: bool) -> bool:
-    """Show the live sliders that a method has in a row; returns whether none is held."""
-    settled = []
-    for column, one in zip(st.columns(4), dragged(card, FAMILY), strict=False):
-        with column:
-            # Counts bring their own grid.
-            settled.append(slider(state, one, disabled=counts and one.kind == "sides"))
-    return all(settled)
-
-
-def run_both(settings: RunSettings[Config]) -> WaveClusterRuns:
+def run_both(settings: RunSettings) -> WaveClusterRuns:
     """Run the method on the chosen data, true and private."""
     active, config = settings.active, settings.config
-    grid = grid_of(
-        active.dataset,
-        int(config.grid),  # type: ignore[arg-type]
-        active.domain,
-        active.outside,
-        is_sample=active.is_sample,
+    grid, truth = truth_of(
+        active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
     )
-    truth = truth_of(grid, true_config(config), is_sample=active.is_sample)
     private = run(grid.source, config, SeededNoise(settings.seed))
     return WaveClusterRuns(grid=grid, truth=truth, private=private)

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 import pandas as pd
 import streamlit as st
 
+from dpviz.experiments.draws import Draws
+from dpviz.families import CARDS
 from dpviz.family.claim import claim
+from dpviz.figures.draws import wavecluster_maps
+from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
-from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.diagnosis import diagnosis_panel
-from dpviz.ui.draws import wavecluster_draws
-from dpviz.ui.messages import errors_shown, show_caption
-from dpviz.ui.page import live_part
-from dpviz.ui.readouts import (
-    Readout,
-    show_ledger,
-    show_readouts,
-    show_reason,
-)
+from dpviz.ui.draws import Setting, draws_panel
+from dpviz.ui.explorer import RunSettings, build_explorer, show_below, show_code
+from dpviz.ui.messages import show_caption
+from dpviz.ui.readouts import Readout, show_readouts
 from dpviz.ui.run_title import run_title
-from dpviz.ui.settings import BEHIND, FILE_NAME, RunSettings, release_link, show_code
-from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
-from dpviz.ui.tuning.panel import tuning_panel
-from dpviz.ui.wavecluster import WaveClusterRuns, run_both, run_settings, sidebar
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.ui.wavecluster import WaveClusterRuns, run_both, sidebar
+from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.wavelet import sensitivity
 
@@ -41,38 +38,22 @@ _LAST = "wavecluster:agreement"
 
 
 def build(state: UrlState) -> None:
-    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
-    with st.sidebar:
-        active = sidebar(state)
-    live_part(_explore, state, active)
+    """Draw the page."""
+    build_explorer(state, FAMILY, sidebar, _draw)
 
 
-def _explore(state: UrlState, active: ActiveData) -> bool:
-    """Show the sliders and the run; returns whether none is held."""
-    settings = run_settings(state, active)
-    with errors_shown():
-        _draw(state, settings, run_both(settings))
-    return settings.settled
-
-
-def _draw(state: UrlState, settings: RunSettings[Config], runs: WaveClusterRuns) -> None:
-    """Show readouts, figure, ledger, promise and what lies behind them."""
-    config, card = settings.config, WAVECLUSTER[settings.config.method].card
+def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
+    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    config, card = settings.config, CARDS[settings.config.method]
+    runs = run_both(settings)
     verdict = claim(card, config.variant, runs.grid.source.domain)
     # Ten more private runs: where they take long they follow the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
     held_out = _agreement(settings, runs) if quick else {}
     cards = show_readouts(_readouts(runs, held_out), verdict)
-    st.segmented_control(
-        "Stage",
-        tuple(VIEWS),
-        **state.widget("view", "default"),
-        format_func=VIEWS.__getitem__,
-        label_visibility="collapsed",
-        required=True,
-    )
-    scene = WaveClusterPicture(
+    segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
+    picture = WaveClusterPicture(
         truth=runs.truth,
         private=runs.private.stages,
         raster=runs.grid.raster,
@@ -83,29 +64,47 @@ def _draw(state: UrlState, settings: RunSettings[Config], runs: WaveClusterRuns)
     )
     view = cast(View, state.get("view"))
     show_panels(
-        panels(scene, view),
+        panels(picture, view),
         key="wavecluster:figure",
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
     if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
-    if card.spends:
-        show_ledger(runs.private.ledger, config.epsilon)
-    show_reason(verdict, config.epsilon if card.spends else None, config.neighbours)
-    release_link(state, card)
-    if card.spends:
-        trial = WaveClusterTrial(runs.truth, config)
-        wavecluster_draws(state, trial, scene, settings.seed, settled=settings.settled)
-    diagnosis_panel(settings, runs, scene)
-    tuning_panel(state, settings.active, settings.config)
-    lazy_expander(
-        BEHIND, key="wavecluster:behind", draw=partial(_behind, settings, runs, scene, view)
+    show_below(
+        state,
+        settings,
+        verdict,
+        runs.private.ledger,
+        panels=(
+            partial(_many_draws, state, settings, runs, picture),
+            partial(diagnosis_panel, settings, runs, picture),
+        ),
+        behind=partial(_behind, settings, runs, picture, view),
     )
     if settings.settled and not quick:
         show_readouts(_readouts(runs, _agreement(settings, runs)), verdict, cards)
+    return settings.settled
 
 
-def _agreement(settings: RunSettings[Config], runs: WaveClusterRuns) -> dict[str, float]:
+def _many_draws(
+    state: UrlState, settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture
+) -> None:
+    """Show the panel of many draws."""
+    trial = WaveClusterTrial(runs.truth, settings.config)
+    picture = replace(picture, title=run_title(settings.active, settings.config))
+
+    def maps(draws: Draws, position: int) -> Panels:
+        one = trial.draw(draws.seeds[position]).stages
+        name = f"draw {position + 1} (seed {draws.seeds[position]})"
+        return wavecluster_maps(picture, draws, one, name)
+
+    draws_panel(
+        Setting(state, trial, runs.truth.source, settings.seed, picture.title, maps),
+        settled=settings.settled,
+    )
+
+
+def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
     """OCM and 2CE, and what they cost, kept for the next draw."""
     if runs.truth.source.n < 2:
         return {}
@@ -173,18 +172,18 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
 
 
 def _behind(
-    settings: RunSettings[Config], runs: WaveClusterRuns, scene: WaveClusterPicture, view: View
+    settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture, view: View
 ) -> None:
     """Tables, downloads and the lines that reproduce the run."""
     left, right = st.columns(2)
     left.dataframe(_key_figures(runs), height="content")
-    right.dataframe(_sizes(runs, scene), height=318)
+    right.dataframe(_sizes(runs, picture), height=318)
     with right:
         show_caption(_sensitivities(settings, runs))
     with left:
         csv_button(
             f"{FILE_NAME}-{settings.config.method}-{view}",
-            lambda: frame(scene, view),
+            lambda: frame(picture, view),
             "Table of this view (CSV)",
         )
     show_code(settings, runs.grid.source.domain)
@@ -212,7 +211,7 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def _sensitivities(settings: RunSettings[Config], runs: WaveClusterRuns) -> str:
+def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:
     """How much one record can change what is read off this wavelet."""
     config = settings.config
     bound = sensitivity(config.wavelet, config.level, runs.grid.source.shape, config.density)
@@ -222,12 +221,12 @@ def _sensitivities(settings: RunSettings[Config], runs: WaveClusterRuns) -> str:
     )
 
 
-def _sizes(runs: WaveClusterRuns, scene: WaveClusterPicture) -> pd.DataFrame:
+def _sizes(runs: WaveClusterRuns, picture: WaveClusterPicture) -> pd.DataFrame:
     """Cells per cluster, under the numbers that the picture shows."""
     true, private = (
         pd.Series(stages.cluster_sizes, index=numbers[1:])
         for stages, numbers in zip(
-            (runs.truth.stages, runs.private.stages), scene.numbers, strict=True
+            (runs.truth.stages, runs.private.stages), picture.numbers, strict=True
         )
     )
     table = pd.DataFrame({"true cells": true, "private cells": private}).astype("Int64")

@@ -19,6 +19,7 @@ from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.support.controls import control
+from tests.support.links import opened as explorer
 
 
 def told(name="spirals", method="privqt", epsilon=0.5, seed=0, mode="light"):
@@ -193,11 +194,13 @@ def page() -> None:
 
     from dpviz.figures.wavecluster import WaveClusterPicture
     from dpviz.ui.diagnosis import diagnosis_panel
-    from dpviz.ui.wavecluster import page_state, run_both, run_settings, sidebar
+    from dpviz.ui.explorer import run_settings
+    from dpviz.ui.wavecluster import page_state, run_both, sidebar
+    from dpviz.wavecluster.family import FAMILY
 
     state = page_state()
     active = sidebar(state)
-    settings = run_settings(state, active)
+    settings, _ = run_settings(state, active, FAMILY)
     runs = run_both(settings)
     st.session_state["told"] = runs
     scene = WaveClusterPicture(
@@ -250,8 +253,11 @@ def test_a_closed_panel_computes_nothing(opened):
     assert "wavecluster:diagnosis draws" not in test.session_state
 
 
-def test_without_noise_there_is_no_panel(opened):
-    assert not opened(method="wavecluster").expander
+@pytest.mark.parametrize("method", ["wavecluster", "privthr"])
+def test_without_noise_there_is_no_panel(method):
+    test = explorer("wavecluster", {"method": method})
+    panels = [one for one in test.expander if one.label == "What broke this cluster?"]
+    assert len(panels) == (method != "wavecluster")
 
 
 def test_it_opens_on_the_first_broken_cluster_and_tells_of_it(opened):

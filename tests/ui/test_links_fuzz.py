@@ -21,7 +21,6 @@ from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui import compare_runs, job
 from dpviz.ui.messages import plain_text
-from dpviz.wavecluster.config import SYNOPSES
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters
@@ -79,7 +78,6 @@ FITTING = {
     "method": (*CARDS,),
     "methods": METHODS_IN_LISTS,
     "variant": ("sound", "published"),
-    "synopsis": SYNOPSES,
     "wavelet": (*wavelet_names(),),
     "view": (*VIEWS, *KMEANS_VIEWS, "data", "scores"),
     "left": ("true", "silent"),

@@ -41,7 +41,7 @@ MARKDOWN = {
 READ = {"label", "help", "text", "body", "title", "cancel"}
 
 #: Functions of dpviz/ui/show.py, with the position of their label.
-LABELS = {"csv_button": 2, "job_button": 1, "lazy_expander": 0}
+LABELS = {"csv_button": 2, "job_button": 1, "lazy_expander": 0, "segments": 2}
 
 #: Their options are Markdown too; those of other lists are plain text.
 OPTIONS = {"radio", "segmented_control", "pills"}
@@ -57,15 +57,19 @@ OWN |= {"len", "plain_text", "progress_text", "decimal"}
 NAMED = {
     ("compare.py", "family.title"),
     ("compare.py", "label"),
+    ("compare.py", "one.title"),
     ("compare_view.py", "label"),
     ("draws.py", "label"),
     ("best_parameters.py", "sign"),
     ("common.py", "label"),
     ("job.py", "idle"),
-    ("kmeans.py", "label"),
-    ("kmeans.py", "text"),
+    ("kmeans_view.py", "titles"),
+    ("kmeans_view.py", "views"),
+    ("parameters.py", "parameter.help"),
+    ("parameters.py", "parameter.label"),
     ("show.py", "cancel"),
     ("show.py", "label"),
+    ("show.py", "options"),
     ("smallest_epsilon.py", "result.summary"),
 }
 
@@ -142,6 +146,7 @@ def test_markdown_holds_text_from_outside_as_plain_text_alone() -> None:
         read = (
             call.args[LABELS[name] :][:1] if name in LABELS else call.args[name in OTHER_FIRST : 1]
         )
+        read += call.args[3:4] if name == "segments" else []  # the titles of its options
         read += [one.value for one in call.keywords if one.arg in READ]
         read += [one.value for one in call.keywords if one.arg == "format_func" and name in OPTIONS]
         found += [f"{where}: {ast.unparse(one)}" for one in read if not own(one, file)]

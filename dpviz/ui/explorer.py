@@ -1,0 +1,200 @@
+"""What both explorers do alike: sidebar, sliders, what stands below the picture, code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.domain import Domain
+from dpviz.families import CARDS
+from dpviz.family.card import Card
+from dpviz.family.claim import Claim
+from dpviz.family.family import Family
+from dpviz.privacy.ledger import Ledger
+from dpviz.reproduce import Reproduction, command, python_lines
+from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.messages import errors_shown
+from dpviz.ui.page import live_part
+from dpviz.ui.parameters import config_of, dragged, slider
+from dpviz.ui.readouts import show_ledger, show_reason
+from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.show import lazy_expander
+from dpviz.ui.state import UrlState
+from dpviz.ui.tuning.panel import tuning_panel
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunSettings:
+    """Data and settings of the run on the screen.
+
+    Parameters
+    ----------
+    active, config, seed
+        The run; the configuration is of the family's class.
+    settled
+        Whether no slider is held.
+    """
+
+    active: ActiveData
+    config: Any
+    seed: int
+    settled: bool
+
+
+#: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; returns
+#: whether no slider is held.
+Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
+
+
+def build_explorer(
+    state: UrlState, family: Family, sidebar: Callable[[UrlState], ActiveData], draw: Draw
+) -> None:
+    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
+    with st.sidebar:
+        active = sidebar(state)
+    live_part(_explore, state, active, family, draw)
+
+
+def _explore(state: UrlState, active: ActiveData, family: Family, draw: Draw) -> bool:
+    """Show the sliders and the run; returns whether no slider is held."""
+    settings, places = run_settings(state, active, family)
+    settled = settings.settled
+    with errors_shown():
+        settled = draw(state, settings, places)
+    return settled
+
+
+def run_settings(
+    state: UrlState, active: ActiveData, family: Family
+) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
+    """Show the sliders in a row; returns the settings of all controls, and the free places."""
+    shown = dragged(family.methods[state.get("method")].card, family)
+    places, settled = st.columns(4), []
+    # Counts bring their own grid.
+    counts = active.dataset.counts is not None
+    for place, one in zip(places, shown, strict=False):
+        with place:
+            settled.append(slider(state, one, disabled=counts and one.kind == "sides"))
+    settings = RunSettings(
+        active=active,
+        config=config_of(state, family, active.neighbours),
+        seed=int(state.get("seed")),
+        settled=all(settled),
+    )
+    return settings, places[len(shown) :]
+
+
+def draw_controls(
+    state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
+) -> None:
+    """Show seed, redraw, variant and reset.
+
+    Parameters
+    ----------
+    state
+        Has the controls "seed" and "variant".
+    card
+        Of the chosen method: without a budget there is nothing to draw.
+    on_variant
+        Called when the variant was changed.
+    """
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.number_input(
+        "Seed",
+        0,
+        MAX_SEED,
+        **state.widget("seed"),
+        help="One seed: one frozen draw of the noise.",
+        disabled=not card.spends,
+    )
+    right.button(
+        "Redraw",
+        help="Next seed: another draw of the noise.",
+        on_click=lambda: state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1)),
+        icon=":material/casino:",
+        width="stretch",
+        disabled=not card.spends,
+    )
+    left, right = st.columns(2, vertical_alignment="bottom")
+    left.selectbox(
+        "Variant",
+        **state.choice("variant", ("sound", "published")),
+        on_change=on_variant,
+        disabled=not card.spends,
+        help="As printed in the paper, or the same idea with a proof that holds.",
+    )
+    right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+
+
+def show_below(
+    state: UrlState,
+    settings: RunSettings,
+    verdict: Claim,
+    ledger: Ledger,
+    *,
+    panels: Sequence[Callable[[], None]],
+    behind: Callable[[], None],
+) -> None:
+    """Show what stands below the picture: ledger, promise, panels, and the numbers behind.
+
+    Parameters
+    ----------
+    state, settings
+        The run on the screen.
+    verdict, ledger
+        Whether it is private, and what it spent.
+    panels
+        Draw the panels of methods that spend a budget.
+    behind
+        Draws the numbers; called while their expander is open.
+    """
+    config, spends = settings.config, CARDS[settings.config.method].spends
+    if spends:
+        show_ledger(ledger, config.epsilon)
+    show_reason(verdict, config.epsilon if spends else None, config.neighbours)
+    if spends:
+        _release_link(state)
+        for panel in panels:
+            panel()
+    tuning_panel(state, settings.active, config)
+    lazy_expander(
+        "Numbers behind the picture, downloads, code", key=f"{state.page}:behind", draw=behind
+    )
+
+
+#: What a release does not take over from an explorer.
+_EXPLORING = ("seed", "view", "left", "i")
+
+
+def _release_link(state: UrlState) -> None:
+    """Link to the release page with the choices of an explorer."""
+    st.page_link(
+        "pages/release.py",
+        label="Release once with these settings …",
+        icon=":material/verified_user:",
+        query_params={name: text for name, text in state.link().items() if name not in _EXPLORING},
+    )
+
+
+def show_code(settings: RunSettings, domain: Domain) -> None:
+    """Show the lines that repeat a run on its domain, and its method's card and cost."""
+    active, method = settings.active, settings.config.method
+    again = Reproduction(
+        data=active.dataset.name,
+        columns=None if active.is_sample else active.dataset.columns,
+        counts=active.dataset.counts is not None,
+        domain=domain,
+        outside=active.outside,
+        config=settings.config,
+        unit=active.unit,
+        seed=settings.seed,
+    )
+    st.code(python_lines(again), language="python")
+    st.code(command(again), language="shell", wrap_lines=True)
+    st.markdown(card_text(CARDS[method]))
+    cost_panel(method)
