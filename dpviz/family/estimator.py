@@ -1,24 +1,113 @@
-"""What the estimators of all families do alike: reading points, people, domain, parameters."""
+"""What the estimators of all families do alike: read parameters, points, people and domain; fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.units import cap_records
-from dpviz.domain import Domain
+from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError
-from dpviz.family.trial import Configuration
+from dpviz.family.card import VariantName
+from dpviz.family.claim import claim
+from dpviz.family.family import Family
+from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
+from dpviz.privacy.mechanisms import Accountant
 
 DomainLike = str | Domain | list[tuple[float, float]] | tuple[tuple[float, float], ...]
 
-C = TypeVar("C", bound=Configuration)
+
+# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
+# comparison and its repr stay scikit-learn's.
+@dataclass(kw_only=True, eq=False, repr=False)
+class Estimator(ClusterMixin, BaseEstimator):
+    """A method as a scikit-learn estimator; families and methods add parameters."""
+
+    _family: ClassVar[Family]
+    _method: ClassVar[str]
+
+    domain: DomainLike = "data"
+    outside: Outside = "clip"
+
+    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
+        """Cluster points.
+
+        Parameters
+        ----------
+        X
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
+        y
+            Ignored.
+        units
+            Identifier of the person behind each point, shape (n,), where the privacy unit is a
+            person: at most ``cap`` points of each take part.
+
+        Raises
+        ------
+        InputError
+            Where a parameter is wrong or does not fit the data; the message names it, its
+            value and the way out.
+        """
+        points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
+        dataset = dataset_of(self, points, units)
+        taken = points if dataset.points is None else dataset.points
+        self._fit(dataset, domain_of(self.domain, taken), self.outside)
+        self.labels_ = self._label(points)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Cluster of each point, shape (n,); -1 = noise, or left out."""
+        check_is_fitted(self, "run_")
+        points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
+        return self._label(points)
+
+    def _fit(self, dataset: Dataset, domain: Domain | None, outside: Outside) -> None:
+        """Run the method on a data set, and store what it found."""
+        family, given = self._family, self.get_params(deep=False)
+        seed = seed_of(given.get("random_state", 0))
+        config = family.config(
+            method=self._method,
+            neighbours=Neighbours(
+                relation=given.get("neighbours", "add_remove"), cap=given.get("cap", 1)
+            ),
+            **{"variant": given["variant"]} if "variant" in given else {},
+            **{one.name: given[one.python] for one in family.parameters if one.python in given},
+        )
+        material = family.material(dataset, config, domain, outside)
+        accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
+        self.config_, self.run_ = config, family.run(material, config, accountant)
+        self.claim_ = claim(family.methods[self._method].card, config.variant, material.domain)
+        self.outside_, self.domain_ = self.outside, material.domain
+        self.ledger_ = self.run_.ledger
+        self.n_points_outside_ = material.n_outside
+        self._store(material)
+
+    def _store(self, material: Any) -> None:
+        """Store what the run found, besides what all families have."""
+        raise NotImplementedError
+
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Cluster of each point (n, d), shape (n,)."""
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateParameters:
+    """Parameters of every method that spends a budget."""
+
+    epsilon: float = 1.0
+    variant: VariantName = "sound"
+    neighbours: Relation = "add_remove"
+    cap: int = 1
+    random_state: int | np.random.RandomState | None = None
 
 
 def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
@@ -28,15 +117,6 @@ def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
     if isinstance(given, str):
         return Domain.from_data(points) if given == "data" else Domain.parse(given)
     return Domain(tuple(given))
-
-
-def config_of(kind: type[C], method: str, parameters: dict[str, Any]) -> C:
-    """Configuration of a method from those of an estimator's parameters that it knows."""
-    known = kind.__dataclass_fields__
-    given = {name: value for name, value in parameters.items() if name in known}
-    relation = cast(Relation, given.pop("neighbours", "add_remove"))
-    neighbours = Neighbours(relation=relation, cap=parameters.get("cap", 1))
-    return cast(Callable[..., C], kind)(method=method, neighbours=neighbours, **given)
 
 
 def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:

@@ -10,33 +10,17 @@ private.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import NDArray
 
-from dpviz.domain import Outside
-from dpviz.family.card import VariantName
-from dpviz.family.claim import claim
-from dpviz.family.estimator import (
-    DomainLike,
-    as_frame,
-    config_of,
-    dataset_of,
-    domain_of,
-    seed_of,
-)
-from dpviz.kmeans.config import KMeansConfig, Start, Temperature
-from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.family.estimator import Estimator, PrivateParameters
+from dpviz.kmeans.config import Start, Temperature
+from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule
 from dpviz.kmeans.space import Geometry, Space
-from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise import SeededNoise
-from dpviz.privacy.ledger import Relation
 
 __all__ = [
     "GUPT",
@@ -53,67 +37,22 @@ __all__ = [
 ]
 
 
-# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
-# comparison and its repr stay scikit-learn's.
 @dataclass(kw_only=True, eq=False, repr=False)
-class _KMeansEstimator(ClusterMixin, BaseEstimator):
+class _KMeansEstimator(Estimator):
     """What all eleven estimators share; the subclasses add parameters."""
 
-    _method: ClassVar[str]
+    _family = FAMILY
 
     n_clusters: int = 8
-    domain: DomainLike = "data"
-    outside: Outside = "clip"
 
-    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
-        """Cluster points.
-
-        Parameters
-        ----------
-        X
-            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
-        y
-            Ignored.
-        units
-            Identifier of the person behind each point, shape (n,), where the privacy unit is a
-            person: at most ``cap`` points of each take part.
-
-        Raises
-        ------
-        InputError
-            Where a parameter is wrong or does not fit the data; the message names it, its
-            value and the way out.
-        """
-        points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
-        parameters = self.get_params(deep=False)
-        config = config_of(KMeansConfig, self._method, parameters | {"clusters": self.n_clusters})
-        dataset = dataset_of(self, points, units)
-        domain = domain_of(self.domain, points if dataset.points is None else dataset.points)
-        records = Records.build(dataset, domain, self.outside)
-        seed = seed_of(parameters.get("random_state", 0))
-        run = run_kmeans(records, config, SeededNoise(seed))
-        self.claim_ = claim(KMEANS[self._method].card, config.variant, domain)
-        self.config_, self.run_ = config, run
-        self.outside_ = self.outside
-        self.domain_ = domain
+    def _store(self, material: Records) -> None:
+        """Store the centres of the run."""
+        run = self.run_
         self.cluster_centers_ = run.centers
-        self.inertia_ = wcss(records.points, run.centers)
+        self.inertia_ = wcss(material.points, run.centers)
         self.n_iter_ = len(run.iterations)
         self.path_ = list(run.path)
         self.kept_centers_ = run.kept_centers
-        self.ledger_ = run.ledger
-        self.n_points_outside_ = records.n_outside
-        self.labels_ = self._label(points)
-        return self
-
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Row of the nearest centre of each point on the scaled domain, shape (n,).
-
-        -1 for points outside the domain where ``outside="drop"`` left such points out.
-        """
-        check_is_fitted(self, "cluster_centers_")
-        points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
-        return self._label(points)
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
         """Nearest centres of points (n, d); -1 for those that are dropped."""
@@ -168,14 +107,8 @@ class TrueKMeans(_KMeansEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _PrivateKMeans(_KMeansEstimator):
-    """Parameters of every method that spends a budget."""
-
-    epsilon: float = 1.0
-    variant: VariantName = "sound"
-    neighbours: Relation = "add_remove"
-    cap: int = 1
-    random_state: int | np.random.RandomState | None = None
+class _PrivateKMeans(PrivateParameters, _KMeansEstimator):
+    """A method that spends a budget."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

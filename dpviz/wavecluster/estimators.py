@@ -9,69 +9,31 @@ noise that nobody can repeat, would be private.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.reading.read import read_counts
-from dpviz.domain import Domain, Outside
-from dpviz.family.card import VariantName
-from dpviz.family.claim import claim
-from dpviz.family.estimator import DomainLike, as_frame, config_of, dataset_of, domain_of, seed_of
-from dpviz.noise import SeededNoise
-from dpviz.privacy.ledger import Relation
+from dpviz.domain import Domain
+from dpviz.family.estimator import Estimator, PrivateParameters
 from dpviz.wavecluster.components import label_points
-from dpviz.wavecluster.config import Config
-from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.truth import run
 
 __all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "WaveCluster"]
 
 
-# A dataclass writes the explicit constructor that scikit-learn reads parameters from; its
-# comparison and its repr stay scikit-learn's.
 @dataclass(kw_only=True, eq=False, repr=False)
-class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
+class _WaveClusterEstimator(Estimator):
     """What all five estimators share; the subclasses add parameters."""
 
-    _method: ClassVar[str]
+    _family = FAMILY
 
     grid: int | tuple[int, ...] = 64
     density: float = 0.5
     wavelet: str = "haar"
     level: int = 1
-    domain: DomainLike = "data"
-    outside: Outside = "clip"
-
-    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
-        """Cluster points.
-
-        Parameters
-        ----------
-        X
-            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
-        y
-            Ignored.
-        units
-            Identifier of the person behind each point, shape (n,), where the privacy unit is a
-            person: at most ``cap`` points of each take part.
-
-        Raises
-        ------
-        InputError
-            Where a parameter is wrong; the message names it, its value and the way out.
-        """
-        points = validate_data(self, as_frame(X), dtype=np.float64, ensure_min_samples=1)
-        dataset = dataset_of(self, points, units)
-        taken = points if dataset.points is None else dataset.points
-        source = Source.build(dataset, self.grid, domain_of(self.domain, taken), self.outside)
-        self._fit(source)
-        self.labels_ = self._label(points)
-        return self
 
     def fit_counts(self, counts: ArrayLike, domain: Domain | str | None = None) -> Self:
         """Cluster a ready grid of counts; there are no ``labels_`` then.
@@ -88,36 +50,21 @@ class _WaveClusterEstimator(ClusterMixin, BaseEstimator):
         dataset = read_counts(np.asarray(counts), name="counts", domain=domain)
         self.__dict__.pop("labels_", None)
         self.n_features_in_ = dataset.ndim
-        self._fit(Source.build(dataset, self.grid))
+        self._fit(dataset, None, "clip")
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Cluster of each point by its cell, shape (n,); -1 = noise."""
-        check_is_fitted(self, "label_grid_")
-        points = validate_data(self, as_frame(X), dtype=np.float64, reset=False)
-        return self._label(points)
-
-    def _fit(self, source: Source) -> None:
-        """Run the method on a source and store what it found."""
-        seed = seed_of(getattr(self, "random_state", 0))
-        config = config_of(Config, self._method, self.get_params(deep=False))
-        result = run(source, config, SeededNoise(seed))
-        stages = result.stages
-        self.claim_ = claim(WAVECLUSTER[config.method].card, config.variant, source.domain)
-        self.config_, self.run_ = config, result
-        self.level_ = config.level
-        self.outside_ = self.outside
-        self.domain_ = source.domain
-        self.shape_ = source.shape
+    def _store(self, material: Source) -> None:
+        """Store the stages of the run."""
+        stages = self.run_.stages
+        self.level_ = self.config_.level
+        self.shape_ = material.shape
         self.counts_ = stages.counts
         self.average_subband_ = stages.average
         self.threshold_ = stages.threshold.value
         self.significant_ = stages.significant
         self.label_grid_ = stages.labels
         self.n_clusters_ = stages.n_clusters
-        self.ledger_ = result.ledger
-        self.trace_ = result.trace
-        self.n_points_outside_ = source.n_outside
+        self.trace_ = self.run_.trace
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
         """Look up the cells of points."""
@@ -166,14 +113,8 @@ class WaveCluster(_WaveClusterEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _PrivateEstimator(_WaveClusterEstimator):
-    """Parameters of every technique that spends a budget."""
-
-    epsilon: float = 1.0
-    variant: VariantName = "sound"
-    neighbours: Relation = "add_remove"
-    cap: int = 1
-    random_state: int | np.random.RandomState | None = None
+class _PrivateEstimator(PrivateParameters, _WaveClusterEstimator):
+    """A technique that spends a budget."""
 
 
 class PrivQT(_PrivateEstimator):
