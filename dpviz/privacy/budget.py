@@ -371,8 +371,7 @@ class _Place:
         """Place of a file, whatever links lead to it; raises OSError or RuntimeError."""
         real = path.resolve(strict=True)
         found = real.stat()
-        kind = stat.S_IFMT(found.st_mode)
-        return cls(real, found.st_dev, found.st_ino, found.st_nlink, kind)
+        return cls(real, found.st_dev, found.st_ino, found.st_nlink, stat.S_IFMT(found.st_mode))
 
     @property
     def refusal(self) -> str:
@@ -403,12 +402,9 @@ def _is_mounted(path: Path) -> bool:
 def _make(path: Path) -> None:
     """Make an empty file that only its user may read, unless there is one."""
     with suppress(FileExistsError):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with suppress(OSError):  # A umask may have taken the owner's rights too.
-                os.chmod(path, 0o600)
-        finally:
-            os.close(handle)
+        path.touch(mode=0o600, exist_ok=False)
+        with suppress(OSError):  # A umask may have taken the owner's rights too.
+            path.chmod(0o600)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

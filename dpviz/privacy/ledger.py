@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, TypeVar
 
 from dpviz.errors import InputError, check_number
 
 Relation = Literal["add_remove", "replace_one"]
 Composition = Literal["sequential", "parallel"]
+
+Cost = TypeVar("Cost", float, Fraction)
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
@@ -94,14 +97,26 @@ class Ledger:
     @property
     def epsilon(self) -> float:
         """Total budget that was spent."""
-        total = 0.0
-        largest: dict[str, float] = {}
-        for spend in self.spends:
-            if spend.composition == "parallel":
-                largest[spend.step] = max(largest.get(spend.step, 0.0), spend.epsilon)
-            else:
-                total += spend.epsilon
-        return total + sum(largest.values())
+        return composed(((spend, spend.epsilon) for spend in self.spends), 0.0)
+
+
+def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
+    """Cost of all spends together: sequential ones add up, of a step's parallel ones one counts.
+
+    Parameters
+    ----------
+    costs
+        Spends, each with its epsilon.
+    nothing
+        Zero, as the type of number to compute with.
+    """
+    total, largest = nothing, dict[str, Cost]()
+    for spend, cost in costs:
+        if spend.composition == "parallel":
+            largest[spend.step] = max(cost, largest.get(spend.step, nothing))
+        else:
+            total += cost
+    return total + sum(largest.values(), nothing)
 
 
 def check_epsilon(epsilon: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,15 +93,11 @@ class Accountant:
         epsilons
             Budget of each row, shape (K,).
         """
-        before = len(self._spends)
-        try:
+        with self._all_or_nothing():
             scales = [
                 self._spend(step, sensitivity, float(epsilon), 1.0, "parallel")
                 for epsilon in epsilons
             ]
-        except PrivacyRefusal:
-            del self._spends[before:]  # nothing was drawn, so nothing was spent
-            raise
         unit = self.noise.laplace(step, 1.0, values.shape)
         noisy: NDArray[np.float64] = values + np.array(scales)[:, None] * unit
         return noisy
@@ -169,6 +167,16 @@ class Accountant:
         # Rounding must not reach the lower end: it belongs to the interval below.
         lowest = np.nextafter(edges[index], np.inf)
         return index, float(max(edges[index + 1] - place * lengths[index], lowest))
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Take all spends back where one is refused: nothing was drawn, so nothing was spent."""
+        before = len(self._spends)
+        try:
+            yield
+        except PrivacyRefusal:
+            del self._spends[before:]
+            raise
 
     def _spend(
         self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition

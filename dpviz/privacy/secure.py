@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpviz.counts import MAX_EXACT
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon
+from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
 from dpviz.privacy.mechanisms import Accountant
 
 if TYPE_CHECKING:
@@ -127,16 +127,12 @@ class SecureAccountant(Accountant):
 
         Parameters and composition as in :meth:`Accountant.laplace_disjoint`.
         """
-        whole, before = self._whole(step, values), tuple(self._spends)
-        try:
+        whole = self._whole(step, values)
+        with self._all_or_nothing():
             paid = [
                 self._pay(step, sensitivity, float(epsilon), _LAPLACE, "parallel")
                 for epsilon in epsilons
             ]
-        except PrivacyRefusal:
-            # Nothing was drawn for the rows before either.
-            self._spends[:] = before
-            raise
         rows = [self._noisy(*pair) for pair in zip(paid, whole, strict=True)]
         return np.array(rows).reshape(whole.shape)
 
@@ -237,18 +233,14 @@ class SecureAccountant(Accountant):
         measurement, scale, certified = _calibrated(
             step, mechanism, change, min(Fraction(epsilon), left)
         )
-        self._spends.append(
-            CertifiedSpend(
-                step=step,
-                epsilon=epsilon,
-                sensitivity=change * self.unit,
-                scale=scale * self.unit,
-                composition=composition,
-                certified=certified,
-                mechanism=mechanism.name,
-                unit=self.unit,
-            )
-        )
+        paid = {
+            "sensitivity": change * self.unit,
+            "scale": scale * self.unit,
+            "certified": certified,
+            "mechanism": mechanism.name,
+            "unit": self.unit,
+        }
+        self._spends.append(CertifiedSpend(**vars(spend) | paid))
         return measurement
 
 
@@ -381,14 +373,12 @@ def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None
     apart
         Step and composition of the next spend: parallel ones of its step share its cost.
     """
-    total, largest = Fraction(), dict[str, Fraction]()
-    for spend in spends:
-        cost = Fraction(spend.certified if isinstance(spend, CertifiedSpend) else spend.epsilon)
-        if spend.composition == "sequential":
-            total += cost
-        elif apart != (spend.step, "parallel"):
-            largest[spend.step] = max(cost, largest.get(spend.step, Fraction()))
-    return total + sum(largest.values())
+    costs = (
+        (spend, Fraction(spend.certified if isinstance(spend, CertifiedSpend) else spend.epsilon))
+        for spend in spends
+        if spend.composition == "sequential" or apart != (spend.step, "parallel")
+    )
+    return composed(costs, Fraction())
 
 
 def _above(value: Fraction) -> float:

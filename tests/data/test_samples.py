@@ -11,7 +11,6 @@ import pywt
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.data import generators
 from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
 from dpviz.noise import SeededNoise
@@ -19,6 +18,7 @@ from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 from dpviz.wavecluster.wavelet import wavelet_names
+from sample_data import generators
 
 NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise")
 

@@ -155,7 +155,10 @@ def as_numbers(
         number.
     """
     if pa.types.is_dictionary(cells.type):
-        return _of_dictionary(cells, style)
+        entries, places = used_entries(cells)
+        numbers, wrong = as_numbers(entries, style)
+        there = np.array(cells.is_valid())
+        return np.where(there, numbers[places], np.nan), wrong[places] & there
     fine = np.zeros(len(cells), dtype=bool)
     if holds_numbers(cells.type):
         return _floats(pc.cast(cells, pa.float64(), safe=False)), fine
@@ -210,16 +213,6 @@ def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]
     if not len(cells.dictionary):
         return pa.nulls(len(codes), cells.dictionary.type), places
     return cells.dictionary.take(pa.array(codes)), places
-
-
-def _of_dictionary(
-    cells: pa.DictionaryArray, style: Style
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read the entries, then look up every cell's."""
-    entries, places = used_entries(cells)
-    values, wrong = as_numbers(entries, style)
-    there = np.array(cells.is_valid())
-    return np.where(there, values[places], np.nan), wrong[places] & there
 
 
 class KindDetector:

@@ -187,8 +187,9 @@ class Table:
                 stay &= np.isfinite(column)
             large = np.abs(values) > LARGEST
             if large.any():
-                named = np.argwhere(large & stay[:, None]) if refuse else ()
-                for row, target in named[:1]:
+                named = np.argwhere(large & stay[:, None])
+                if refuse and len(named):
+                    row, target = named[0]
                     raise InputError(
                         f'row {self.row(start + int(row))}, column "'
                         f'{shown(self.columns[axes[target]])}" holds {values[row, target]:g}: '

@@ -229,10 +229,7 @@ class _StraddlingError(Exception):
 
 def _has_value(batch: pa.RecordBatch) -> NDArray[np.bool_]:
     """Mask (n,) of the rows in which a value is there."""
-    mask = np.zeros(len(batch), dtype=bool)
-    for column in batch.columns:
-        mask |= np.asarray(column.is_valid())
-    return mask
+    return np.asarray(np.any([np.asarray(one.is_valid()) for one in batch.columns], axis=0))
 
 
 def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
@@ -253,9 +250,6 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
         f"field{'s' * (row.actual_columns != 1)} where the "
         f"{'header' if layout.header else 'first row'} has {row.expected_columns:,}: {way_out}"
     )
-
-
-# --- whole files --------------------------------------------------------------------------
 
 
 def read_text(file: File, header: bool | None) -> Table:
@@ -300,16 +294,17 @@ def check_text(data: bytes, name: str) -> None:
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name} is UTF-16 text: save it as CSV in UTF-8.")
-    place = data.find(b"\0")
-    kind, byte = ("text", "a NUL byte")
-    if place < 0:
-        place = _no_utf8(data)
-        kind, byte = ("UTF-8 text", f"the byte 0x{data[place]:02x}") if place >= 0 else ("", "")
-    if place >= 0:
-        raise InputError(
-            f"{name} is no {kind}, line {_line(data, place)} has {byte}: save the table as CSV "
-            "in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
-        )
+    if (place := data.find(b"\0")) >= 0:
+        kind, byte = "text", "a NUL byte"
+    elif (place := _no_utf8(data)) >= 0:
+        kind, byte = "UTF-8 text", f"the byte 0x{data[place]:02x}"
+    else:
+        return
+    line = data.count(b"\n", 0, place) + 1
+    raise InputError(
+        f"{name} is no {kind}, line {line} has {byte}: save the table "
+        "as CSV in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
+    )
 
 
 def _no_utf8(data: bytes) -> int:
@@ -324,17 +319,11 @@ def _no_utf8(data: bytes) -> int:
     return -1
 
 
-def _line(data: bytes, place: int) -> int:
-    """Return the number, from 1, of the line around a byte."""
-    return data.count(b"\n", 0, place) + 1
-
-
 def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """Turn a table of numbers set apart by spaces, as benchmark sets come, into CSV."""
     first = next((line for line in data[:_HEAD].splitlines() if line.strip()), b"")
-    fields = first.decode(errors="replace").split(" ")
-    numbers = [field for field in fields if field]
-    if len(numbers) < 2 or not all(is_number(field, ",") for field in numbers):
+    fields = [field for field in first.decode(errors="replace").split(" ") if field]
+    if len(fields) < 2 or not all(is_number(field, ",") for field in fields):
         return data, ()
     parts, before, end = [], b"\n", 0
     while end < len(data):
@@ -419,16 +408,14 @@ def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str
 
 def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
     """How well a separator splits the lines: evenly first, then into numbers, then into many."""
-    try:
+    with suppress(csv.Error):
         records = [row for row in islice(csv.reader(lines, delimiter=delimiter), 100) if row]
-    except csv.Error:
-        return 0.0, 0.0, 0
-    width, even = Counter(map(len, records)).most_common(1)[0]
-    if width < 2:
-        return 0.0, 0.0, 0
-    fields = [field for row in records for field in row]
-    numbers = sum(is_number(field, delimiter) for field in fields)
-    return even / len(records), numbers / len(fields), width
+        width, even = Counter(map(len, records)).most_common(1)[0]
+        fields = [field for row in records for field in row]
+        if width > 1:
+            numbers = sum(is_number(field, delimiter) for field in fields)
+            return even / len(records), numbers / len(fields), width
+    return 0.0, 0.0, 0
 
 
 def is_number(field: str, delimiter: str) -> bool:
@@ -439,9 +426,6 @@ def is_number(field: str, delimiter: str) -> bool:
         or field.lower().lstrip("+-") == "nan"
         or (delimiter != "," and re.search(COMMA_NUMBER, field, re.ASCII) is not None)
     )
-
-
-# --- for a release ------------------------------------------------------------------------
 
 
 def independent_lines(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
