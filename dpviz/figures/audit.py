@@ -138,8 +138,7 @@ def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
         places.append(cells[int(np.argmax(apart))])
     return scatter(
         "text",
-        [float(place[0]) for place in places],
-        [float(place[1]) for place in places],
+        *np.reshape(places, (-1, 2)).T.tolist(),
         text=bold_numbers(range(1, len(places) + 1)),
         textfont=number_font(mode, 16),
     )
@@ -151,8 +150,8 @@ def _person(joining: Joining, number: int, mode: Mode) -> Trace:
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
     return scatter(
         "markers+text",
-        [float(joining.person[0])],
-        [float(joining.person[1])],
+        joining.person[:1].tolist(),
+        joining.person[1:].tolist(),
         "%{x:,.0f}, %{y:,.0f}",
         text=["<b>this person</b>" if there else "nobody here"],
         textposition="bottom right",
@@ -174,13 +173,16 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 # -- one person, many draws --------------------------------------------------------------
 
 
-def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
+def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
     """Draw how often each number of clusters came up, and what the promise allows."""
-    numbers = np.array(story.numbers)
-    shares = [100 * np.array(counts) / story.draws for counts in (story.without, story.joined)]
-    limits = 100 * np.array(story.limits).reshape(-1, 2)
-    title = CARDS[story.method].title
-    times = f"{story.allowed:.3g}"
+    numbers = np.array(experiment.numbers)
+    shares = [
+        100 * np.array(counts) / experiment.draws
+        for counts in (experiment.without, experiment.joined)
+    ]
+    limits = 100 * np.array(experiment.limits).reshape(-1, 2)
+    title = f"{CARDS[experiment.method].title} {experiment.variant}"
+    times = f"{experiment.allowed:.3g}"
     data = [
         bar(
             numbers + 0.21,
@@ -210,7 +212,7 @@ def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
     layout = base_layout(
-        f"{title} {story.variant} · ε {story.epsilon:.4g} · {story.draws:,} draws on each side",
+        f"{title} · ε {experiment.epsilon:.4g} · {experiment.draws:,} draws on each side",
         (58, 10, 62, 44),
         barmode="overlay",
         xaxis=chart_axis(
@@ -222,38 +224,37 @@ def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
         # Where nearly every draw gives one number, the band would dwarf all bars.
         yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
         legend=LEGEND,
-        uirevision=title,
+        uirevision=CARDS[experiment.method].title,
+    )
+    often = " and ".join(
+        f"{numbers[int(np.argmax(share))]} most often {side}"
+        for share, side in zip(shares, _SIDES, strict=True)
     )
     return Panels(
-        data=data, layout=layout, alt=_membership_alt(story, title, times), height=330, share=0.0
+        data=data,
+        layout=layout,
+        alt=(
+            f"Number of clusters under {title}, ε {experiment.epsilon:.4g}, in "
+            f"{experiment.draws:,} draws on each side: from {low} to {high}, {often}. "
+            f"A band shows what the promise allows: at most {times} times as often with the "
+            "person as without."
+        ),
+        height=330,
+        share=0.0,
     )
 
 
-def _membership_alt(story: MembershipExperiment, title: str, times: str) -> str:
-    """The bars in words."""
-    often = [
-        f"{story.numbers[int(np.argmax(counts))]} most often {side}"
-        for counts, side in zip((story.without, story.joined), _SIDES, strict=True)
-    ]
-    return (
-        f"Number of clusters under {title} {story.variant}, ε {story.epsilon:.4g}, in "
-        f"{story.draws:,} draws on each side: from {story.numbers[0]} to {story.numbers[-1]}, "
-        f"{' and '.join(often)}. A band shows what the promise allows: at most {times} times "
-        "as often with the person as without."
-    )
-
-
-def membership_frame(story: MembershipExperiment) -> pd.DataFrame:
+def membership_frame(experiment: MembershipExperiment) -> pd.DataFrame:
     """Table behind the bars: draws, shares and limits for each number of clusters."""
     return pd.DataFrame(
         {
-            "number of clusters": story.numbers,
-            "draws without": story.without,
-            "draws with the person": story.joined,
-            "share without": [count / story.draws for count in story.without],
-            "share with the person": [count / story.draws for count in story.joined],
-            "least share allowed": [low for low, _ in story.limits],
-            "largest share allowed": [high for _, high in story.limits],
+            "number of clusters": experiment.numbers,
+            "draws without": experiment.without,
+            "draws with the person": experiment.joined,
+            "share without": [count / experiment.draws for count in experiment.without],
+            "share with the person": [count / experiment.draws for count in experiment.joined],
+            "least share allowed": [low for low, _ in experiment.limits],
+            "largest share allowed": [high for _, high in experiment.limits],
         }
     )
 
@@ -391,11 +392,10 @@ def _shown(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
         return np.asarray(bins.values >= value - 1e-9)
     if sign == "<=":
         return np.asarray(bins.values <= value + 1e-9)
-    same = np.zeros(len(bins.values), dtype=bool)
     if math.isinf(value):
         same = np.isinf(bins.values)
     else:
-        same[int(np.argmin(np.abs(bins.values - value)))] = True
+        same = np.arange(len(bins.values)) == np.argmin(np.abs(bins.values - value))
     return same if sign == "==" else ~same
 
 
@@ -499,37 +499,25 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
     """Table behind the bars: one row per scenario, empty where nothing was run yet."""
-    return pd.DataFrame(
-        {
-            "method": [CARDS[one.method].title for one, _ in rows],
-            "variant": [one.variant for one, _ in rows],
-            "scenario": [one.name for one, _ in rows],
-            "said to be": [_said(one) for one, _ in rows],
-            "claimed ε": [claim] * len(rows),
-            "measured ε, at least": [
-                math.nan if result is None else result.epsilon_lower for _, result in rows
-            ],
-            "verdict": [_verdict(result) for _, result in rows],
-            "runs": pd.array(
-                [None if result is None else result.runs for _, result in rows], dtype="Int64"
-            ),
-            "telling event": ["" if result is None else result.event for _, result in rows],
-        }
+    table = pd.DataFrame(
+        [
+            {
+                "method": CARDS[one.method].title,
+                "variant": one.variant,
+                "scenario": one.name,
+                "said to be": (
+                    "planted mistake" if one.planted else f"{'' if one.private else 'not '}private"
+                ),
+                "claimed ε": claim,
+                "measured ε, at least": result.epsilon_lower if result else math.nan,
+                "verdict": f"{'' if result.violated else 'not '}refuted" if result else "",
+                "runs": result.runs if result else None,
+                "telling event": result.event if result else "",
+            }
+            for one, result in rows
+        ]
     )
-
-
-def _said(scenario: Scenario) -> str:
-    """What the card says of a scenario's mechanism."""
-    if scenario.planted:
-        return "planted mistake"
-    return "private" if scenario.private else "not private"
-
-
-def _verdict(result: AuditResult | None) -> str:
-    """Verdict in a word or two."""
-    if result is None:
-        return ""
-    return "refuted" if result.violated else "not refuted"
+    return table.astype({"runs": "Int64"})
 
 
 def _row_name(scenario: Scenario) -> str:
