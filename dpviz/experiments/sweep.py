@@ -493,13 +493,8 @@ class _Part:
     rows: dict[str, int]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Drawn:
-    """What became of a part: scores by row, and a sentence for each draw that failed."""
-
-    part: int
-    rows: dict[str, Scores]
-    failed: list[str]
+#: A drawn part: its number, scores by row, and a sentence for each draw that failed.
+_Drawn = tuple[int, dict[str, Scores], list[str]]
 
 
 def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
@@ -528,13 +523,13 @@ def _draw_parts(
     # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
     with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
-        for found in results:
-            part = parts[found.part]
+        for number, rows, failed in results:
+            part = parts[number]
             if store:
-                store.add(found.rows)
-            done |= found.rows
+                store.add(rows)
+            done |= rows
             where = f"{part.setting.subject.name}, {part.setting.config.method}"
-            notes += [(found.part, f"{where}: {sentence}") for sentence in found.failed]
+            notes += [(number, f"{where}: {sentence}") for sentence in failed]
             work.advance(len(part.rows))
             if work.done < work.total and work.cancelled:
                 stopped.set()
@@ -581,9 +576,14 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
     """Draw the rows of a part; errors of what does not fit are collected, not raised."""
+    # Limits hold only for libraries that are loaded.
+    import sklearn.cluster  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    with _one_thread():
+    # Sums of libraries depend on the number of threads.
+    with threadpool_limits(limits=1):
         try:
             trial = _trial(part.setting, true_runs)
             for row, seed in part.rows.items():
@@ -593,16 +593,7 @@ def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
                     failed.append(str(error))
         except InputError as error:
             failed.append(str(error))
-    return _Drawn(part=part.number, rows=rows, failed=failed)
-
-
-def _one_thread() -> Any:
-    """Context in which libraries compute with one thread: their sums hang on how many there are."""
-    # It can only hold back what is loaded.
-    import sklearn.cluster  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
+    return part.number, rows, failed
 
 
 def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
