@@ -83,7 +83,7 @@ class Scenario:
 
     @property
     def private(self) -> bool:
-        """Whether the mechanism is said to keep its claim."""
+        """Whether the method's card promises that the mechanism keeps its claim."""
         return not self.planted and CARDS[self.method].variant(self.variant).private
 
 

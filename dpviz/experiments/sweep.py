@@ -280,7 +280,7 @@ def run_sweep(
     jobs
         Processes that work on it.
     out
-        Table to write, .csv or .parquet; finished rows are kept beside it (``.journal``) until
+        Table to write, .csv or .parquet; finished rows stand beside it (``.journal``) until
         it is whole. A table that exists is started anew unless ``resume``.
     resume
         Take over the rows of ``out`` and of its journal that the plan asks for.

@@ -267,22 +267,21 @@ _FEWEST_PLACES = 6
 
 def score_bars(result: AuditResult, mode: Mode) -> Panels:
     """Draw the telling score on both data sets, the event's side of the threshold shaded."""
-    histogram = result.histogram
-    sides = result.sides
+    histogram, sides = result.histogram, result.sides
     bins = _Bins.of(histogram)
-    runs = [sum(part) + gone for part, gone in _parts(histogram)]
+    # The last bar, of runs without such a number, is there only if there are any.
+    n = len(bins.middles)
     data = []
-    for number, ((counts, gone), side) in enumerate(zip(_parts(histogram), sides, strict=True)):
-        shown = [*counts, gone] if bins.missing else list(counts)
+    for number, (counts, side) in enumerate(zip(_counts(histogram), sides, strict=True)):
         data.append(
             bar(
                 bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
-                [100 * count / runs[number] for count in shown],
+                [100 * count / sum(counts) for count in counts[:n]],
                 f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
                 name=side,
                 width=0.45 * bins.width,
                 marker=_look(number, mode),
-                text=["none" if place in bins.missing else "" for place in range(len(shown))],
+                text=[*[""] * (len(counts) - 1), "none"][:n],
                 textposition="outside",
                 customdata=bins.labels,
             )
@@ -315,33 +314,30 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
 
 def score_frame(result: AuditResult) -> pd.DataFrame:
     """Table behind the telling score: runs per bin; the last row counts runs without a number."""
-    histogram = result.histogram
-    sides = result.sides
-    edges = histogram.edges
+    edges, counts = result.histogram.edges, _counts(result.histogram)
     table: dict[str, Any] = {"from": [*edges[:-1], math.nan], "to": [*edges[1:], math.nan]}
-    for (counts, gone), side in zip(_parts(histogram), sides, strict=True):
-        table[f"runs {side}"] = [*counts, gone]
+    table |= {f"runs {side}": part for side, part in zip(result.sides, counts, strict=True)}
     return pd.DataFrame(table)
 
 
-def _parts(histogram: Histogram) -> list[tuple[tuple[int, ...], int]]:
-    """Counts per bin and runs without a number, of both data sets."""
-    return list(zip((histogram.without, histogram.joined), histogram.missing, strict=True))
+def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
+    """Runs per bin on both data sets, and at the end those without such a number."""
+    without, joined = histogram.missing
+    return [*histogram.without, without], [*histogram.joined, joined]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
     """Where bars stand: few different values side by side, many on a true scale.
 
-    ``values`` are what the event is held against; ``missing`` is the place of the bar for runs
-    that have no such number.
+    The event is compared with ``values``. Where runs have no such number there is one more bar at
+    the end, with the value infinity.
     """
 
     middles: Floats
     values: Floats
     width: float
     labels: list[str]
-    missing: tuple[int, ...]
     ticks: dict[str, Any]
 
     @classmethod
@@ -349,7 +345,6 @@ class _Bins:
         """Places for the bars of a histogram."""
         edges = np.array(histogram.edges)
         n = len(edges) - 1
-        gone = any(histogram.missing)
         few = n <= MOST_VALUES
         values = _different(edges) if few else (edges[:-1] + edges[1:]) / 2
         middles = np.arange(n, dtype=float) if few else values
@@ -357,7 +352,7 @@ class _Bins:
         labels = [f"{value:,.6g}" for value in values]
         if not few:
             labels = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
-        if gone:
+        if any(histogram.missing):
             middles = np.append(middles, middles[-1] + 2 * width)
             values = np.append(values, math.inf)
             labels.append("no such number")
@@ -373,7 +368,6 @@ class _Bins:
             values=values,
             width=width,
             labels=labels,
-            missing=(n,) if gone else (),
             ticks=ticks,
         )
 
