@@ -28,8 +28,9 @@ _COMPARE: dict[Sign, Callable[..., Any]] = {
 
 SIGNS = tuple(_COMPARE)
 
-#: Joint confidence of a bound: each of the two shares has half of the rest for its error.
+#: Joint confidence of a bound, and the probability of an error in each of its two shares.
 CONFIDENCE = 0.99
+_ERROR = (1 - CONFIDENCE) / 2
 
 #: Decimals of a score. Finer ones show NumPy's grid of floats, which no exact mechanism has.
 DECIMALS = 6
@@ -86,26 +87,20 @@ class Bound:
     joined: float
 
 
-def lower_bound(
-    without: Floats, joined: Floats, *, confidence: float = CONFIDENCE, tests: int = 1
-) -> Bound:
+def lower_bound(without: Floats, joined: Floats) -> Bound:
     """Lower bound on epsilon from the scores of runs on two neighbouring data sets.
 
     Parameters
     ----------
     without, joined
         Scores, shape (runs, columns), the same shape for both; runs are independent.
-    confidence
-        Least probability that the bound is not above the true epsilon.
-    tests
-        How many events the deciding half may test, each of a score of its own; their errors
-        share what the confidence leaves (Bonferroni).
 
     Returns
     -------
     Bound
-        ln(p_low / q_high) of the best of the tested events, with p_low and q_high the one-sided
-        Clopper-Pearson bounds on its two chances.
+        ln(p_low / q_high) of the tested event, with p_low and q_high the one-sided
+        Clopper-Pearson bounds on its two chances. With the probability :data:`CONFIDENCE` at
+        least it is not above the true epsilon.
 
     Raises
     ------
@@ -122,16 +117,19 @@ def lower_bound(
             f"runs = {len(without)}: an audit needs {FEWEST} on each data set at least."
         )
     half = len(without) // 2
-    error = (1 - confidence) / 2 / tests
     first, second = _rounded(without), _rounded(joined)
-    events = _choose(first[:half], second[:half], error / CAUTION, tests)
-    bounds = [_tested(event, first[half:], second[half:], error) for event in events]
-    return max(bounds, key=lambda bound: bound.epsilon)
+    choices = (
+        _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
+        for column in range(first.shape[1])
+    )
+    # Of equally good scores the first, which is the plainest, wins.
+    _, event = max(choices, key=lambda choice: choice[0])
+    return _tested(event, first[half:], second[half:])
 
 
-def highest(runs: int, confidence: float = CONFIDENCE) -> float:
+def highest(runs: int) -> float:
     """Largest bound that as many runs on each data set can show."""
-    low, high = _log_shares(runs - runs // 2, (1 - confidence) / 2)
+    low, high = _log_shares(runs - runs // 2, _ERROR)
     return float(low[-1] - high[0])
 
 
@@ -167,15 +165,6 @@ def _rounded(scores: Floats) -> Floats:
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-def _choose(without: Floats, joined: Floats, error: float, tests: int) -> list[Event]:
-    """Best event of each of the best scores, best first."""
-    columns = range(without.shape[1])
-    best = [_best_event(column, without[:, column], joined[:, column], error) for column in columns]
-    # A stable sort: of equally good scores the first, which is the plainest, wins.
-    best.sort(key=lambda found: -found[0])
-    return [event for _, event in best[:tests]]
-
-
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
     """Event of one score with the largest bound on the choosing half, and that bound.
 
@@ -204,10 +193,10 @@ def _counts(place: NDArray[np.intp], values: int) -> NDArray[np.intp]:
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
 
 
-def _tested(event: Event, without: Floats, joined: Floats, error: float) -> Bound:
+def _tested(event: Event, without: Floats, joined: Floats) -> Bound:
     """Bound from one test of one event, in the direction that was chosen."""
     n = len(without)
-    low, high = _log_shares(n, error)
+    low, high = _log_shares(n, _ERROR)
     few, many = event.count(without), event.count(joined)
     loss = low[many] - high[few] if event.joined_more else low[few] - high[many]
     return Bound(epsilon=max(float(loss), 0.0), event=event, without=few / n, joined=many / n)

@@ -83,7 +83,7 @@ class Scenario:
 
     @property
     def private(self) -> bool:
-        """Whether the mechanism is said to keep its claim."""
+        """Whether the method's card promises that the mechanism keeps its claim."""
         return not self.planted and CARDS[self.method].variant(self.variant).private
 
 
@@ -117,140 +117,76 @@ def find(method: str, variant: str, name: str | None = None) -> Scenario:
     raise InputError(f'scenario = "{name}" is unknown for {method} {variant}: choose from {known}.')
 
 
+# -- scenarios of published and sound variants --------------------------------------------
+
 _VARIANTS: tuple[VariantName, ...] = ("published", "sound")
 
-#: All that a run of a family releases, and how likely its noisy answers are.
-_ALL_OF_WAVECLUSTER = (*scores.WAVECLUSTER_RELEASES, scores.LIKELIHOOD)
-_ALL_OF_KMEANS = (*scores.KMEANS_RELEASES, scores.LIKELIHOOD)
+_NOBODY = "There is nobody; one person joins"
+_ELEVENTH = "en persons stand at the end of a line; an eleventh one joins them"
+_MOVE = ("before", "after the move")
 
 
 def _both(
+    groups: tuple[str, ...],
     method: str,
+    name: str,
+    description: str,
+    pair: Callable[[float], tuple[Any, Any]],
+    runs: int = 20_000,
     *,
     published: Mapping[str, Any] | None = None,
     sound: Mapping[str, Any] | None = None,
-    **shared: Any,
+    noise: Callable[..., NoiseSource] = RunNoise,
+    **options: Any,
 ) -> tuple[Scenario, ...]:
-    """Scenarios of both variants: what they share, and what each has of its own."""
+    """Published and sound scenario, with fields that each has of its own; ``[1:]`` is sound."""
+    shared = {
+        "method": method,
+        "name": name,
+        "description": description,
+        "pair": pair,
+        "groups": groups,
+        "runs": runs,
+        "options": options,
+        "noise": noise,
+    }
     own = (published or {}, sound or {})
     return tuple(
-        Scenario(**{"method": method, "variant": variant, **shared, **given})
-        for variant, given in zip(_VARIANTS, own, strict=True)
+        Scenario(**{**shared, "variant": variant, **fields})
+        for variant, fields in zip(_VARIANTS, own, strict=True)
     )
 
 
-# -- WaveCluster -------------------------------------------------------------------------
-
-
-def _cells(method: str, **given: Any) -> tuple[Scenario, ...]:
-    """Both variants of a WaveCluster technique with all that it releases."""
-    return _both(method, groups=_ALL_OF_WAVECLUSTER, **given)
-
-
-def _sound_cells(method: str, **given: Any) -> Scenario:
-    """Sound variant of a WaveCluster technique with all that it releases."""
-    return Scenario(method=method, variant="sound", **{"groups": _ALL_OF_WAVECLUSTER, **given})
+#: Scenarios with all that a run releases, and how likely its noisy answers are.
+_cells = partial(_both, (*scores.WAVECLUSTER_RELEASES, scores.LIKELIHOOD))
+_centers = partial(_both, (*scores.KMEANS_RELEASES, scores.LIKELIHOOD))
 
 
 def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
     """Grid over the range of the data, or over a declared domain."""
     return _cells(
         method,
-        name="far-point",
-        description=(
-            "500 persons stand close together; one joins who stands far away. A grid over the "
-            "range of the data then changes for everybody, one over a declared domain in one cell."
-        ),
-        pair=data.far_point,
+        "far-point",
+        "500 persons stand close together; one joins who stands far away. A grid over the range of "
+        "the data then changes for everybody, one over a declared domain in one cell.",
+        data.far_point,
+        runs,
         published={"pair": partial(data.far_point, domain=None)},
-        runs=runs,
     )
-
-
-_RANK: dict[str, Any] = {"pair": data.one_of_eleven, "options": {"density": 0.9}}
-_MOVE: dict[str, Any] = {"pair": data.moved_record, "sides": ("before", "after the move")}
-
-_NOBODY = "There is nobody; one person joins"
-_ELEVENTH = "en persons stand at the end of a line; an eleventh one joins them"
-_MORE_CELLS = (
-    "One person joins, and a grid whose size is computed from the true number of persons gets "
-    "finer."
-)
-
-_WAVECLUSTER = (
-    *_cells(
-        "privthrem",
-        name="largest-cell",
-        description=(
-            "One cell holds one person; a second one joins there. A threshold drawn up to the "
-            "largest true coefficient can then reach twice as high."
-        ),
-        pair=data.largest_cell,
-    ),
-    *_far_point("privqt"),
-    *_far_point("privthr"),
-    *_far_point("privthrem"),
-    *_far_point("baseline", 5_000),
-    *_cells(
-        "baseline",
-        name="true-size",
-        description=_MORE_CELLS,
-        pair=data.synopsis_size,
-        options={"synopsis": "uniform_grid"},
-        runs=10_000,
-    ),
-    *(
-        _sound_cells(
-            "baseline",
-            name=f"first-record-{synopsis.replace('_', '-')}",
-            description=f"{_NOBODY}.",
-            pair=data.first_in_cell,
-            options={"synopsis": synopsis},
-            runs=10_000,
-        )
-        for synopsis in ("adaptive_grid", "privelet", "quadtree")
-    ),
-    _sound_cells(
-        "privthrem",
-        name="rank",
-        description=(
-            "Eleven cells hold five persons each; a sixth one joins in one of them. The rank of "
-            "the threshold in the true data then takes values that it can't take without."
-        ),
-        **_RANK,
-    ),
-    _sound_cells(
-        "privqt",
-        name="moved-record",
-        description=(
-            "A person moves from one of two cells of ten to the other, with noise for that."
-        ),
-        relation="replace_one",
-        **_MOVE,
-    ),
-)
-
-
-# -- k-means -----------------------------------------------------------------------------
-
-
-def _centers(method: str, **given: Any) -> tuple[Scenario, ...]:
-    """Both variants of a k-means method with all that it releases."""
-    return _both(method, groups=_ALL_OF_KMEANS, **given)
 
 
 def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
     """Records outside the L1 ball that the noise is for, or in the box that it is for."""
     return _centers(
         method,
-        name="outside-ball",
-        description=(
-            f"{_NOBODY} in the corner of a box of forty columns. Noise for records of the unit L1 "
-            "ball is too small for that one."
-        ),
-        pair=data.first_record_in_many_columns,
-        options={"clusters": 1, "iterations": 1, "start": "random"},
-        runs=runs,
+        "outside-ball",
+        f"{_NOBODY} in the corner of a box of forty columns. Noise for records of the unit L1 ball "
+        "is too small for that one.",
+        data.first_record_in_many_columns,
+        runs,
+        clusters=1,
+        iterations=1,
+        start="random",
     )
 
 
@@ -258,44 +194,35 @@ def _far_record(method: str, published: int, sound: int) -> tuple[Scenario, ...]
     """Starts from the records, or from a noisy grid; so many runs of each."""
     return _centers(
         method,
-        name="far-record",
-        description=(
-            "A thousand persons stand in one corner; one joins in the opposite corner. Starting "
-            "centres drawn from the raw records nearly always take that one."
-        ),
-        pair=data.far_record,
-        options={"clusters": 2},
+        "far-record",
+        "A thousand persons stand in one corner; one joins in the opposite corner. Starting "
+        "centres drawn from the raw records nearly always take that one.",
+        data.far_record,
         # The start itself is raw records, no audit needed: what comes after it tells too.
         published={"runs": published, "groups": ("iterations", "ledger")},
         sound={"runs": sound},
+        clusters=2,
     )
 
 
-def _grid_size(method: str, share: float, runs: int) -> tuple[Scenario, ...]:
+_MORE_CELLS = (
+    "One person joins, and a grid whose size is computed from the true number of persons gets "
+    "finer."
+)
+
+
+def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
     """A grid as fine as the true or as a noisy number of records allows."""
-    published, sound = (
-        {"pair": partial(data.grid_size, variant=variant, share=share)} for variant in _VARIANTS
-    )
-    return _centers(
-        method,
-        name="true-size",
-        description=_MORE_CELLS,
-        options={"clusters": 1},
-        runs=runs,
-        published=published,
-        sound=sound,
-    )
+    pair = partial(data.grid_size, variant="sound", share=share)
+    published = {"pair": partial(data.grid_size, variant="published", share=share)}
+    return _centers(method, "true-size", _MORE_CELLS, pair, runs, published=published, clusters=1)
 
 
 def _first_record(method: str, runs: int, **options: Any) -> tuple[Scenario, ...]:
     """Nothing in particular: the largest change that one record makes by itself."""
+    text = f"{_NOBODY} at the end of a line."
     return _centers(
-        method,
-        name="first-record",
-        description=f"{_NOBODY} at the end of a line.",
-        pair=data.first_record,
-        options={"clusters": 1, **options},
-        runs=runs,
+        method, "first-record", text, data.first_record, runs, **{"clusters": 1, **options}
     )
 
 
@@ -304,91 +231,118 @@ _SHIFTED = (
     "and the first person of a part goes to the part before."
 )
 
-_KMEANS = (
+_DESIGNED = (
+    *_cells(
+        "privthrem",
+        "largest-cell",
+        "One cell holds one person; a second one joins there. A threshold drawn up to the largest "
+        "true coefficient can then reach twice as high.",
+        data.largest_cell,
+    ),
+    *_far_point("privqt"),
+    *_far_point("privthr"),
+    *_far_point("privthrem"),
+    *_far_point("baseline", 5_000),
+    *_cells(
+        "baseline",
+        "true-size",
+        _MORE_CELLS,
+        data.synopsis_size,
+        10_000,
+        synopsis="uniform_grid",
+    ),
+    *(
+        _cells(
+            "baseline",
+            f"first-record-{synopsis.replace('_', '-')}",
+            f"{_NOBODY}.",
+            data.first_in_cell,
+            10_000,
+            synopsis=synopsis,
+        )[1]
+        for synopsis in ("adaptive_grid", "privelet", "quadtree")
+    ),
+    *_cells(
+        "privthrem",
+        "rank",
+        "Eleven cells hold five persons each; a sixth one joins in one of them. The rank of the "
+        "threshold in the true data then takes values that it can't take without.",
+        data.one_of_eleven,
+        density=0.9,
+    )[1:],
+    *_cells(
+        "privqt",
+        "moved-record",
+        "A person moves from one of two cells of ten to the other, with noise for that.",
+        data.moved_record,
+        sound={"relation": "replace_one", "sides": _MOVE},
+    )[1:],
     *_outside_ball("dplloyd", 10_000),
     *_far_record("dpkmeanspp", 8_000, 4_000),
     *_centers(
         "dpkmeanspp",
-        name="stopping",
-        description=(
-            f"{_NOBODY}. With nobody the sum of squared errors is always settled and the "
-            "iterations stop; with one they may go on."
-        ),
-        pair=data.first_record,
-        options={"clusters": 8, "iterations": 3, "start": "random", "geometry": "box"},
-        runs=8_000,
+        "stopping",
+        f"{_NOBODY}. With nobody the sum of squared errors is always settled and the iterations "
+        "stop; with one they may go on.",
+        data.first_record,
+        8_000,
+        clusters=8,
+        iterations=3,
+        start="random",
+        geometry="box",
     ),
     *_far_record("dpkmeansup", 1_000, 1_000),
     *_centers(
         "dpkmeans_mapreduce",
-        name="shifted-list",
-        description=_SHIFTED,
-        pair=data.shifted_sets,
-        options={"clusters": data.SETS, "iterations": 1, "geometry": "box"},
-        runs=10_000,
+        "shifted-list",
+        _SHIFTED,
+        data.shifted_sets,
+        10_000,
+        clusters=data.SETS,
+        iterations=1,
+        geometry="box",
     ),
     *_centers(
         "contour",
-        name="lonely-record",
-        description=(
-            "Fourteen clusters have hardly any contour; one person joins right on the fifteenth "
-            "centre. Budgets computed from raw contour coefficients then halve for all the others."
-        ),
-        pair=data.lonely_record,
-        options={"clusters": data.LONELY_CLUSTERS, "iterations": 1, "start": "random"},
-        runs=10_000,
+        "lonely-record",
+        "Fourteen clusters have hardly any contour; one person joins right on the fifteenth "
+        "centre. Budgets computed from raw contour coefficients then halve for all the others.",
+        data.lonely_record,
+        10_000,
         noise=partial(RunNoise, public=(data.PUBLIC,)),
+        clusters=data.LONELY_CLUSTERS,
+        iterations=1,
+        start="random",
     ),
     *_outside_ball("mcmc", 400),
-    *_grid_size("eugkm", 1.0, 8_000),
-    *_grid_size("hybrid", 0.5, 4_000),
+    *_grid_size("eugkm", 8_000, 1.0),
+    *_grid_size("hybrid", 4_000, 0.5),
     *_centers(
-        "gupt",
-        name="shifted-list",
-        description=_SHIFTED,
-        pair=data.shifted_blocks,
-        options={"clusters": 2},
-        sound={"runs": 500},
+        "gupt", "shifted-list", _SHIFTED, data.shifted_blocks, sound={"runs": 500}, clusters=2
     ),
     *_centers(
         "gupt",
-        name="true-size",
-        description=(
-            "Two persons make one block; a third one joins. The number of blocks, computed from "
-            "the true number of persons, becomes two, and the noise half as large."
-        ),
-        pair=data.number_of_blocks,
-        options={"clusters": 1},
-        runs=5_000,
+        "true-size",
+        "Two persons make one block; a third one joins. The number of blocks, computed from the "
+        "true number of persons, becomes two, and the noise half as large.",
+        data.number_of_blocks,
+        5_000,
+        clusters=1,
     ),
     *_first_record("privgene", 10_000, iterations=1),
     # Published variants of the others have scenarios of their own.
-    *(
-        _first_record(method, runs, **options)[1]
-        for method, runs, options in (
-            ("dplloyd", 10_000, {"iterations": 1}),
-            ("dpkmeanspp", 5_000, {}),
-            ("dpkmeansup", 3_000, {}),
-            ("dpkmeans_mapreduce", 10_000, {}),
-            ("contour", 10_000, {}),
-            ("eugkm", 5_000, {}),
-            ("hybrid", 3_000, {}),
-            ("gupt", 5_000, {}),
-        )
-    ),
-    Scenario(
-        method="mcmc",
-        variant="sound",
-        name="eleventh-record",
-        description=f"T{_ELEVENTH}.",
-        pair=data.eleventh_record,
-        groups=_ALL_OF_KMEANS,
-        options={"clusters": 1},
-        runs=400,
-    ),
+    *_first_record("dplloyd", 10_000, iterations=1)[1:],
+    *_first_record("dpkmeanspp", 5_000)[1:],
+    *_first_record("dpkmeansup", 3_000)[1:],
+    *_first_record("dpkmeans_mapreduce", 10_000)[1:],
+    *_first_record("contour", 10_000)[1:],
+    *_centers("mcmc", "eleventh-record", f"T{_ELEVENTH}.", data.eleventh_record, 400, clusters=1)[
+        1:
+    ],
+    *_first_record("eugkm", 5_000)[1:],
+    *_first_record("hybrid", 3_000)[1:],
+    *_first_record("gupt", 5_000)[1:],
 )
-
-_DESIGNED = (*_WAVECLUSTER, *_KMEANS)
 
 #: Methods for which nobody designed a scenario get the plainest one.
 _PLAIN = tuple(
@@ -397,12 +351,12 @@ _PLAIN = tuple(
         {name for name, card in CARDS.items() if card.spends} - {one.method for one in _DESIGNED}
     )
     for scenario in _both(
+        (scores.LIKELIHOOD,),
         method,
-        name="first-record",
-        description=f"{_NOBODY}.",
-        pair=partial(data.first_of_all, method),
-        groups=(scores.LIKELIHOOD,),
-        runs=10_000,
+        "first-record",
+        f"{_NOBODY}.",
+        partial(data.first_of_all, method),
+        10_000,
     )
 )
 
@@ -410,15 +364,27 @@ _PLAIN = tuple(
 # -- planted mistakes --------------------------------------------------------------------
 
 
-def _planted(method: str, name: str, description: str, **given: Any) -> Scenario:
+def _planted(
+    method: str,
+    name: str,
+    description: str,
+    pair: Callable[[float], tuple[Any, Any]],
+    groups: tuple[str, ...] = (scores.LIKELIHOOD,),
+    *,
+    options: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> Scenario:
     """Mistake in a sound variant, looked for in all noisy answers at once or in some scores."""
     return Scenario(
         method=method,
         variant="sound",
         name=name,
         description=f"Planted: {description}.",
+        pair=pair,
+        groups=groups,
+        options=options or {},
         planted=True,
-        **{"groups": (scores.LIKELIHOOD,), **given},
+        **fields,
     )
 
 
@@ -428,31 +394,33 @@ _PLANTED = (
         "rank-shown",
         "eleven cells hold five persons each; a sixth one joins in one of them, and the rank of "
         "the threshold in the true data is shown",
-        groups=(*scores.WAVECLUSTER_RELEASES, "rank"),
-        **_RANK,
+        data.one_of_eleven,
+        (*scores.WAVECLUSTER_RELEASES, "rank"),
+        options={"density": 0.9},
     ),
     _planted(
         "privqt",
         "moved-unknown",
         "a person moves from one of two cells of ten to the other, with noise only for one who "
         "joins or leaves",
-        groups=_ALL_OF_WAVECLUSTER,
-        **_MOVE,
+        data.moved_record,
+        (*scores.WAVECLUSTER_RELEASES, scores.LIKELIHOOD),
+        sides=_MOVE,
     ),
     _planted(
         "privqt",
         "half-noise",
         "one person joins an empty cell, with half of the noise that it takes",
-        pair=data.first_in_cell,
-        groups=("counts",),
+        data.first_in_cell,
+        ("counts",),
         bug=Bug(),
     ),
     _planted(
         "privqt",
         "known-seed",
         "an eleventh person joins a cell, and the seed of the noise is known",
-        pair=data.eleventh_in_cell,
-        groups=("counts",),
+        data.eleventh_in_cell,
+        ("counts",),
         run=planted.known_seed,
         noise=SeededNoise,
     ),
@@ -461,8 +429,8 @@ _PLANTED = (
         "true-threshold",
         "one cell holds one person; a second one joins there, and the threshold is that of the "
         "data without noise",
-        pair=data.largest_cell,
-        groups=scores.WAVECLUSTER_RELEASES,
+        data.largest_cell,
+        scores.WAVECLUSTER_RELEASES,
         run=planted.true_threshold,
     ),
     _planted(
@@ -470,8 +438,8 @@ _PLANTED = (
         "exact-pruning",
         "of four blocks of cells one holds persons; one person joins in another, and as many "
         "coefficients are dropped as the exact number of empty blocks asks for",
-        pair=data.fourth_block,
-        groups=scores.WAVECLUSTER_RELEASES,
+        data.fourth_block,
+        scores.WAVECLUSTER_RELEASES,
         options={"density": 0.1},
         run=planted.exact_pruning,
     ),
@@ -480,7 +448,7 @@ _PLANTED = (
         "half-threshold-noise",
         "two blocks of cells hold persons; one person joins in a third one, with half of the "
         "noise that the threshold takes",
-        pair=data.third_block,
+        data.third_block,
         options={"alpha": 0.2},
         bug=Bug("threshold"),
     ),
@@ -490,7 +458,7 @@ _PLANTED = (
             f"noise-by-{parts}",
             "one person joins a block of records and takes one of its centres, with "
             f"1/{parts} of the noise that it takes",
-            pair=data.swapped_centers,
+            data.swapped_centers,
             options={"clusters": 2},
             bug=Bug(factor=1 / parts),
             noise=partial(RunNoise, public=(data.DEALT,)),
@@ -501,7 +469,7 @@ _PLANTED = (
         "contour",
         "two-thirds-noise",
         f"t{_ELEVENTH}, with two thirds of the noise that it takes",
-        pair=data.eleventh_record,
+        data.eleventh_record,
         options={"clusters": 1, "iterations": 1, "start": "random"},
         bug=Bug(factor=1 / 1.5),
     ),
@@ -509,7 +477,7 @@ _PLANTED = (
         "mcmc",
         "half-noise",
         f"t{_ELEVENTH}, with half of the noise that it takes",
-        pair=data.eleventh_record,
+        data.eleventh_record,
         options={"clusters": 1, "iterations": 2},
         bug=Bug(),
     ),

@@ -150,7 +150,7 @@ def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
-    """Names for people of what :func:`row` returns, and of the likelihood where it is asked for.
+    """Names for people of what :func:`row` returns, and of the likelihood if it is a group.
 
     Positions count from 1.
     """

@@ -39,7 +39,7 @@ RUNS = {HALF: 20_000, NONE: 2_000}
 #: Bugs by the factor on the noise, for people.
 BUGS = {HALF: "noise halved", NONE: "noise left out"}
 
-#: A loss that exceeds the claim by less than this can't be told from it.
+#: A loss that exceeds the claim by less than this can't be distinguished from it.
 NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]

@@ -68,7 +68,7 @@ class Preset:
         return (self.methods, self.epsilons, self.repeats, self.samples, self.variant, options)
 
 
-#: Said where no mean rank has an average of the paper's beside it.
+#: Note where the paper prints no average to compare a mean rank with.
 NONE_PRINTED = "The paper prints averages for its own set DS2 alone: none of this data is it."
 
 
@@ -297,7 +297,11 @@ def rank_table(table: pd.DataFrame, true: Mapping[str, tuple[int, Stages]]) -> p
     ranks = {name: stages.threshold.k for name, (_, stages) in true.items()}
     found.insert(5, "k", found["data"].map(ranks))
     found["error"] = (found["mean"] - found["k"]).abs() / found["k"]
-    theirs = {name for name, (n, stages) in true.items() if _facts(n, stages) == _DS2}
+    theirs = {
+        name
+        for name, (n, stages) in true.items()
+        if (n, stages.threshold.k, stages.threshold.nonpositive) == _DS2
+    }
     found["printed"] = [
         PRINTED.get((row.epsilon, row.method), math.nan)
         if row.data in theirs and row.variant == "published"
@@ -305,8 +309,3 @@ def rank_table(table: pd.DataFrame, true: Mapping[str, tuple[int, Stages]]) -> p
         for row in found.itertuples()
     ]
     return found
-
-
-def _facts(n: int, stages: Stages) -> tuple[int, int | None, int]:
-    """What tells the paper's data from look-alikes."""
-    return n, stages.threshold.k, stages.threshold.nonpositive

@@ -75,8 +75,8 @@ GROUP = ("data", "method", "variant", "epsilon")
 #: comes soon.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: True runs that a process keeps: those of one data set for both families, and the next one's.
-_KEPT = 4
+#: True runs that a process holds: those of one data set for both families, and the next one's.
+_TRUE_RUNS = 4
 
 
 class SweepCancelled(Cancelled):
@@ -170,9 +170,15 @@ class Plan:
             given = getattr(self, name)
             if given is not None and not given:
                 raise InputError(f"{name} = (): give 1 or more.")
-        _check_names(self.subjects)
+        name, times = Counter(subject.name for subject in self.subjects).most_common(1)[0]
+        if times > 1:
+            raise InputError(f'data "{name}" is there {times} times: give each a name of its own.')
         for method in self.methods:
-            _check_draws(method)
+            check_method(method, CARDS)
+            if not CARDS[method].spends:
+                raise InputError(
+                    f"{method} adds no noise, so there is nothing to draw: leave it out."
+                )
         epsilons = sorted({check_epsilon(epsilon) for epsilon in self.epsilons})
         object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
         object.__setattr__(self, "epsilons", tuple(epsilons))
@@ -221,8 +227,8 @@ class Plan:
     def _check_option(self, option: str, value: object) -> None:
         """Raise InputError where no method of the plan has a parameter."""
         method, _, name = option.rpartition(".")
-        asked = (method,) if method else self.methods
-        having = [one for one in asked if one in self.methods and CARDS[one].parameter(name)]
+        methods = {method} & {*self.methods} if method else self.methods
+        having = [one for one in methods if CARDS[one].parameter(name)]
         if name not in {one.name for one in OWN} or not having:
             raise InputError(
                 f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
@@ -273,7 +279,7 @@ def run_sweep(
     jobs
         Processes that work on it.
     out
-        Table to write, .csv or .parquet; finished rows are kept beside it (``.journal``) until
+        Table to write, .csv or .parquet; finished rows stand beside it (``.journal``) until
         it is whole. A table that exists is started anew unless ``resume``.
     resume
         Take over the rows of ``out`` and of its journal that the plan asks for.
@@ -344,8 +350,8 @@ def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     place = {
         key: number for number, key in enumerate(zip(table["data"], table["run"], strict=True))
     }
-    asked = ((setting.subject.name, row) for setting, row, _ in _planned(plan))
-    return table.iloc[[place[key] for key in asked if key in place]].reset_index(drop=True)
+    wanted = ((setting.subject.name, row) for setting, row, _ in _planned(plan))
+    return table.iloc[[place[key] for key in wanted if key in place]].reset_index(drop=True)
 
 
 def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
@@ -452,20 +458,6 @@ def _setting(plan: Plan, subject: Subject, method: str, epsilon: float) -> _Sett
     return _Setting(subject=subject, config=config, names=plan.names(family))
 
 
-def _check_names(subjects: Sequence[Subject]) -> None:
-    """Raise InputError where rows of two data sets could not be told apart."""
-    name, times = Counter(subject.name for subject in subjects).most_common(1)[0]
-    if times > 1:
-        raise InputError(f'data "{name}" is there {times} times: give each a name of its own.')
-
-
-def _check_draws(method: str) -> None:
-    """Raise InputError where a method does not exist, or has no noise to draw."""
-    check_method(method, CARDS)
-    if not CARDS[method].spends:
-        raise InputError(f"{method} adds no noise, so there is nothing to draw: leave it out.")
-
-
 def _seed(seed: object) -> int:
     """Return a seed, or raise InputError where it is no whole number of the range."""
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MOST_SEED:
@@ -500,13 +492,8 @@ class _Part:
     rows: dict[str, int]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Drawn:
-    """What became of a part: scores by row, and a sentence for each draw that failed."""
-
-    part: int
-    rows: dict[str, Scores]
-    failed: list[str]
+#: A drawn part: its number, scores by row, and a sentence for each draw that failed.
+_Drawn = tuple[int, dict[str, Scores], list[str]]
 
 
 def _parts(pending: Sequence[tuple[_Setting, str, int]]) -> list[_Part]:
@@ -535,13 +522,13 @@ def _draw_parts(
     # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
     with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
-        for found in results:
-            part = parts[found.part]
+        for number, rows, failed in results:
+            part = parts[number]
             if store:
-                store.add(found.rows)
-            done |= found.rows
+                store.add(rows)
+            done |= rows
             where = f"{part.setting.subject.name}, {part.setting.config.method}"
-            notes += [(found.part, f"{where}: {sentence}") for sentence in found.failed]
+            notes += [(number, f"{where}: {sentence}") for sentence in failed]
             work.advance(len(part.rows))
             if work.done < work.total and work.cancelled:
                 stopped.set()
@@ -551,8 +538,8 @@ def _draw_parts(
 def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
     """Draw the parts, in this process or in several, in any order."""
     if jobs < 2:
-        kept = LRUCache(_KEPT)
-        yield from (_draw(part, kept) for part in parts)
+        true_runs = LRUCache(_TRUE_RUNS)
+        yield from (_draw(part, true_runs) for part in parts)
         return
     from joblib import Parallel, delayed, parallel_config
 
@@ -564,17 +551,8 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
         )
-    with closing(parallel(delayed(_draw_apart)(part) for part in parts)) as results:
+    with closing(parallel(delayed(_draw)(part) for part in parts)) as results:
         yield from results
-
-
-#: True runs of a process that draws parts and does nothing else.
-_APART = LRUCache(_KEPT)
-
-
-def _draw_apart(part: _Part) -> _Drawn:
-    """Draw a part in a process of its own."""
-    return _draw(part, _APART)
 
 
 def _watch_parent(parent: int) -> None:
@@ -588,13 +566,22 @@ def _watch_parent(parent: int) -> None:
     Thread(target=watch, daemon=True).start()
 
 
-def _draw(part: _Part, kept: LRUCache) -> _Drawn:
-    """Draw the rows of a part; what does not fit is told, not raised."""
+#: True runs of a process that draws parts and does nothing else.
+_OF_WORKER = LRUCache(_TRUE_RUNS)
+
+
+def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
+    """Draw the rows of a part; errors of what does not fit are collected, not raised."""
+    # Limits hold only for libraries that are loaded.
+    import sklearn.cluster  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    with _one_thread():
+    # Sums of libraries depend on the number of threads.
+    with threadpool_limits(limits=1):
         try:
-            trial = _trial(part.setting, kept)
+            trial = _trial(part.setting, true_runs)
             for row, seed in part.rows.items():
                 try:
                     rows[row] = _scores(trial, seed, part.setting.names)
@@ -602,19 +589,10 @@ def _draw(part: _Part, kept: LRUCache) -> _Drawn:
                     failed.append(str(error))
         except InputError as error:
             failed.append(str(error))
-    return _Drawn(part=part.number, rows=rows, failed=failed)
+    return part.number, rows, failed
 
 
-def _one_thread() -> Any:
-    """Context in which libraries compute with one thread: their sums hang on how many there are."""
-    # It can only hold back what is loaded.
-    import sklearn.cluster  # noqa: F401
-    from threadpoolctl import threadpool_limits
-
-    return threadpool_limits(limits=1)
-
-
-def _trial(setting: _Setting, kept: LRUCache) -> Trial:
+def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
     """Bring data and configuration together, with a true run that other settings share."""
     subject, config = setting.subject, setting.config
     family = family_of(config.method)
@@ -625,7 +603,7 @@ def _trial(setting: _Setting, kept: LRUCache) -> Trial:
         subject.outside,
         family.true_settings(config),
     )
-    trial: Any = kept.get(
+    trial: Any = true_runs.get(
         key, lambda: family.build(subject.dataset, config, subject.bounds, subject.outside)
     )
     return cast(Trial, replace(trial, config=config))
@@ -641,7 +619,7 @@ def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
 def _taken_over(
     found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
 ) -> dict[str, Scores]:
-    """Rows of an earlier sweep; all of them have to be asked for, or they would be lost."""
+    """Rows of an earlier sweep; the plan has to contain all of them, or they would be lost."""
     others = len(found.keys() - wanted.keys())
     if others:
         raise InputError(

@@ -34,8 +34,8 @@ LESS_IS_BETTER = {"dsg_c": "DSG_C", "nicv_ratio": "NICV ratio"}
 #: Names of all scores for people.
 SCORES = {**LESS_IS_BETTER, "f_measure": "F-measure"}
 
-#: Budget that the sentence tells about.
-TOLD = 0.5
+#: Budget that the sentence is about.
+BUDGET = 0.5
 
 #: Two medians that differ by no more than this share are alike.
 CLEAR = 0.2
@@ -168,10 +168,10 @@ def sentence(method: str) -> str:
     rows = costs(method)
     if not rows:
         return f"{CARDS[method].title} spends no budget, so there is nothing to compare."
-    return told(rows)
+    return compared(rows)
 
 
-def told(rows: Sequence[Cost]) -> str:
+def compared(rows: Sequence[Cost]) -> str:
     """Return one sentence on a method's figures: medians of its error at one budget.
 
     Raises
@@ -179,10 +179,10 @@ def told(rows: Sequence[Cost]) -> str:
     InputError
         Where no figure is one of these.
     """
-    shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == TOLD]
+    shown = [row for row in rows if row.score in LESS_IS_BETTER and row.epsilon == BUDGET]
     if not shown:
         raise InputError(
-            f"rows hold no median of {' or '.join(LESS_IS_BETTER)} at epsilon = {TOLD:g}: "
+            f"rows hold no median of {' or '.join(LESS_IS_BETTER)} at epsilon = {BUDGET:g}: "
             "hand over all rows of a method."
         )
     pairs = _listed(
@@ -200,7 +200,7 @@ def told(rows: Sequence[Cost]) -> str:
     ]
     verdict = f"clearly {', '.join(clear)}" if clear else "no clear difference"
     return (
-        f"Sound against published at ε {TOLD:g}, median {SCORES[shown[0].score]} (lower is "
+        f"Sound against published at ε {BUDGET:g}, median {SCORES[shown[0].score]} (lower is "
         f"better): {pairs}; {verdict}."
     )
 

@@ -138,8 +138,7 @@ def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
         places.append(cells[int(np.argmax(apart))])
     return scatter(
         "text",
-        [float(place[0]) for place in places],
-        [float(place[1]) for place in places],
+        *np.reshape(places, (-1, 2)).T.tolist(),
         text=bold_numbers(range(1, len(places) + 1)),
         textfont=number_font(mode, 16),
     )
@@ -151,8 +150,8 @@ def _person(joining: Joining, number: int, mode: Mode) -> Trace:
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
     return scatter(
         "markers+text",
-        [float(joining.person[0])],
-        [float(joining.person[1])],
+        joining.person[:1].tolist(),
+        joining.person[1:].tolist(),
         "%{x:,.0f}, %{y:,.0f}",
         text=["<b>this person</b>" if there else "nobody here"],
         textposition="bottom right",
@@ -174,13 +173,16 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 # -- one person, many draws --------------------------------------------------------------
 
 
-def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
+def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
     """Draw how often each number of clusters came up, and what the promise allows."""
-    numbers = np.array(story.numbers)
-    shares = [100 * np.array(counts) / story.draws for counts in (story.without, story.joined)]
-    limits = 100 * np.array(story.limits).reshape(-1, 2)
-    title = CARDS[story.method].title
-    times = f"{story.allowed:.3g}"
+    numbers = np.array(experiment.numbers)
+    shares = [
+        100 * np.array(counts) / experiment.draws
+        for counts in (experiment.without, experiment.joined)
+    ]
+    limits = 100 * np.array(experiment.limits).reshape(-1, 2)
+    title = f"{CARDS[experiment.method].title} {experiment.variant}"
+    times = f"{experiment.allowed:.3g}"
     data = [
         bar(
             numbers + 0.21,
@@ -210,7 +212,7 @@ def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
     layout = base_layout(
-        f"{title} {story.variant} · ε {story.epsilon:.4g} · {story.draws:,} draws on each side",
+        f"{title} · ε {experiment.epsilon:.4g} · {experiment.draws:,} draws on each side",
         (58, 10, 62, 44),
         barmode="overlay",
         xaxis=chart_axis(
@@ -222,38 +224,37 @@ def membership_bars(story: MembershipExperiment, mode: Mode) -> Panels:
         # Where nearly every draw gives one number, the band would dwarf all bars.
         yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
         legend=LEGEND,
-        uirevision=title,
+        uirevision=CARDS[experiment.method].title,
+    )
+    often = " and ".join(
+        f"{numbers[int(np.argmax(share))]} most often {side}"
+        for share, side in zip(shares, _SIDES, strict=True)
     )
     return Panels(
-        data=data, layout=layout, alt=_membership_alt(story, title, times), height=330, share=0.0
+        data=data,
+        layout=layout,
+        alt=(
+            f"Number of clusters under {title}, ε {experiment.epsilon:.4g}, in "
+            f"{experiment.draws:,} draws on each side: from {low} to {high}, {often}. "
+            f"A band shows what the promise allows: at most {times} times as often with the "
+            "person as without."
+        ),
+        height=330,
+        share=0.0,
     )
 
 
-def _membership_alt(story: MembershipExperiment, title: str, times: str) -> str:
-    """The bars in words."""
-    often = [
-        f"{story.numbers[int(np.argmax(counts))]} most often {side}"
-        for counts, side in zip((story.without, story.joined), _SIDES, strict=True)
-    ]
-    return (
-        f"Number of clusters under {title} {story.variant}, ε {story.epsilon:.4g}, in "
-        f"{story.draws:,} draws on each side: from {story.numbers[0]} to {story.numbers[-1]}, "
-        f"{' and '.join(often)}. A band shows what the promise allows: at most {times} times "
-        "as often with the person as without."
-    )
-
-
-def membership_frame(story: MembershipExperiment) -> pd.DataFrame:
+def membership_frame(experiment: MembershipExperiment) -> pd.DataFrame:
     """Table behind the bars: draws, shares and limits for each number of clusters."""
     return pd.DataFrame(
         {
-            "number of clusters": story.numbers,
-            "draws without": story.without,
-            "draws with the person": story.joined,
-            "share without": [count / story.draws for count in story.without],
-            "share with the person": [count / story.draws for count in story.joined],
-            "least share allowed": [low for low, _ in story.limits],
-            "largest share allowed": [high for _, high in story.limits],
+            "number of clusters": experiment.numbers,
+            "draws without": experiment.without,
+            "draws with the person": experiment.joined,
+            "share without": [count / experiment.draws for count in experiment.without],
+            "share with the person": [count / experiment.draws for count in experiment.joined],
+            "least share allowed": [low for low, _ in experiment.limits],
+            "largest share allowed": [high for _, high in experiment.limits],
         }
     )
 
@@ -266,22 +267,21 @@ _FEWEST_PLACES = 6
 
 def score_bars(result: AuditResult, mode: Mode) -> Panels:
     """Draw the telling score on both data sets, the event's side of the threshold shaded."""
-    histogram = result.histogram
-    sides = result.sides
+    histogram, sides = result.histogram, result.sides
     bins = _Bins.of(histogram)
-    runs = [sum(part) + gone for part, gone in _parts(histogram)]
+    # The last bar, of runs without such a number, is there only if there are any.
+    n = len(bins.middles)
     data = []
-    for number, ((counts, gone), side) in enumerate(zip(_parts(histogram), sides, strict=True)):
-        shown = [*counts, gone] if bins.missing else list(counts)
+    for number, (counts, side) in enumerate(zip(_counts(histogram), sides, strict=True)):
         data.append(
             bar(
                 bins.middles + (-0.25, 0.25)[number] * bins.width * 0.9,
-                [100 * count / runs[number] for count in shown],
+                [100 * count / sum(counts) for count in counts[:n]],
                 f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
                 name=side,
                 width=0.45 * bins.width,
                 marker=_look(number, mode),
-                text=["none" if place in bins.missing else "" for place in range(len(shown))],
+                text=[*[""] * (len(counts) - 1), "none"][:n],
                 textposition="outside",
                 customdata=bins.labels,
             )
@@ -314,33 +314,30 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
 
 def score_frame(result: AuditResult) -> pd.DataFrame:
     """Table behind the telling score: runs per bin; the last row counts runs without a number."""
-    histogram = result.histogram
-    sides = result.sides
-    edges = histogram.edges
+    edges, counts = result.histogram.edges, _counts(result.histogram)
     table: dict[str, Any] = {"from": [*edges[:-1], math.nan], "to": [*edges[1:], math.nan]}
-    for (counts, gone), side in zip(_parts(histogram), sides, strict=True):
-        table[f"runs {side}"] = [*counts, gone]
+    table |= {f"runs {side}": part for side, part in zip(result.sides, counts, strict=True)}
     return pd.DataFrame(table)
 
 
-def _parts(histogram: Histogram) -> list[tuple[tuple[int, ...], int]]:
-    """Counts per bin and runs without a number, of both data sets."""
-    return list(zip((histogram.without, histogram.joined), histogram.missing, strict=True))
+def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
+    """Runs per bin on both data sets, and at the end those without such a number."""
+    without, joined = histogram.missing
+    return [*histogram.without, without], [*histogram.joined, joined]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
     """Where bars stand: few different values side by side, many on a true scale.
 
-    ``values`` are what the event is held against; ``missing`` is the place of the bar for runs
-    that have no such number.
+    The event is compared with ``values``. Where runs have no such number there is one more bar at
+    the end, with the value infinity.
     """
 
     middles: Floats
     values: Floats
     width: float
     labels: list[str]
-    missing: tuple[int, ...]
     ticks: dict[str, Any]
 
     @classmethod
@@ -348,7 +345,6 @@ class _Bins:
         """Places for the bars of a histogram."""
         edges = np.array(histogram.edges)
         n = len(edges) - 1
-        gone = any(histogram.missing)
         few = n <= MOST_VALUES
         values = _different(edges) if few else (edges[:-1] + edges[1:]) / 2
         middles = np.arange(n, dtype=float) if few else values
@@ -356,7 +352,7 @@ class _Bins:
         labels = [f"{value:,.6g}" for value in values]
         if not few:
             labels = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
-        if gone:
+        if any(histogram.missing):
             middles = np.append(middles, middles[-1] + 2 * width)
             values = np.append(values, math.inf)
             labels.append("no such number")
@@ -372,7 +368,6 @@ class _Bins:
             values=values,
             width=width,
             labels=labels,
-            missing=(n,) if gone else (),
             ticks=ticks,
         )
 
@@ -391,11 +386,10 @@ def _shown(bins: _Bins, sign: str, value: float) -> NDArray[np.bool_]:
         return np.asarray(bins.values >= value - 1e-9)
     if sign == "<=":
         return np.asarray(bins.values <= value + 1e-9)
-    same = np.zeros(len(bins.values), dtype=bool)
     if math.isinf(value):
         same = np.isinf(bins.values)
     else:
-        same[int(np.argmin(np.abs(bins.values - value)))] = True
+        same = np.arange(len(bins.values)) == np.argmin(np.abs(bins.values - value))
     return same if sign == "==" else ~same
 
 
@@ -499,37 +493,25 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
     """Table behind the bars: one row per scenario, empty where nothing was run yet."""
-    return pd.DataFrame(
-        {
-            "method": [CARDS[one.method].title for one, _ in rows],
-            "variant": [one.variant for one, _ in rows],
-            "scenario": [one.name for one, _ in rows],
-            "said to be": [_said(one) for one, _ in rows],
-            "claimed ε": [claim] * len(rows),
-            "measured ε, at least": [
-                math.nan if result is None else result.epsilon_lower for _, result in rows
-            ],
-            "verdict": [_verdict(result) for _, result in rows],
-            "runs": pd.array(
-                [None if result is None else result.runs for _, result in rows], dtype="Int64"
-            ),
-            "telling event": ["" if result is None else result.event for _, result in rows],
-        }
+    table = pd.DataFrame(
+        [
+            {
+                "method": CARDS[one.method].title,
+                "variant": one.variant,
+                "scenario": one.name,
+                "said to be": (
+                    "planted mistake" if one.planted else f"{'' if one.private else 'not '}private"
+                ),
+                "claimed ε": claim,
+                "measured ε, at least": result.epsilon_lower if result else math.nan,
+                "verdict": f"{'' if result.violated else 'not '}refuted" if result else "",
+                "runs": result.runs if result else None,
+                "telling event": result.event if result else "",
+            }
+            for one, result in rows
+        ]
     )
-
-
-def _said(scenario: Scenario) -> str:
-    """What the card says of a scenario's mechanism."""
-    if scenario.planted:
-        return "planted mistake"
-    return "private" if scenario.private else "not private"
-
-
-def _verdict(result: AuditResult | None) -> str:
-    """Verdict in a word or two."""
-    if result is None:
-        return ""
-    return "refuted" if result.violated else "not refuted"
+    return table.astype({"runs": "Int64"})
 
 
 def _row_name(scenario: Scenario) -> str:

@@ -241,7 +241,17 @@ class Diagnostics:
     @cached_property
     def labels(self) -> dict[RunName, NDArray[np.int32]]:
         """Labels grid of each of ``RUNS``."""
-        return _labels(self.true, self.private, self.doubled)
+        true, private, doubled = self.true, self.private, self.doubled
+        parts: dict[RunName, tuple[Stages, Stages]] = {
+            "private": (private, private),
+            "true_threshold": (private, true),
+            "true_cells": (true, private),
+            "twice_budget": (doubled, doubled),
+        }
+        return {
+            name: connected_components(significant_cells(cells.average, other.threshold.value))[0]
+            for name, (cells, other) in parts.items()
+        }
 
     @cached_property
     def retained(self) -> NDArray[np.bool_]:
@@ -389,7 +399,8 @@ def diagnostics_of(
     private, config, seed
         Stages of the private run, and what it was drawn with.
     """
-    doubled = run(truth.source, _twice(config), SeededNoise(seed)).stages
+    twice = replace(config, epsilon=2 * config.epsilon)
+    doubled = run(truth.source, twice, SeededNoise(seed)).stages
     return Diagnostics(truth=truth, private=private, doubled=doubled, finer=finer)
 
 
@@ -406,14 +417,12 @@ def count_retained(truth: Truth, config: Config, seeds: Sequence[int]) -> Retain
         One draw each.
     """
     true = truth.stages
-    counted = {name: np.zeros(true.n_clusters, dtype=np.int64) for name in RUNS}
+    counts = {name: np.zeros(true.n_clusters, dtype=np.int64) for name in RUNS}
     for seed in seeds:
-        private, doubled = (
-            run(truth.source, one, SeededNoise(seed)).stages for one in (config, _twice(config))
-        )
-        for name, labels in _labels(true, private, doubled).items():
-            counted[name] += retained(true.labels, labels)
-    return RetainedDraws(draws=len(seeds), counts=counted)
+        private = run(truth.source, config, SeededNoise(seed)).stages
+        for name, labels in diagnostics_of(truth, private, config, seed).labels.items():
+            counts[name] += retained(true.labels, labels)
+    return RetainedDraws(draws=len(seeds), counts=counts)
 
 
 def outcome(true: NDArray[np.int32], other: NDArray[np.int32], cluster: int) -> Outcome:
@@ -573,25 +582,6 @@ def _on_finer_grid(parts: int | None) -> str:
 def _number(value: float) -> str:
     """Three digits, without a power of ten."""
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
-
-
-def _labels(true: Stages, private: Stages, doubled: Stages) -> dict[RunName, NDArray[np.int32]]:
-    """Labels grid of each of ``RUNS``."""
-    bands: dict[RunName, tuple[NDArray[np.float64], float]] = {
-        "private": (private.average, private.threshold.value),
-        "true_threshold": (private.average, true.threshold.value),
-        "true_cells": (true.average, private.threshold.value),
-        "twice_budget": (doubled.average, doubled.threshold.value),
-    }
-    return {
-        name: connected_components(significant_cells(average, value))[0]
-        for name, (average, value) in bands.items()
-    }
-
-
-def _twice(config: Config) -> Config:
-    """Return the same with twice the budget."""
-    return replace(config, epsilon=2 * config.epsilon)
 
 
 def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:

@@ -197,19 +197,6 @@ def test_float_grid_is_not_seen_but_missing_numbers_are() -> None:
     assert bound.epsilon == highest(2000)
 
 
-def test_several_tests_share_the_error() -> None:
-    rng = np.random.default_rng(1)
-    without, joined = rng.random((2000, 4)), rng.random((2000, 4)) < 0.8
-    one, three = (lower_bound(without, joined * 1.0, tests=tests) for tests in (1, 3))
-    assert three.epsilon < one.epsilon
-    # Where the choosing half misleads, a second test can still find what is there.
-    quiet, loud = np.zeros((2000, 2)), np.zeros((2000, 2))
-    loud[:1000, 0] = 1
-    loud[50:, 1] = 1
-    assert lower_bound(quiet, loud, tests=1).epsilon == 0
-    assert lower_bound(quiet, loud, tests=2).epsilon > 5
-
-
 @pytest.mark.parametrize(
     ("without", "joined", "says"),
     [

@@ -10,7 +10,7 @@ import pytest
 
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments.utility import Cost, Spread, costs, frame, sentence, told
+from dpviz.experiments.utility import Cost, Spread, compared, costs, frame, sentence
 from dpviz.families import CARDS
 from dpviz.kmeans.config import defaults_of
 from tests.benchmarks import utility as measured
@@ -184,7 +184,7 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
         cost(0.1, 0.9, score="f_measure", title="not this"),
         cost(9.0, 1.0, epsilon=1.0, title="nor this"),
     ]
-    assert told(rows) == (
+    assert compared(rows) == (
         "Sound against published at ε 0.5, median NICV ratio (lower is better): 1.12 against 2.1 "
         "on S1, 2,331 against 158 on Unbalance, 1.01 against 1 on DS1, 5 against 2 on DS2 and 1 "
         "against 2 on DS3; clearly worse on DS2, worse mostly by the declared box on "
@@ -193,7 +193,7 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
 
 
 def test_the_sentence_of_one_set_without_a_difference() -> None:
-    assert told([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
+    assert compared([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
         "Sound against published at ε 0.5, median DSG_C (lower is better): 0.05 against 0.05 on "
         "DS1; no clear difference."
     )
@@ -201,12 +201,12 @@ def test_the_sentence_of_one_set_without_a_difference() -> None:
 
 def test_the_sentence_needs_rows_to_tell_about() -> None:
     with pytest.raises(InputError, match=r"no median .* at epsilon = 0\.5"):
-        told([cost(0.5, 0.9, score="f_measure")])
+        compared([cost(0.5, 0.9, score="f_measure")])
 
 
 def test_the_sentence_of_a_method_is_that_of_its_rows() -> None:
     for name in SPENDING:
-        assert sentence(name) == told(costs(name))
+        assert sentence(name) == compared(costs(name))
     assert sentence("kmeans") == (
         "k-means (true) spends no budget, so there is nothing to compare."
     )

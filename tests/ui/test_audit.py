@@ -22,11 +22,11 @@ from dpviz.audit.scenarios import find
 from dpviz.errors import InputError
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
-from dpviz.ui.audit import all_audits, results
+from dpviz.ui.audit import all_audits, common
 from dpviz.ui.audit.all_audits import table_rows
 from dpviz.ui.audit.claims import VARIANTS, verdict
+from dpviz.ui.audit.common import METHODS
 from dpviz.ui.audit.person import experiment_in_words
-from dpviz.ui.audit.results import METHODS
 from dpviz.ui.job import Job, job_of, progress_text, start
 from dpviz.ui.messages import plain_text
 from dpviz.work import Cancelled
@@ -498,7 +498,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
         raise fault
 
     test = app()
-    monkeypatch.setattr(results, "audit", fail)
+    monkeypatch.setattr(common, "audit", fail)
     press(test, "Run the audit")
     finish(test, ONE)
     (said,) = [one.value for one in test.error]
@@ -574,7 +574,7 @@ def test_all_audits_run_and_what_is_there_is_not_run_again(app, three):
 
 
 def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
-    begun, real = Event(), results.audit
+    begun, real = Event(), common.audit
 
     def slow(method, variant, **given):
         if variant == "sound":
@@ -583,7 +583,7 @@ def test_cancelling_all_keeps_what_was_found(app, three, monkeypatch):
         return real(method, variant, **given)
 
     test = app()
-    monkeypatch.setattr(results, "audit", slow)
+    monkeypatch.setattr(common, "audit", slow)
     press(test, "Run all 3")
     assert begun.wait(PATIENCE)
     checked(test.run())

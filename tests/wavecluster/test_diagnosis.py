@@ -425,6 +425,15 @@ def test_the_sentences():
     )
 
 
+def test_pieces_are_named_even_where_one_of_them_reaches_another_cluster():
+    average = drawn("............ .#######.##. ............")
+    noise = np.zeros(average.shape)
+    noise[1, 2:5], noise[1, 8] = -HIGH, HIGH
+    found = diagnosed(truth_of(average), faked(truth_of(average), noise))
+    assert (found.outcome.fate, found.outcome.joined) == ("broken", (2,))
+    assert in_words(found).startswith("Cluster 1 fell into 2 pieces ")
+
+
 def test_the_order_of_the_counts_is_that_of_the_names():
     truth, config = sampled("gaussians", "privthrem", 0.1)
     draws = count_retained(truth, config, range(5))

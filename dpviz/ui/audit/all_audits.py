@@ -6,7 +6,7 @@ import streamlit as st
 
 from dpviz.audit.scenarios import Scenario, scenarios
 from dpviz.figures.audit import Row, bounds_bars, bounds_frame
-from dpviz.ui.audit.results import METHODS, AuditRequest, Results, current_job, results, run_audit
+from dpviz.ui.audit.common import METHODS, AuditRequest, Results, current_job, results, run_audit
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.work import IsCancelled, Progress, Work

@@ -13,8 +13,14 @@ from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.families import CARDS
 from dpviz.figures.audit import floored, score_bars, score_frame
 from dpviz.ui.audit.all_audits import all_audits
-from dpviz.ui.audit.budget import budget_control
-from dpviz.ui.audit.results import METHODS, AuditRequest, current_job, results, run_audit
+from dpviz.ui.audit.common import (
+    METHODS,
+    AuditRequest,
+    budget_control,
+    current_job,
+    results,
+    run_audit,
+)
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider

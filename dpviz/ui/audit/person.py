@@ -25,7 +25,7 @@ from dpviz.figures.audit import (
     membership_frame,
 )
 from dpviz.figures.marks import counted
-from dpviz.ui.audit.budget import budget_control
+from dpviz.ui.audit.common import budget_control
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text

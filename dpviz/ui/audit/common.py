@@ -1,18 +1,34 @@
-"""What the audits of a session found, and the jobs behind them."""
+"""What parts of the audit page share: budgets, results of a session, and their jobs."""
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import streamlit as st
 
 from dpviz.audit.runs import AuditResult, audit
+from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.ui.job import Job, job_of
+from dpviz.ui.state import Control, number
 from dpviz.work import IsCancelled, Progress
 
 #: Methods that claim something.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
+
+
+def budget_control(name: str, low: float, high: float) -> Control:
+    """Control of a budget of 1: a link may go beyond the slider, but not to zero or infinity."""
+
+    def check(value: float) -> None:
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(
+                f"{name} = {value:g} is no usable privacy budget: give a number from {low:g} "
+                f"to {high:g}."
+            )
+
+    return Control(1.0, number(name, low, high, check))
 
 
 class AuditRequest(NamedTuple):
