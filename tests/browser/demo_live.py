@@ -104,6 +104,12 @@ def staged() -> None:
     )
 
 
+def plain(figure: Any) -> dict[str, Any]:
+    """Figure as plain dictionaries with arrays."""
+    data = [trace.to_plotly_json() for trace in figure.data]
+    return {"data": data, "layout": figure.layout.to_plotly_json()}
+
+
 @st.fragment
 def explorer() -> None:
     """Sliders, readouts, figure."""
@@ -152,7 +158,7 @@ def explorer() -> None:
         },
     )
     live_figure(
-        make_figure(counts, noisy, f"epsilon {epsilon:g}, seed {seed:g}"),
+        plain(make_figure(counts, noisy, f"epsilon {epsilon:g}, seed {seed:g}")),
         key="figure",
         height=420,
         alt=f"True and private counts on a {g} by {g} grid",
