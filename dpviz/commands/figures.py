@@ -32,7 +32,7 @@ from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
-#: What can be said of one data set, after its name, and how it is read.
+#: Settings of one data set, after its name, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}
 
 #: File of k' beside k.

@@ -68,11 +68,7 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
     """Draw all rows of plans into one table; where Ctrl-C stops it, explain how to go on."""
     try:
         table = run_sweeps(
-            plans,
-            jobs=given.jobs,
-            out=out,
-            resume=given.resume,
-            progress=progress_line("draws"),
+            plans, jobs=given.jobs, out=out, resume=given.resume, progress=progress_line("draws")
         )
     except KeyboardInterrupt:
         if sys.stderr.isatty():

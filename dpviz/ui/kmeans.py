@@ -54,7 +54,7 @@ LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without n
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
     left = Control("true", choice("left", tuple(LEFT)))
-    # Beyond the last iteration is said once it is known which that is.
+    # Which iteration is the last one shows only later: _correct and step_slider see to that.
     state = explorer_state(FAMILY, VIEWS, left=left, i=Control(None, whole("i", 0, 10**6)))
     if state.fresh:
         choose_defaults(state, but=state.given)

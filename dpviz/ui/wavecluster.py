@@ -177,8 +177,8 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
     truth, private = runs.truth, runs.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
     stale = "" if agreement else " …"
-    kept = agreement or st.session_state.get(_LAST, {})
-    held_out = {name: f"{score:.3f}{stale}" for name, score in kept.items()}
+    latest = agreement or st.session_state.get(_LAST, {})
+    held_out = {name: f"{score:.3f}{stale}" for name, score in latest.items()}
     true = truth.stages
     rank = "rank of the threshold among the positive coefficients: at least this many cells are"
     rank += " significant"
