@@ -104,8 +104,8 @@ def show_caption(text: object, help: str | None = None) -> None:
 
 def show_corrections(notes: Iterable[object]) -> None:
     """Show what was wrong with a link, a paragraph for each sentence; nothing where all is well."""
-    sentences = [plain_text(note) for note in notes]
-    if sentences:
+    texts = [plain_text(note) for note in notes]
+    if texts:
         st.warning(
-            "\n\n".join(("This link was corrected.", *sentences)), icon=":material/link_off:"
+            "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
         )
