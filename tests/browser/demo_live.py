@@ -104,12 +104,6 @@ def staged() -> None:
     )
 
 
-def plain(figure: Any) -> dict[str, Any]:
-    """Figure as plain dictionaries with arrays."""
-    data = [trace.to_plotly_json() for trace in figure.data]
-    return {"data": data, "layout": figure.layout.to_plotly_json()}
-
-
 @st.fragment
 def explorer() -> None:
     """Sliders, readouts, figure."""
@@ -158,7 +152,7 @@ def explorer() -> None:
         },
     )
     live_figure(
-        plain(make_figure(counts, noisy, f"epsilon {epsilon:g}, seed {seed:g}")),
+        make_figure(counts, noisy, f"epsilon {epsilon:g}, seed {seed:g}"),
         key="figure",
         height=420,
         alt=f"True and private counts on a {g} by {g} grid",
