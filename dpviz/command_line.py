@@ -17,19 +17,19 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from dpviz.commands.audit import audit_command
-from dpviz.commands.figures import add_figures, figures_command
+from dpviz.commands.figures import figures_command
+from dpviz.commands.options import REAL, WHOLE, flag, listed, option, share, typed
 from dpviz.commands.output import write_table
 from dpviz.commands.release import budget_command, release_command
 from dpviz.commands.run import run_command
-from dpviz.commands.sweep import add_sweep, sweep_command
+from dpviz.commands.sweep import sweep_command
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
 from dpviz.errors import InputError
+from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.comparison import Report
 from dpviz.family.parameter import Kind
-from dpviz.privacy.ledger import RELATIONS
-from dpviz.reproduce import columns_of
 from dpviz.serialize import jsonable
 
 
@@ -123,28 +123,14 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     return joined
 
 
-def _number(kind: Callable[[str], Any], name: str) -> Callable[[str], Any]:
-    """Type of an option: a number, or a sentence that says so."""
-
-    def parse(text: str) -> Any:
-        try:
-            return kind(text)
-        except ValueError:
-            raise argparse.ArgumentTypeError(f'"{text}" is not {name}') from None
-
-    return parse
-
-
 def _grid(text: str) -> int | tuple[int, ...]:
     """``64`` or ``64,32``."""
     sides = tuple(int(side) for side in text.split(","))
     return sides[0] if len(sides) == 1 else sides
 
 
-_WHOLE = _number(int, "a whole number")
-_REAL = _number(float, "a number")
-_SIDES = _number(_grid, "a whole number of cells or one per axis (64 or 64,32)")
-_TYPES: dict[Kind, Any] = {"number": _REAL, "whole": _WHOLE, "choice": str, "sides": _SIDES}
+_SIDES = typed(_grid, "is not a whole number of cells or one per axis (64 or 64,32)")
+_TYPES: dict[Kind, Any] = {"number": REAL, "whole": WHOLE, "choice": str, "sides": _SIDES}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -153,15 +139,15 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     listing = _command(commands, "methods", methods_command, "list all methods", "methods --json")
-    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    share(listing, "json")
 
     sets = _command(
         commands, "sample", sample_command, "write a sample set", "sample spirals --out spirals.csv"
     )
     sets.add_argument("name", nargs="?", metavar="NAME", help=", ".join(sample_names()))
-    sets.add_argument("--list", action="store_true", help="list the sample sets")
-    sets.add_argument("--out", metavar="FILE", help="csv or parquet file to write")
-    sets.add_argument("--json", action="store_true", help="print one JSON object")
+    flag(sets, "list", "list the sample sets")
+    option(sets, "out", "FILE", "csv or parquet file to write")
+    share(sets, "json")
 
     running = _command(
         commands,
@@ -171,11 +157,12 @@ def _parser() -> argparse.ArgumentParser:
         "run spirals --method privthr --epsilon 1 --repeats 10",
     )
     _add_common(running)
-    running.add_argument("--epsilon", type=_REAL, default=1.0, metavar="E", help="whole budget")
-    running.add_argument("--repeats", type=_WHOLE, default=1, metavar="R", help="draws")
-    running.add_argument("--labels", metavar="FILE", help="write the points with their clusters")
-    _add_methods(running)
-    _add_classes(running)
+    option(running, "epsilon", "E", "whole budget", REAL, default=1.0)
+    option(running, "repeats", "R", "draws", WHOLE, default=1)
+    option(running, "labels", "FILE", "write the points with their clusters")
+    share(running, "method", "variant")
+    _add_families(running)
+    option(running, "classes", "COLUMN", "column of known classes to score k-means against")
 
     sweeping = _command(
         commands,
@@ -185,7 +172,14 @@ def _parser() -> argparse.ArgumentParser:
         "sweep spirals --methods privqt,privthr --epsilons 0.5,1 --repeats 10 --out sweep.csv",
     )
     _add_common(sweeping)
-    add_sweep(sweeping)
+    option(sweeping, "methods", "A,B", "methods to compare", listed(str), required=True)
+    option(sweeping, "epsilons", "E,E", "whole budgets", listed(float), required=True)
+    share(sweeping, "variant")
+    scores = ", ".join(dict.fromkeys(name for one in FAMILIES.values() for name in one.scores))
+    option(sweeping, "scores", "S,S", f"the cheap ones unless told; of {scores}", listed(str))
+    option(sweeping, "out", "FILE", "csv or parquet file to write", required=True)
+    option(sweeping, "repeats", "R", "draws of each; 10 unless told", WHOLE, default=10)
+    share(sweeping, "jobs", "resume")
     _add_families(sweeping)
 
     drawing = _command(
@@ -195,7 +189,24 @@ def _parser() -> argparse.ArgumentParser:
         "the papers' figures, as tables",
         "figures 000-5,000-6,000-8 --jobs 2 --out figures",
     )
-    add_figures(drawing)
+    drawing.add_argument("names", type=listed(str), metavar="NAME[,NAME]", help=", ".join(PRESETS))
+    option(
+        drawing,
+        "data",
+        "DATA",
+        "in place of the sample sets: a file or sample set, with what goes with it "
+        "(points.csv:grid=64:density=0.58:clusters=15:name=mine); give it once for each",
+        action="append",
+    )
+    share(drawing, "columns", kind=listed(str))
+    share(drawing, "no-header", "domain", "outside", "neighbours")
+    option(drawing, "variant", "V", "sound or published; published unless told")
+    share(drawing, "seed")
+    option(drawing, "out", "FOLDER", "folder to write", required=True)
+    option(drawing, "repeats", "R", "draws of each; as in the paper unless told", WHOLE)
+    share(drawing, "jobs", "resume", "json")
+    # A figure compares methods on points; what only single runs can take stays out.
+    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None)
 
     auditing = _command(
         commands,
@@ -205,20 +216,14 @@ def _parser() -> argparse.ArgumentParser:
         "audit privqt --variant published --runs 2000",
     )
     auditing.add_argument("method", metavar="METHOD", help="a method that spends a budget")
-    auditing.add_argument("--variant", default="sound", metavar="V", help="sound or published")
-    auditing.add_argument("--claim", type=_REAL, default=1.0, metavar="E", help="claimed epsilon")
-    auditing.add_argument(
-        "--runs", type=_WHOLE, metavar="N", help="on each data set; as many as needed unless told"
-    )
-    auditing.add_argument(
-        "--scenario", metavar="NAME", help="pair of data sets; the first one unless told"
-    )
-    auditing.add_argument("--seed", type=_WHOLE, default=0, metavar="N", help="of all runs")
-    auditing.add_argument("--list", action="store_true", help="list the scenarios of the method")
-    auditing.add_argument(
-        "--steps", action="store_true", help="show which planted bugs are found in which step"
-    )
-    auditing.add_argument("--json", action="store_true", help="print one JSON object")
+    share(auditing, "variant")
+    option(auditing, "claim", "E", "claimed epsilon", REAL, default=1.0)
+    option(auditing, "runs", "N", "on each data set; as many as needed unless told", WHOLE)
+    option(auditing, "scenario", "NAME", "pair of data sets; the first one unless told")
+    option(auditing, "seed", "N", "of all runs", WHOLE, default=0)
+    flag(auditing, "list", "list the scenarios of the method")
+    flag(auditing, "steps", "show which planted bugs are found in which step")
+    share(auditing, "json")
 
     releasing = _command(
         commands,
@@ -229,23 +234,15 @@ def _parser() -> argparse.ArgumentParser:
         "--out released",
     )
     _add_common(releasing)
-    releasing.add_argument("--epsilon", type=_REAL, required=True, metavar="E", help="to debit")
-    releasing.add_argument(
-        "--budget-file", required=True, metavar="FILE", help="lifetime budgets (SQLite)"
-    )
-    releasing.add_argument(
-        "--source", metavar="ID", help="name of the data source; that of DATA unless told"
-    )
-    releasing.add_argument(
-        "--total", type=_REAL, metavar="E", help="lifetime budget, at the source's first release"
-    )
-    releasing.add_argument("--out", required=True, metavar="FOLDER", help="new folder to write")
-    releasing.add_argument(
-        "--header", metavar="LINE", help='the first line that DATA lacks, for example "x,y"'
-    )
-    releasing.add_argument("--title", default="", metavar="T", help="of the report")
-    _add_methods(releasing)
-    releasing.set_defaults(classes=None, labels=None)
+    option(releasing, "epsilon", "E", "to debit", REAL, required=True)
+    option(releasing, "budget-file", "FILE", "lifetime budgets (SQLite)", required=True)
+    option(releasing, "source", "ID", "name of the data source; that of DATA unless told")
+    option(releasing, "total", "E", "lifetime budget, at the source's first release", REAL)
+    option(releasing, "out", "FOLDER", "new folder to write", required=True)
+    option(releasing, "header", "LINE", 'the first line that DATA lacks, for example "x,y"')
+    option(releasing, "title", "T", "of the report", default="")
+    share(releasing, "method", "variant")
+    _add_families(releasing)
 
     budget = _command(
         commands,
@@ -255,22 +252,8 @@ def _parser() -> argparse.ArgumentParser:
         "budget budget.db",
     )
     budget.add_argument("file", metavar="FILE", help="the budget file")
-    budget.add_argument("--json", action="store_true", help="print one JSON object")
+    share(budget, "json")
     return parser
-
-
-def _add_methods(parser: argparse.ArgumentParser) -> None:
-    """Options that name a method, and those of both families."""
-    parser.add_argument("--method", required=True, metavar="M", help=", ".join(CARDS))
-    parser.add_argument("--variant", default="sound", metavar="V", help="sound or published")
-    _add_families(parser)
-
-
-def _add_classes(parser: argparse.ArgumentParser) -> None:
-    """Known classes, which only scores know what to do with."""
-    parser.add_argument(
-        "--classes", metavar="COLUMN", help="column of known classes to score k-means against"
-    )
 
 
 def _add_families(parser: argparse.ArgumentParser) -> None:
@@ -279,9 +262,7 @@ def _add_families(parser: argparse.ArgumentParser) -> None:
         group = parser.add_argument_group(f"{family.title} methods")
         for one in family.parameters:
             if one.name != "epsilon":
-                group.add_argument(
-                    f"--{one.name}", type=_TYPES[one.kind], metavar=one.metavar, help=one.usage
-                )
+                option(group, one.name, one.metavar, one.usage, _TYPES[one.kind])
 
 
 def _command(
@@ -299,7 +280,7 @@ def _command(
         epilog=f"example: python -m dpviz {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(command=command, json=False)
+    parser.set_defaults(command=command, json=False, classes=None, labels=None)
     return parser
 
 
@@ -311,13 +292,5 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         help="csv, tsv, parquet or npy file, - for standard input, or a sample set: "
         + ", ".join(sample_names()),
     )
-    parser.add_argument("--counts", action="store_true", help="DATA is a grid of counts")
-    parser.add_argument("--columns", type=columns_of, metavar="A,B", help="names or numbers")
-    parser.add_argument("--no-header", action="store_true", help="the first line is data")
-    parser.add_argument("--domain", metavar="D", help='"lo,hi;lo,hi", or data')
-    parser.add_argument("--outside", default="clip", help="clip or drop points outside")
-    parser.add_argument("--unit", metavar="COLUMN", help="column that tells persons apart")
-    parser.add_argument("--cap", type=_WHOLE, metavar="M", help="most records of a person")
-    parser.add_argument("--neighbours", default="add_remove", help=" or ".join(RELATIONS))
-    parser.add_argument("--seed", type=_WHOLE, default=0, metavar="N", help="first seed")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    share(parser, "counts", "columns", "no-header", "domain", "outside", "unit", "cap")
+    share(parser, "neighbours", "seed", "json")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.scenarios import find
 from dpviz.audit.steps import BUGS, CLAIM, REASONS, table
-from dpviz.ending import say
+from dpviz.commands.output import progress_line
 from dpviz.family.comparison import Report
 
 
@@ -26,7 +25,7 @@ def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
         runs=given.runs,
         scenario=given.scenario,
         seed=given.seed,
-        progress=_progress if sys.stderr.isatty() else None,
+        progress=progress_line("runs"),
     )
     # JSON calls the description "says".
     report = {"says" if name == "description" else name: v for name, v in asdict(result).items()}
@@ -76,9 +75,3 @@ def _as_text(result: AuditResult) -> str:
             verdict,
         ]
     )
-
-
-def _progress(done: int, total: int) -> None:
-    """Line on a terminal."""
-    end = "\n" if done == total else ""
-    say(f"\r{done:,} of {total:,} runs", end=end)

@@ -10,19 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from dpviz.commands.options import check_repeats
+from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
-from dpviz.commands.sweep import (
-    add_work,
-    check_common,
-    check_out,
-    names,
-    neighbours,
-    progress_line,
-    read_subject,
-    taken_up_again,
-    whole,
-)
+from dpviz.commands.sweep import check_out, draw, read_subject
 from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.experiments.presets import (
@@ -34,44 +24,19 @@ from dpviz.experiments.presets import (
     preset,
     rank_table,
 )
-from dpviz.experiments.sweep import Plan, Subject, rows_of, run_sweeps
+from dpviz.experiments.sweep import Plan, Subject, rows_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
-from dpviz.privacy.ledger import RELATIONS
 from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
-#: What can be said of one data set, after its name, and how it is read.
+#: Settings of one data set, after its name, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}
 
 #: File of k' beside k.
 RANKS = "k_table.csv"
-
-
-def add_figures(parser: argparse.ArgumentParser) -> None:
-    """All options of the command."""
-    parser.add_argument("names", type=names, metavar="NAME[,NAME]", help=", ".join(PRESETS))
-    parser.add_argument(
-        "--data",
-        action="append",
-        metavar="DATA",
-        help="in place of the sample sets: a file or sample set, with what goes with it "
-        "(points.csv:grid=64:density=0.58:clusters=15:name=mine); give it once for each",
-    )
-    parser.add_argument("--columns", type=names, metavar="A,B", help="names or numbers")
-    parser.add_argument("--no-header", action="store_true", help="the first line is data")
-    parser.add_argument("--domain", metavar="D", help='"lo,hi;lo,hi", or data')
-    parser.add_argument("--outside", default="clip", help="clip or drop points outside")
-    parser.add_argument("--neighbours", default="add_remove", help=" or ".join(RELATIONS))
-    parser.add_argument("--variant", metavar="V", help="sound or published; published unless told")
-    parser.add_argument("--seed", type=whole, default=0, metavar="N", help="first seed")
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="folder to write")
-    add_work(parser, repeats=None)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    # A figure compares methods on points; what only single runs can take stays out.
-    parser.set_defaults(counts=False, unit=None, cap=None, grid=None)
 
 
 def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -81,7 +46,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     if not presets:
         raise InputError(f"NAME is missing: choose from {', '.join(PRESETS)}.")
     check_out(given.out, "the folder to write, for example --out figures")
-    check_common(given, presets[0].methods[0])
+    check_common(given, presets[0].methods)
     if given.repeats is not None:
         check_repeats(given.repeats)
     drawn = plans(
@@ -92,9 +57,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
         variant=given.variant,
         neighbours=neighbours(given),
     )
-    folder = _folder(given.out)
-    with taken_up_again():
-        files = _write(given, presets, drawn, folder)
+    files = _write(given, presets, drawn, _folder(given.out))
     if RANKS in files and files[RANKS]["printed"].isna().all():
         say(f"note: {NONE_PRINTED}")
     report = _report(given, presets, files, round(time.perf_counter() - started, 3))
@@ -105,20 +68,12 @@ def _write(
     given: argparse.Namespace, presets: Sequence[Preset], drawn: Mapping[str, Plan], folder: Path
 ) -> dict[str, pd.DataFrame]:
     """Draw all rows and write the tables; returns them by the names of their files."""
-    table = run_sweeps(
-        list(dict.fromkeys(drawn.values())),
-        jobs=given.jobs,
-        out=folder / "rows.csv",
-        resume=given.resume,
-        progress=progress_line(),
-    )
-    if table.empty:
-        raise InputError(table.attrs["notes"][0])
+    table = draw(given, list(dict.fromkeys(drawn.values())), folder / "rows.csv")
     files = {"rows.csv": table}
     for one in presets:
-        files[f"{one.name}.csv"] = figure_table(one, rows_of(table, drawn[one.name]))
+        rows = rows_of(table, drawn[one.name])
+        files[f"{one.name}.csv"] = figure_table(one, rows)
         if RANK in one.scores:
-            rows = rows_of(table, drawn[one.name])
             files[RANKS] = rank_table(rows, _true_runs(drawn[one.name], set(rows["data"])))
     for name, frame in files.items():
         if name != "rows.csv":
@@ -137,13 +92,8 @@ def _report(
     return {
         "note": EXPLORATION,
         "figures": [
-            {
-                "name": one.name,
-                "title": one.title,
-                "paper": one.paper,
-                "caption": one.caption,
-                "file": f"{one.name}.csv",
-            }
+            {name: getattr(one, name) for name in ("name", "title", "paper", "caption")}
+            | {"file": f"{one.name}.csv"}
             for one in presets
         ],
         "rows": len(rows),
@@ -184,14 +134,13 @@ def _rank_lines(ranks: pd.DataFrame) -> list[str]:
 
 def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
     """Records and true run of the data sets of some names, under the parameters of the plan."""
-    return {one.name: _true_run(plan, one) for one in plan.subjects if one.name in names}
-
-
-def _true_run(plan: Plan, subject: Subject) -> tuple[int, Stages]:
-    """Records and true run of one data set."""
-    config = Config(**plan.parameters(subject, "wavecluster"))
-    source = Source.build(subject.dataset, config.grid, subject.bounds, subject.outside)
-    return source.n, Truth(source, true_config(config)).stages
+    found = {}
+    for one in plan.subjects:
+        if one.name in names:
+            config = Config(**plan.parameters(one, "wavecluster"))
+            source = Source.build(one.dataset, config.grid, one.bounds, one.outside)
+            found[one.name] = source.n, Truth(source, true_config(config)).stages
+    return found
 
 
 def _subject(given: argparse.Namespace, text: str) -> Subject:

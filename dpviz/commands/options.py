@@ -1,27 +1,102 @@
-"""Options that name a method and its parameters, checked and put together."""
+"""Options of the command line: what several commands share, checked and put together."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from dpviz.commands.source import known_sample
+from dpviz.data.table import shown
 from dpviz.errors import InputError
+from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
-from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
-from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.reproduce import columns_of
 
 #: Draws of one setting at most.
 MOST_REPEATS = 100_000
 
+T = TypeVar("T")
 
-def check_options(given: argparse.Namespace) -> None:
-    """Refuse what is wrong whatever the data."""
-    check_method(given.method, CARDS)
-    _check_family(given)
+
+def typed(kind: Callable[[str], T], problem: str) -> Callable[[str], T]:
+    """Type of an option; what can't be read is refused in a sentence that begins with its text."""
+
+    def parse(text: str) -> T:
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f'"{text}" {problem}') from None
+
+    return parse
+
+
+def listed(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
+    """Type of an option: values between commas."""
+    return typed(
+        lambda text: [kind(one.strip()) for one in text.split(",") if one.strip()],
+        "is no list of numbers: write them with commas, such as 0.1,0.5,1",
+    )
+
+
+WHOLE = typed(int, "is not a whole number")
+REAL = typed(float, "is not a number")
+
+#: Options of several commands: placeholder, help, type, and other arguments of argparse.
+_SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]] = {
+    "columns": ("A,B", "names or numbers", columns_of, {}),
+    "domain": ("D", '"lo,hi;lo,hi", or data', str, {}),
+    "outside": (None, "clip or drop points outside", str, {"default": "clip"}),
+    "unit": ("COLUMN", "column that tells persons apart", str, {}),
+    "cap": ("M", "most records of a person", WHOLE, {}),
+    "neighbours": (None, " or ".join(RELATIONS), str, {"default": "add_remove"}),
+    "seed": ("N", "first seed", WHOLE, {"default": 0}),
+    "variant": ("V", "sound or published", str, {"default": "sound"}),
+    "method": ("M", ", ".join(CARDS), str, {"required": True}),
+    "jobs": ("J", "processes; 1", WHOLE, {"default": 1}),
+}
+_FLAGS = {
+    "counts": "DATA is a grid of counts",
+    "no-header": "the first line is data",
+    "resume": "go on with what an interrupted sweep left behind",
+    "json": "print one JSON object",
+}
+
+
+def share(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
+    """Add options that several commands have, with some arguments of argparse of its own."""
+    for name in names:
+        if name in _FLAGS:
+            flag(parser, name, _FLAGS[name])
+        else:
+            metavar, text, kind, more = _SHARED[name]
+            option(parser, name, metavar, text, **{"kind": kind, **more, **changes})
+
+
+def option(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    name: str,
+    metavar: str | None,
+    help: str,
+    kind: Callable[[str], Any] = str,
+    **more: Any,
+) -> None:
+    """Add an option with a value; of a kind of text, see :func:`typed`."""
+    parser.add_argument(f"--{name}", metavar=metavar, help=help, type=kind, **more)
+
+
+def flag(parser: argparse.ArgumentParser, name: str, help: str) -> None:
+    """Add an option without a value."""
+    parser.add_argument(f"--{name}", action="store_true", help=help)
+
+
+def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
+    """Refuse what is wrong whatever the data and the parameters."""
+    for method in methods:
+        check_method(method, CARDS)
     if given.cap is not None and given.unit is None:
         raise InputError(
             f"--cap {given.cap} needs --unit: name the column that tells persons apart."
@@ -30,8 +105,16 @@ def check_options(given: argparse.Namespace) -> None:
         raise InputError(
             f"--unit {given.unit} needs --cap: say how many records of a person count."
         )
-    if not 0 <= given.seed < 2**63:
-        raise InputError(f"--seed {given.seed}: give a whole number from 0 to {2**63 - 1:,}.")
+    if not 0 <= given.seed <= MOST_SEED:
+        raise InputError(
+            f"--seed {shown(given.seed)}: give a whole number from 0 to {MOST_SEED:,}."
+        )
+
+
+def check_options(given: argparse.Namespace) -> None:
+    """Refuse what is wrong whatever the data."""
+    check_common(given, [given.method])
+    _check_family(given)
 
 
 def check_repeats(repeats: int) -> None:
@@ -44,46 +127,43 @@ def _check_family(given: argparse.Namespace) -> None:
     """Refuse options of another family."""
     own = family_of(given.method)
     for family in FAMILIES.values():
-        for name, value in _given(given, _names(family)).items():
-            if family is not own:
-                shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
-                raise InputError(
-                    f"--{name} {shown} goes with {family.title} methods, and "
-                    f"{given.method} is none of them: leave it out."
-                )
+        values = given_of(given, [one.name for one in family.own])
+        for name, value in values.items() if family is not own else ():
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+            raise _other_family(f"--{name} {text}", family.title, given.method)
     # Known classes belong to the data, but only centres are scored against them.
     if given.classes is not None and not own.scores_classes:
         titles = " or ".join(one.title for one in FAMILIES.values() if one.scores_classes)
-        raise InputError(
-            f"--classes {given.classes} goes with {titles} methods, and {given.method} is none of "
-            "them: leave it out."
-        )
+        raise _other_family(f"--classes {given.classes}", titles, given.method)
+
+
+def _other_family(option: str, titles: str, method: str) -> InputError:
+    """Error about an option that goes with methods of other families alone."""
+    return InputError(
+        f"{option} goes with {titles} methods, and {method} is none of them: leave it out."
+    )
 
 
 def config_of(given: argparse.Namespace) -> Configuration:
     """Public choices of the run; a sample set brings its own where none are given."""
     known, family = known_sample(given), family_of(given.method)
+    values = given_of(given, [one.name for one in family.own])
     config: Configuration = family.config(
         method=given.method,
         epsilon=given.epsilon,
         variant=given.variant,
-        neighbours=Neighbours(relation=given.neighbours, cap=_cap(given)),
-        **((family.suited(known) if known else {}) | _given(given, _names(family))),
+        neighbours=neighbours(given),
+        **((family.suited(known) if known else {}) | values),
     )
     return config
 
 
-def _names(family: Family) -> list[str]:
-    """Options that only one family has."""
-    return [one.name for one in family.own]
+def neighbours(given: argparse.Namespace) -> Neighbours:
+    """Relation and unit from the options."""
+    return Neighbours(relation=given.neighbours, cap=1 if given.cap is None else given.cap)
 
 
-def _cap(given: argparse.Namespace) -> int:
-    """Most records of a privacy unit."""
-    return 1 if given.cap is None else int(given.cap)
-
-
-def _given(given: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+def given_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Return the options among these that were given, with their values."""
     values = {name: getattr(given, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}

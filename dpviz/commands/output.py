@@ -18,6 +18,7 @@ from dpviz.errors import InputError
 from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
 from dpviz.serialize import no_formulas
+from dpviz.work import Progress
 
 T = TypeVar("T")
 
@@ -97,11 +98,19 @@ def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
     seconds[step] = round(time.perf_counter() - start, 6)
 
 
+def progress_line(steps: str) -> Progress | None:
+    """Line on a terminal that says how far the work is; None where nobody would see it."""
+
+    def show(done: int, total: int) -> None:
+        say(f"\r{done:,} of {total:,} {steps}", end="\n" if done == total else "")
+
+    return show if sys.stderr.isatty() else None
+
+
 def progress(items: list[T], done_word: str) -> Iterator[T]:
     """Hand on items, with a line on a terminal that says how many are drawn, or scored."""
-    shown = sys.stderr.isatty() and len(items) > 1
+    show = progress_line(f"draws {done_word}") if len(items) > 1 else None
     for done, item in enumerate(items, start=1):
         yield item
-        if shown:
-            end = "\n" if done == len(items) else ""
-            say(f"\r{done} of {len(items)} draws {done_word}", end=end)
+        if show:
+            show(done, len(items))

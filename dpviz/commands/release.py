@@ -40,18 +40,13 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     budget = Budget(given.budget_file)
     is_new = budget.find(source) is None
     done = release(
-        data,
-        request,
-        budget=budget,
-        source=source,
-        total=given.total,
-        folder=Path(given.out),
+        data, request, budget=budget, source=source, total=given.total, folder=Path(given.out)
     )
     # Another process may have opened it meanwhile, with a total of its own.
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
         say(f'note: "{source}" has a lifetime budget of {total} now')
-    _tell(budget)
+    _note_problems(budget)
     privacy = done.document["privacy"]
     report: Report = {
         "released": True,
@@ -86,7 +81,7 @@ def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List the lifetime budgets of a file, with all that was spent of them."""
     budget = Budget(given.file)
     accounts = budget.datasets()
-    _tell(budget)
+    _note_problems(budget)
     lines = [line for account in accounts for line in _account_lines(account)]
     return (
         {"datasets": [asdict(account) for account in accounts]},
@@ -108,8 +103,8 @@ def _account_lines(account: Account) -> list[str]:
     ]
 
 
-def _tell(budget: Budget) -> None:
-    """Say what would go unnoticed."""
+def _note_problems(budget: Budget) -> None:
+    """Print what would go unnoticed."""
     if budget.unnoted:
         say(f"note: {budget.unnoted}")
 

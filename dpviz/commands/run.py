@@ -13,14 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.commands.options import check_options, check_repeats, config_of
-from dpviz.commands.output import (
-    metric_lines,
-    progress,
-    spend_lines,
-    spread,
-    timed,
-    write_table,
-)
+from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
 from dpviz.commands.source import capped, domain_of, load
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError

@@ -6,6 +6,7 @@ import argparse
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,14 +28,10 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
 
 def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
     """Read the data set, and the class of each point where they are known."""
-    known = known_sample(given)
-    if known is not None:
-        return _sample(known.name, given), None
-    source = sys.stdin.buffer if given.data == "-" else given.data
-    if given.counts:
-        _check_counts(given)
-        return read_counts(source), None
-    table = read_table(source, header=False if given.no_header else None)
+    data = _sample_or_counts(given)
+    if data is not None:
+        return data, None
+    table = read_table(_file(given), header=False if given.no_header else None)
     if given.classes is not None:
         # Read like the column of a unit: rows without are left out, the others stay in step.
         data = table.select(given.columns, unit=given.classes)
@@ -44,15 +41,11 @@ def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
     """Read the data set so that no record decides whether, or how, the others are read."""
-    known = known_sample(given)
-    if known is not None:
-        return _sample(known.name, given)
-    source = sys.stdin.buffer if given.data == "-" else given.data
-    if given.counts:
-        _check_counts(given)
-        return read_counts(source, any_total=True)
+    data = _sample_or_counts(given, any_total=True)
+    if data is not None:
+        return data
     header = given.header if given.header is not None else False if given.no_header else None
-    table = read_table(source, header=header, unreadable="missing")
+    table = read_table(_file(given), header=header, unreadable="missing")
     others = [column for column in table.columns if column != given.unit]
     if given.columns is None and len(others) > 2:
         raise InputError(
@@ -60,6 +53,22 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
             f"{','.join(others[:2])}; which ones hold numbers must not be read off the data."
         )
     return table.select(given.columns, unit=given.unit, unreadable="missing")
+
+
+def _file(given: argparse.Namespace) -> Any:
+    """Name of the file that DATA names, or standard input."""
+    return sys.stdin.buffer if given.data == "-" else given.data
+
+
+def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> Dataset | None:
+    """Read a sample set or a grid of counts; None where DATA is a table."""
+    known = known_sample(given)
+    if known is not None:
+        return _sample(known.name, given)
+    if not given.counts:
+        return None
+    _check_counts(given)
+    return read_counts(_file(given), any_total=any_total)
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:

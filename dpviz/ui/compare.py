@@ -25,10 +25,10 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.compare_runs import SweepRequest, families_of, fitting, offered, quick_scores
 from dpviz.ui.data_panel import UPLOAD, OwnData, data_controls, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
+from dpviz.ui.explorer import FIRST
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.parameters import number_box, parser
 from dpviz.ui.state import Control, CorrectedError, UrlState, choice, number, whole
-from dpviz.ui.wavecluster import FIRST
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem")
 

@@ -142,7 +142,7 @@ def _progress(request: SweepRequest) -> None:
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        # What does not fit a data set is said below; to run it again would not help.
+        # A note below names what does not fit a data set; to run it again would not help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
                 job,
@@ -338,8 +338,7 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str])
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
-            data=ranks["data"].map(titles),
-            method=[CARDS[name].title for name in ranks["method"]],
+            data=ranks["data"].map(titles), method=[CARDS[name].title for name in ranks["method"]]
         ),
         hide_index=True,
         key="compare:ranks",

@@ -58,8 +58,8 @@ def cost_overview() -> None:
     for row in costs():
         if row.epsilon == epsilon and row.score in LESS_IS_BETTER:
             mark = {"worse": " ▲", "better": " ▼", "alike": ""}[row.verdict]
-            said = f"{row.sound.median:.3g} against {row.published.median:.3g}{mark}"
-            table.setdefault(CARDS[row.method].title, {})[row.title] = said
+            text = f"{row.sound.median:.3g} against {row.published.median:.3g}{mark}"
+            table.setdefault(CARDS[row.method].title, {})[row.title] = text
     shown = pd.DataFrame.from_dict(table, orient="index").fillna("")
     shown.index.name = "method"
     st.dataframe(shown, height="content")

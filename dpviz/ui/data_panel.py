@@ -323,10 +323,10 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
                 raise NothingLoadedError(str(error)) from None
             failure = failure or str(error)
     if failure:
-        kept = ""
+        still = ""
         if own.shown:
-            kept = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
-        show_error(failure + kept)
+            still = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
+        show_error(failure + still)
     if own.shown is None:
         raise NothingLoadedError("Load a file on the left, or choose a sample set.")
     return own
@@ -367,8 +367,8 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         _named(own, table, many) if named and wide else _proposed(own, table, many, numeric)
     )
     unit = own.unit.column if own.unit.column in table.columns else None
-    wanted = (own.loaded, shown, used, unit, own.unit.cap)
-    if wanted != own.chosen:
+    selection = (own.loaded, shown, used, unit, own.unit.cap)
+    if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "refuse"
         whole = table.select(used, unit=unit, least=2, unreadable=unreadable)
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
@@ -376,7 +376,7 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         # Bounds that were typed stay when the privacy unit changes.
         own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
-        own.chosen = wanted
+        own.chosen = selection
 
 
 def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str, str]]:
@@ -417,7 +417,7 @@ def _proposed(
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)
     # A choice belongs to its page and file: another one may not even have that column. Streamlit
-    # forgets it when the page is left, so it is kept here too.
+    # forgets it when the page is left, so it stands here too.
     _take_linked(own, table, many)
     suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
     first, second, every = own.picked.get(many, (first, second, "shown"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -15,7 +16,6 @@ from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.state import following
-from dpviz.ui.wavecluster import WaveClusterRuns
 from dpviz.wavecluster.diagnosis import (
     DRAWS,
     Diagnostics,
@@ -25,6 +25,9 @@ from dpviz.wavecluster.diagnosis import (
     in_words,
 )
 from dpviz.wavecluster.truth import Truth
+
+if TYPE_CHECKING:
+    from dpviz.ui.wavecluster import WaveClusterRuns
 
 _CLUSTER = "wavecluster:diagnosis cluster"
 _LAST = "wavecluster:diagnosis last"

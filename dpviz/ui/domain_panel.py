@@ -22,19 +22,19 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool
     ``look`` at the data, nothing stands in for bounds that nobody declared.
     """
     _start_anew_on_other_data(state, dataset, identity)
-    wanted = state.get("domain")
+    setting = state.get("domain")
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None:
-            _kind(state, identity, wanted)
-        if wanted != "data":
-            _boxes(state, dataset, identity, wanted)
+            _kind(state, identity, setting)
+        if setting != "data":
+            _boxes(state, dataset, identity, setting)
         st.radio(
             "Points outside",
             **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
         )
-    declared = _declared(dataset, wanted)
+    declared = _declared(dataset, setting)
     if declared is None and not look:
         return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
@@ -59,13 +59,13 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) 
         state.set("domain", "data")
 
 
-def _kind(state: UrlState, identity: str, wanted: str) -> None:
+def _kind(state: UrlState, identity: str, setting: str) -> None:
     """Choice between declared bounds and the range of the data."""
     st.radio(
         "Bounds of the grid",
         **following(
             f"{state.page}:domain:kind:{identity}",
-            "data" if wanted == "data" else "declared",
+            "data" if setting == "data" else "declared",
             partial(state.set, "domain"),
             ("declared", "data"),
         ),
@@ -76,12 +76,12 @@ def _kind(state: UrlState, identity: str, wanted: str) -> None:
     )
 
 
-def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> None:
+def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str) -> None:
     """One text box per column: "from, to"; empty until somebody declares."""
     token = f"{state.page}:{identity}:{state.epoch}"
-    typed = st.session_state.setdefault(f"domain:typed:{token}", [0, wanted])
-    if typed[1] != wanted:  # set by the program: new boxes begin with it
-        typed[:] = typed[0] + 1, wanted
+    typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
+    if typed[1] != setting:  # set by the program: new boxes begin with it
+        typed[:] = typed[0] + 1, setting
     keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
 
@@ -101,16 +101,12 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, wanted: str) -> Non
         except InputError as error:
             st.session_state[error_key] = (texts, str(error))
 
-    current = _declared(dataset, wanted)
+    current = _declared(dataset, setting)
     for axis, (key, name) in enumerate(zip(keys, dataset.columns, strict=True)):
         bounds = current.bounds[axis] if current else ()
         text = ", ".join(f"{bound:.15g}" for bound in bounds)
         st.text_input(
-            plain_text(f"{name}: from, to"),
-            text,
-            key=key,
-            placeholder="0, 100",
-            on_change=changed,
+            plain_text(f"{name}: from, to"), text, key=key, placeholder="0, 100", on_change=changed
         )
     if current is None:
         st.caption(
@@ -132,22 +128,22 @@ def _check_box(name: str, text: str) -> None:
         raise InputError(f"{name}: {lo:g}, {hi:g}: the first bound must be less than the second.")
 
 
-def _declared(dataset: Dataset, wanted: str) -> Domain | None:
+def _declared(dataset: Dataset, setting: str) -> Domain | None:
     """Return the bounds that somebody declared, or None."""
-    if wanted == "data":
+    if setting == "data":
         return None
-    if wanted == "declared":
+    if setting == "declared":
         return dataset.domain
-    domain = Domain.parse(wanted)
+    domain = Domain.parse(setting)
     return domain if domain.ndim == dataset.ndim else dataset.domain
 
 
 def _data_range(dataset: Dataset) -> Domain:
-    """Range of the points, kept per data set: a pass over the points."""
-    kept = st.session_state.get("domain:range")
-    if kept is None or kept[0] != dataset.digest:
+    """Range of the points, found once per data set: a pass over the points."""
+    latest = st.session_state.get("domain:range")
+    if latest is None or latest[0] != dataset.digest:
         assert dataset.points is not None  # noqa: S101 - counts come with a domain
-        kept = (dataset.digest, Domain.from_data(dataset.points))
-        st.session_state["domain:range"] = kept
-    domain: Domain = kept[1]
+        latest = (dataset.digest, Domain.from_data(dataset.points))
+        st.session_state["domain:range"] = latest
+    domain: Domain = latest[1]
     return domain

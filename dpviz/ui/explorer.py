@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.families import CARDS
 from dpviz.family.card import Card
@@ -17,14 +18,14 @@ from dpviz.family.family import Family
 from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
-from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part
-from dpviz.ui.parameters import config_of, dragged, slider
+from dpviz.ui.parameters import config_of, dragged, method_controls, slider
 from dpviz.ui.readouts import show_ledger, show_reason
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.show import lazy_expander
-from dpviz.ui.state import UrlState
+from dpviz.ui.state import Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
 
 
@@ -46,9 +47,27 @@ class RunSettings:
     settled: bool
 
 
+#: Sample set to begin with.
+FIRST = "gaussians"
+
 #: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; returns
 #: whether no slider is held.
 Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
+
+
+def explorer_state(family: Family, views: Iterable[str], **more: Control) -> UrlState:
+    """All controls of an explorer, with those that it alone has; the first view is the default."""
+    names = tuple(views)
+    return UrlState(
+        family.name,
+        {
+            **data_controls(FIRST, many=family.many_columns),
+            **method_controls(family, sample(FIRST)),
+            "seed": Control(0, whole("seed", 0, MAX_SEED)),
+            "view": Control(names[0], choice("view", names)),
+            **more,
+        },
+    )
 
 
 def build_explorer(

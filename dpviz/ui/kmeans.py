@@ -1,52 +1,61 @@
-"""Controls and run of the k-means explorer."""
+"""The k-means explorer: controls, run, readouts, panels, and what lies behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, cast
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.engine.raster import RecordRaster
-from dpviz.figures.kmeans import VIEWS, View
+from dpviz.experiments.draws import Draws
+from dpviz.families import CARDS
+from dpviz.family.claim import claim
+from dpviz.figures.draws import kmeans_maps
+from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
+from dpviz.figures.panels import Panels
 from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
-from dpviz.ui.data_panel import UPLOAD, ActiveData, data_controls, data_panel
-from dpviz.ui.explorer import RunSettings, draw_controls
+from dpviz.ui.data_panel import UPLOAD, ActiveData, data_panel
+from dpviz.ui.draws import Setting, draws_panel
+from dpviz.ui.explorer import (
+    RunSettings,
+    build_explorer,
+    draw_controls,
+    explorer_state,
+    show_below,
+    show_code,
+)
 from dpviz.ui.live_slider import live_slider
-from dpviz.ui.parameters import choice_box, chosen, method_box, method_controls, take_defaults
-from dpviz.ui.settings import MAX_SEED
+from dpviz.ui.messages import show_caption
+from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
+from dpviz.ui.readouts import Readout, show_readouts
+from dpviz.ui.run_title import run_title
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 Left = Literal["true", "silent"]
-
-FIRST = "gaussians"
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
 
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
-    state = UrlState(
-        "kmeans",
-        {
-            **data_controls(FIRST, many=True),
-            **method_controls(FAMILY, sample(FIRST)),
-            "seed": Control(0, whole("seed", 0, MAX_SEED)),
-            "view": Control("regions", choice("view", tuple(VIEWS))),
-            "left": Control("true", choice("left", tuple(LEFT))),
-            # Beyond the last iteration is said once it is known which that is.
-            "i": Control(None, whole("i", 0, 10**6)),
-        },
-    )
+    left = Control("true", choice("left", tuple(LEFT)))
+    # Which iteration is the last one shows only later: _correct and step_slider see to that.
+    state = explorer_state(FAMILY, VIEWS, left=left, i=Control(None, whole("i", 0, 10**6)))
     if state.fresh:
         choose_defaults(state, but=state.given)
         _correct(state)
@@ -167,3 +176,218 @@ def view_of(state: UrlState, run: KMeansRun) -> View:
     """Return the chosen view, or the regions where the run has no such view."""
     view = cast(View, state.get("view"))
     return "regions" if view == "chain" and run.chain is None else view
+
+
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    build_explorer(state, FAMILY, sidebar, _draw)
+
+
+def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
+    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    config, card = settings.config, CARDS[settings.config.method]
+    runs = run_both(settings, state.get("left"))
+    verdict = claim(card, config.variant, runs.truth.records.domain)
+    view = view_of(state, runs.private)
+    picture = _picture(settings, runs)
+    step, still = step_slider(state, places[0], len(picture.path) - 1)
+    picture = replace(picture, step=step)
+    settled = settings.settled and still
+    show_readouts(_readouts(runs), verdict)
+    _view_controls(state, runs, spends=card.spends)
+    show_panels(
+        panels(picture, view),
+        key=f"kmeans:figure:{view}",
+        base_name=f"dpviz exploration not private {config.method} {view}",
+    )
+    if view != "noise":
+        show_caption(_key(runs))
+    if notices := _notices(settings, runs):
+        show_caption(" ".join(notices))
+    show_below(
+        state,
+        settings,
+        verdict,
+        runs.private.ledger,
+        panels=(partial(_many_draws, state, settings, runs, picture, settled=settled),),
+        behind=partial(_behind, settings, runs, picture, view),
+    )
+    return settled
+
+
+def _many_draws(
+    state: UrlState,
+    settings: RunSettings,
+    runs: KMeansRuns,
+    picture: KMeansPicture,
+    *,
+    settled: bool,
+) -> None:
+    """Show the panel of many draws."""
+    trial = KMeansTrial(runs.truth, settings.config)
+    picture = replace(picture, title=run_title(settings.active, settings.config))
+
+    def maps(draws: Draws, position: int) -> Panels:
+        return kmeans_maps(picture, draws, position, trial.watched)
+
+    draws_panel(
+        Setting(state, trial, runs.truth.records, settings.seed, picture.title, maps),
+        settled=settled,
+    )
+
+
+def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
+    """Choice of the view, and of what stands on the left."""
+    left, right = st.columns(2)
+    views = {
+        view: title
+        for view, title in VIEWS.items()
+        if view != "chain" or runs.private.chain is not None
+    }
+    if state.get("view") not in views:
+        state.set("view", "regions")
+    segments(state, "view", "View", views, left, label_visibility="collapsed")
+    if spends and view_of(state, runs.private) == "regions":
+        titles = {name: f"Left: {title}" for name, title in LEFT.items()}
+        segments(state, "left", "On the left", titles, right, label_visibility="collapsed")
+
+
+def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
+    """Everything the figure is drawn from."""
+    card = CARDS[settings.config.method]
+    silent = runs.left is not runs.truth.run
+    return KMeansPicture(
+        truth=runs.truth,
+        left=runs.left,
+        private=runs.private,
+        raster=runs.raster,
+        columns=settings.active.dataset.columns,
+        mode=theme_mode(),
+        title=run_title(settings.active, settings.config, seed=settings.seed),
+        left_title=f"{card.title} without noise" if silent else "true",
+        private_title=card.title if card.spends else "no noise",
+    )
+
+
+def _key(runs: KMeansRuns) -> str:
+    """What the marks on the map mean."""
+    on_the_way = "○ its start · ■ kept its place · " if runs.private.path else ""
+    return f"● centre · {on_the_way}✚ true centre."
+
+
+def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
+    """Sentences about what a person may not expect."""
+    notices = []
+    records, config = runs.truth.records, settings.config
+    if runs.truth.start is not None:
+        notices.append(
+            "The private centres are better than the best k-means of the search: what is called "
+            "true is where k-means goes from them."
+        )
+    if records.n_outside:
+        moved = "moved to its border" if settings.active.outside == "clip" else "left out"
+        notices.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
+    if len(settings.active.dataset.columns) > 2:
+        notices.append(
+            f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "
+            "a cell shows the cluster of one of its records."
+        )
+    if config.clusters * 20 > records.n:
+        notices.append(
+            f"There are only {records.n:,} records for {config.clusters} clusters: noise outweighs "
+            "clusters with few records."
+        )
+    early = len(runs.private.iterations)
+    if early and config.iterations is not None and early < config.iterations:
+        notices.append(f"Stopped after {early} of {config.iterations} iterations.")
+    return notices
+
+
+def _readouts(runs: KMeansRuns) -> list[Readout]:
+    """Key figures, the private value large, the true one beside it."""
+    truth, private = runs.truth, runs.private
+    scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
+    wcss, nicv = truth.errors
+    shown = [
+        Readout(
+            "NICV / true",
+            f"{scores['nicv_ratio']:.3f}",
+            "1 is equal",
+            "Error of the private centres over that of the best k-means: mean squared distance to "
+            "the nearest centre, on data scaled to the unit cube.",
+        ),
+        Readout(
+            "WCSS",
+            _short(scores["wcss"]),
+            f"true {_short(wcss)}",
+            "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
+            "the units of the data. All methods compute on the scaled domain, so private centres "
+            "can have less of it than the true ones.",
+        ),
+        Readout(
+            "NICV",
+            _short(scores["nicv"]),
+            f"true {_short(nicv)}",
+            "Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
+            "all methods try to make small.",
+        ),
+        Readout(
+            "F-measure",
+            f"{scores['f_measure']:.3f}",
+            "1 is equal",
+            "Best overlap of each true cluster with a private one, weighted by records.",
+        ),
+        Readout(
+            "Displacement",
+            f"{100 * scores['displacement']:.2f}%",
+            "of the domain",
+            "Mean distance between matched true and private centres, each axis scaled to 100%.",
+        ),
+    ]
+    if private.before is not None:
+        earlier = replace(private, centers=private.before, before=None)
+        before = truth.scores(earlier, ("nicv_ratio",))["nicv_ratio"]
+        shown.insert(
+            1,
+            Readout(
+                "before",
+                f"{before:.3f}",
+                "NICV / true",
+                "NICV over true of the DPLloyd run that post-processing started from.",
+            ),
+        )
+    if private.iterations:
+        updates = sum(one.kept.size for one in private.iterations)
+        shown.append(
+            Readout(
+                "Kept places",
+                f"{private.kept_centers}",
+                f"of {updates} updates",
+                "How often a centre stayed where it was: its noisy count was not positive, or its "
+                "new place lay outside the domain.",
+            )
+        )
+    return shown
+
+
+def _short(value: float) -> str:
+    """Three significant digits, with a power of ten where that is shorter."""
+    return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
+
+
+def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:
+    """Tables, downloads and the lines that reproduce the run."""
+    table = frame(picture, view)
+    st.dataframe(table, height=318, hide_index=True)
+    csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
+    st.dataframe(_all_scores(settings, runs), hide_index=True)
+    show_code(settings, runs.truth.records.domain)
+
+
+def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:
+    """All scores of the private run, nothing rounded away."""
+    scores = runs.truth.scores(runs.private)
+    if CARDS[settings.config.method].spends:
+        silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))
+        scores["zhang_f (against the method without noise)"] = silenced
+    return pd.DataFrame({"score": list(scores), "value": list(scores.values())})

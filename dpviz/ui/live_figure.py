@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -31,20 +31,8 @@ _SENT_AS = {
 }  # fmt: skip
 
 
-class FigureLike(Protocol):
-    """What is used of a ``plotly.graph_objects.Figure``: drawing needs no plotly in Python."""
-
-    @property
-    def data(self) -> Sequence[Any]:
-        """The traces."""
-
-    @property
-    def layout(self) -> Any:
-        """The layout."""
-
-
 def live_figure(
-    figure: FigureLike | Mapping[str, Any],
+    figure: Mapping[str, Any],
     *,
     key: str,
     height: int,
@@ -63,8 +51,8 @@ def live_figure(
 
     Parameters
     ----------
-    figure : plotly.graph_objects.Figure or mapping
-        The figure, or its ``data`` and ``layout`` as plain dictionaries, which is faster.
+    figure : mapping
+        Its ``data`` and ``layout`` as in Plotly's JSON, with arrays of numpy.
     key : str
         Unique name of the element.
     height : int
@@ -103,13 +91,13 @@ def live_figure(
     return _mount(key=key, data=encode(figure, head), on_clicked_change=lambda: None).clicked
 
 
-def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
+def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     """Return a figure as bytes: length of the JSON head, head, arrays.
 
     Parameters
     ----------
-    figure : plotly.graph_objects.Figure or mapping
-        The figure.
+    figure : mapping
+        As for :func:`live_figure`.
     head : mapping
         Whatever else the browser needs; JSON only.
 
@@ -121,9 +109,10 @@ def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> b
     """
     arrays: list[np.ndarray[Any, Any]] = []
     places: list[dict[str, Any]] = []
-    data, layout = _parts(figure)
+    # The page's theme takes the place of the template, which is most of a small figure's size.
+    layout = {name: part for name, part in figure["layout"].items() if name != "template"}
     body = {
-        "data": [_strip(trace, ["data", i], arrays, places) for i, trace in enumerate(data)],
+        "data": _strip(figure["data"], ["data"], arrays, places),
         "layout": _strip(layout, ["layout"], arrays, places),
     }
     offset = 0
@@ -143,18 +132,6 @@ def encode(figure: FigureLike | Mapping[str, Any], head: Mapping[str, Any]) -> b
     for array in arrays:
         pieces += [array.tobytes(), bytes(-array.nbytes % 8)]
     return b"".join(pieces)
-
-
-def _parts(figure: FigureLike | Mapping[str, Any]) -> tuple[Sequence[Any], Mapping[str, Any]]:
-    if isinstance(figure, Mapping):
-        layout = dict(figure.get("layout") or {})
-        data: Sequence[Any] = figure.get("data") or ()
-    else:
-        data = [trace.to_plotly_json() for trace in figure.data]
-        layout = figure.layout.to_plotly_json()
-    # The page's theme takes the place of the template, which is most of a small figure's size.
-    layout.pop("template", None)
-    return data, layout
 
 
 def _strip(

@@ -68,9 +68,9 @@ def _visible(character: str) -> str:
     return " " if character.isspace() else repr(character)[1:-1]
 
 
-def show_error(said: object, icon: str = ":material/error:") -> None:
+def show_error(text: object, icon: str = ":material/error:") -> None:
     """Show an error, or a sentence, as plain text."""
-    st.error(plain_text(said), icon=icon)
+    st.error(plain_text(text), icon=icon)
 
 
 @contextmanager
@@ -82,28 +82,28 @@ def errors_shown() -> Iterator[None]:
         show_error(error)
 
 
-def show_warning(said: object, icon: str = ":material/warning:") -> None:
+def show_warning(text: object, icon: str = ":material/warning:") -> None:
     """Show what does not stop anybody, but should be known, as plain text."""
-    st.warning(plain_text(said), icon=icon)
+    st.warning(plain_text(text), icon=icon)
 
 
-def show_info(said: object, icon: str | None = None) -> None:
+def show_info(text: object, icon: str | None = None) -> None:
     """Show what to do next as plain text."""
-    st.info(plain_text(said), icon=icon)
+    st.info(plain_text(text), icon=icon)
 
 
-def show_success(said: object, icon: str) -> None:
+def show_success(text: object, icon: str) -> None:
     """Show what was done as plain text."""
-    st.success(plain_text(said), icon=icon)
+    st.success(plain_text(text), icon=icon)
 
 
-def show_caption(said: object, help: str | None = None) -> None:
+def show_caption(text: object, help: str | None = None) -> None:
     """Show small print as plain text, a tooltip beside it."""
-    st.caption(plain_text(said), help=None if help is None else plain_text(help))
+    st.caption(plain_text(text), help=None if help is None else plain_text(help))
 
 
 def show_corrections(notes: Iterable[object]) -> None:
     """Show what was wrong with a link, a paragraph for each sentence; nothing where all is well."""
-    said = [plain_text(note) for note in notes]
-    if said:
-        st.warning("\n\n".join(("This link was corrected.", *said)), icon=":material/link_off:")
+    texts = [plain_text(note) for note in notes]
+    if texts:
+        st.warning("\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:")

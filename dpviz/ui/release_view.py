@@ -29,13 +29,7 @@ from dpviz.ui.messages import (
 )
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
-from dpviz.ui.release import (
-    ReleaseDraft,
-    budget_file,
-    draft_of,
-    method_panel,
-    new_folder,
-)
+from dpviz.ui.release import ReleaseDraft, budget_file, draft_of, method_panel, new_folder
 from dpviz.ui.state import UrlState, following
 
 #: Session entries of the page.

@@ -30,7 +30,7 @@ class Control:
     Parameters
     ----------
     default
-        Value where the link says nothing.
+        Value where the link has none.
     parse
         Value from the link's text; raises InputError (or ValueError) where it is wrong.
     """
@@ -66,7 +66,7 @@ class UrlState:
         store = st.session_state.setdefault(f"{page}:state", empty)
         self._store: dict[str, Any] = store
         # What the page knows of each value: what differs from it in the session was set there.
-        self._told: dict[str, Any] = store["values"]
+        self._values: dict[str, Any] = store["values"]
         self.fresh = False
         self._read()
 
@@ -74,10 +74,10 @@ class UrlState:
         """Take over the link when it is new; report what is wrong with it."""
         link = {name: text for name, text in st.query_params.items() if name in self._controls}
         is_new = bool(link) and link != self._store["written"]
-        # Then the browser is told of the link that holds once more.
+        # Then the browser gets the link that holds once more.
         self._late = is_new and self._is_late(link)
         is_new &= not self._late
-        if self._told and not is_new:
+        if self._values and not is_new:
             return
         self.fresh = True
         self._store["notes"] = []
@@ -92,11 +92,11 @@ class UrlState:
                     self._store["notes"].append(f"{error}; {_used(value)}")
                 except InputError as error:
                     # The library's rules quote the whole value.
-                    said = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
-                    self._store["notes"].append(f"{said}; {_used(value)}")
+                    problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
                 except ValueError:
-                    said = f'{name} = "{shown(link[name])}" can\'t be read'
-                    self._store["notes"].append(f"{said}; {_used(value)}")
+                    problem = f'{name} = "{shown(link[name])}" can\'t be read'
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
             self.set(name, value)
 
     def _is_late(self, link: Mapping[str, str]) -> bool:
@@ -117,10 +117,10 @@ class UrlState:
         notes: list[str] = self._store["notes"]
         return notes
 
-    def correct(self, name: str, value: Any, said: str) -> None:
-        """Give a control another value than the link's, and say why."""
+    def correct(self, name: str, value: Any, note: str) -> None:
+        """Give a control another value than the link's, and note why."""
         self.set(name, value)
-        self._store["notes"].append(said)
+        self._store["notes"].append(note)
 
     @property
     def given(self) -> set[str]:
@@ -162,26 +162,26 @@ class UrlState:
 
     def set(self, name: str, value: Any) -> None:
         """Give a control a value from the program."""
-        if name in self._told:
+        if name in self._values:
             self.get(name)
         st.session_state[self.key(name)] = value
         self._follow_program(name)
 
     def get(self, name: str) -> Any:
         """Return the value of a control, its widget's where there is one."""
-        if st.session_state.setdefault(self.key(name), self._told[name]) != self._told[name]:
+        if st.session_state.setdefault(self.key(name), self._values[name]) != self._values[name]:
             self._follow_program(name)
         elif self._widget_key(name) in st.session_state:
             value = st.session_state[self._widget_key(name)]
-            st.session_state[self.key(name)] = self._told[name] = value
-        return self._told[name]
+            st.session_state[self.key(name)] = self._values[name] = value
+        return self._values[name]
 
     def _follow_program(self, name: str) -> None:
         """Take over what the program put into the session entry, with a new widget."""
         value = st.session_state[self.key(name)]
-        if name in self._told and self._told[name] != value:
+        if name in self._values and self._values[name] != value:
             self._store["changes"][name] = self._store["changes"].get(name, 0) + 1
-        self._told[name] = value
+        self._values[name] = value
 
     def __contains__(self, name: str) -> bool:
         """Whether the page has this control."""
@@ -219,16 +219,16 @@ class UrlState:
 def following(
     base: str, value: Any, keep: Callable[[Any], object], options: Sequence[Any] | None = None
 ) -> dict[str, Any]:
-    """Arguments for a native widget of a value that is kept elsewhere; as for UrlState.widget.
+    """Arguments for a native widget of a value that is stored elsewhere; as for UrlState.widget.
 
     Parameters
     ----------
     base
         What the keys of its widgets begin with.
     value
-        The value as it is kept.
+        The value as it is stored.
     keep
-        Called with what a hand chose; a value that is not kept is taken back.
+        Stores what a hand chose; a value that it does not store is taken back.
     options
         Of a select box or radio buttons.
     """

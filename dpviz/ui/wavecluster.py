@@ -1,38 +1,57 @@
-"""Controls and run of the WaveCluster explorer."""
+"""The WaveCluster explorer: controls, run, readouts, panels, and what lies behind them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
 
+import pandas as pd
 import streamlit as st
 
-from dpviz.data.samples import sample
-from dpviz.figures.wavecluster import VIEWS
+from dpviz.experiments.draws import Draws
+from dpviz.families import CARDS
+from dpviz.family.claim import claim
+from dpviz.figures.draws import wavecluster_maps
+from dpviz.figures.panels import Panels
+from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
 from dpviz.noise import SeededNoise
 from dpviz.ui.cache import Grid, truth_of
-from dpviz.ui.data_panel import ActiveData, data_controls, data_panel
-from dpviz.ui.explorer import RunSettings, draw_controls
-from dpviz.ui.parameters import choice_box, chosen, method_box, method_controls, take_defaults
-from dpviz.ui.settings import MAX_SEED
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.data_panel import ActiveData, data_panel
+from dpviz.ui.diagnosis import diagnosis_panel
+from dpviz.ui.draws import Setting, draws_panel
+from dpviz.ui.explorer import (
+    RunSettings,
+    build_explorer,
+    draw_controls,
+    explorer_state,
+    show_below,
+    show_code,
+)
+from dpviz.ui.messages import show_caption
+from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
+from dpviz.ui.readouts import Readout, show_readouts
+from dpviz.ui.run_title import run_title
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
+from dpviz.ui.state import UrlState
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
+from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
+from dpviz.wavecluster.wavelet import sensitivity
 
-FIRST = "gaussians"
+#: Seconds that OCM and 2CE may take while a slider is held.
+_LIVE = 0.012
+_COST = "wavecluster:agreement seconds"
+_LAST = "wavecluster:agreement"
 
 
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
-    state = UrlState(
-        "wavecluster",
-        {
-            **data_controls(FIRST),
-            **method_controls(FAMILY, sample(FIRST)),
-            "seed": Control(0, whole("seed", 0, MAX_SEED)),
-            "view": Control("clusters", choice("view", tuple(VIEWS))),
-        },
-    )
+    state = explorer_state(FAMILY, VIEWS)
     if state.fresh:
         take_defaults(state, FAMILY, but=state.given)
     return state
@@ -70,3 +89,200 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
     )
     private = run(grid.source, config, SeededNoise(settings.seed))
     return WaveClusterRuns(grid=grid, truth=truth, private=private)
+
+
+def build(state: UrlState) -> None:
+    """Draw the page."""
+    build_explorer(state, FAMILY, sidebar, _draw)
+
+
+def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
+    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    config, card = settings.config, CARDS[settings.config.method]
+    runs = run_both(settings)
+    verdict = claim(card, config.variant, runs.grid.source.domain)
+    # Ten more private runs: where they take long they follow the figure, and wait while a
+    # slider is held.
+    quick = st.session_state.get(_COST, math.inf) <= _LIVE
+    held_out = _agreement(settings, runs) if quick else {}
+    cards = show_readouts(_readouts(runs, held_out), verdict)
+    segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
+    picture = WaveClusterPicture(
+        truth=runs.truth,
+        private=runs.private.stages,
+        raster=runs.grid.raster,
+        columns=settings.active.dataset.columns,
+        mode=theme_mode(),
+        title=run_title(settings.active, config, seed=settings.seed),
+        private_title=card.title if card.spends else "no noise",
+    )
+    view = cast(View, state.get("view"))
+    show_panels(
+        panels(picture, view),
+        key="wavecluster:figure",
+        base_name=f"dpviz exploration not private {config.method} {view}",
+    )
+    if notices := runs.grid.source.notices(config.level):
+        show_caption(" ".join(notices))
+    show_below(
+        state,
+        settings,
+        verdict,
+        runs.private.ledger,
+        panels=(
+            partial(_many_draws, state, settings, runs, picture),
+            partial(diagnosis_panel, settings, runs, picture),
+        ),
+        behind=partial(_behind, settings, runs, picture, view),
+    )
+    if settings.settled and not quick:
+        show_readouts(_readouts(runs, _agreement(settings, runs)), verdict, cards)
+    return settings.settled
+
+
+def _many_draws(
+    state: UrlState, settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture
+) -> None:
+    """Show the panel of many draws."""
+    trial = WaveClusterTrial(runs.truth, settings.config)
+    picture = replace(picture, title=run_title(settings.active, settings.config))
+
+    def maps(draws: Draws, position: int) -> Panels:
+        one = trial.draw(draws.seeds[position]).stages
+        name = f"draw {position + 1} (seed {draws.seeds[position]})"
+        return wavecluster_maps(picture, draws, one, name)
+
+    draws_panel(
+        Setting(state, trial, runs.truth.source, settings.seed, picture.title, maps),
+        settled=settings.settled,
+    )
+
+
+def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
+    """OCM and 2CE, and what they cost, kept for the next draw."""
+    if runs.truth.source.n < 2:
+        return {}
+    start = time.perf_counter()
+    scores = runs.truth.agreement(settings.config, settings.seed)
+    st.session_state[_COST] = time.perf_counter() - start
+    st.session_state[_LAST] = scores
+    return scores
+
+
+def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readout]:
+    """Key figures, the private value large, the true one beside it.
+
+    Without a fresh agreement the last one stands, marked as such.
+    """
+    truth, private = runs.truth, runs.private
+    scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
+    stale = "" if agreement else " …"
+    latest = agreement or st.session_state.get(_LAST, {})
+    held_out = {name: f"{score:.3f}{stale}" for name, score in latest.items()}
+    true = truth.stages
+    rank = "rank of the threshold among the positive coefficients: at least this many cells are"
+    rank += " significant"
+    if private.stages.threshold.k is None:
+        rank = "rank of the drawn threshold among the true coefficients: never in a release"
+    return [
+        Readout("k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}."),
+        Readout(
+            "Clusters",
+            f"{private.stages.n_clusters:,}",
+            f"true {true.n_clusters:,}",
+            "Connected groups of significant cells.",
+        ),
+        Readout(
+            "DSG_C",
+            f"{scores['dsg_c']:.3f}",
+            "0 is equal",
+            "Cells by which matched clusters differ, over the truly significant cells.",
+        ),
+        Readout(
+            "OCM",
+            held_out.get("ocm", "…"),
+            "0 is equal",
+            "Share of held-out points put into another class, classes matched one to one.",
+        ),
+        Readout(
+            "2CE",
+            held_out.get("two_ce", "…"),
+            "0 is equal",
+            "Share of pairs of held-out points joined by one result and separated by the other.",
+        ),
+        Readout(
+            "F-measure",
+            f"{scores['f_measure']:.3f}",
+            "1 is equal",
+            "Best overlap of each true cluster with a private one, weighted by points.",
+        ),
+        Readout(
+            "Noise points",
+            f"{truth.noise_points(private.stages):,}",
+            f"true {truth.noise_points(true):,}",
+            "Points in cells that are not significant.",
+        ),
+    ]
+
+
+def _behind(
+    settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture, view: View
+) -> None:
+    """Tables, downloads and the lines that reproduce the run."""
+    left, right = st.columns(2)
+    left.dataframe(_key_figures(runs), height="content")
+    right.dataframe(_sizes(runs, picture), height=318)
+    with right:
+        show_caption(_sensitivities(settings, runs))
+    with left:
+        csv_button(
+            f"{FILE_NAME}-{settings.config.method}-{view}",
+            lambda: frame(picture, view),
+            "Table of this view (CSV)",
+        )
+    show_code(settings, runs.grid.source.domain)
+
+
+def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
+    """Threshold and counts of both runs; nothing here is rounded away."""
+    table = {}
+    for name, stages, rank in (
+        ("true", runs.truth.stages, runs.truth.stages.threshold.k),
+        ("private", runs.private.stages, runs.private.k),
+    ):
+        threshold = stages.threshold
+        table[name] = {
+            "k (rank of the threshold)": rank,
+            "d (threshold)": threshold.value,
+            "L (positive coefficients)": threshold.positive,
+            "Z (non-positive)": threshold.nonpositive,
+            "significant cells": int(stages.significant.sum()),
+            "clusters": stages.n_clusters,
+            "noise points": runs.truth.noise_points(stages),
+            "records": runs.truth.source.n,
+            "outside the domain": runs.truth.source.n_outside,
+        }
+    return pd.DataFrame(table)
+
+
+def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:
+    """How much one record can change what is read off this wavelet."""
+    config = settings.config
+    bound = sensitivity(config.wavelet, config.level, runs.grid.source.shape, config.density)
+    return (
+        f"Sensitivity to one record with {config.wavelet}, level {config.level}: average subband "
+        f"{bound.average:.4g}, Z {bound.nonpositive}, rank of the threshold {bound.rank}."
+    )
+
+
+def _sizes(runs: WaveClusterRuns, picture: WaveClusterPicture) -> pd.DataFrame:
+    """Cells per cluster, under the numbers that the picture shows."""
+    true, private = (
+        pd.Series(stages.cluster_sizes, index=numbers[1:])
+        for stages, numbers in zip(
+            (runs.truth.stages, runs.private.stages), picture.numbers, strict=True
+        )
+    )
+    table = pd.DataFrame({"true cells": true, "private cells": private}).astype("Int64")
+    table.index.name = "cluster"
+    return table

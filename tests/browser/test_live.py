@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 import streamlit as st
 
@@ -565,8 +564,8 @@ def decode(payload: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def test_payload_holds_figure_and_arrays() -> None:
     z = np.arange(6, dtype=np.float32).reshape(2, 3)
-    figure = go.Figure([go.Heatmap(z=z), go.Scatter(x=np.arange(3), y=[1, 2, 3], text=["a", "b"])])
-    figure.update_layout(title_text="counts")
+    line = {"type": "scatter", "x": np.arange(3), "y": [1, 2, 3], "text": ["a", "b"]}
+    figure = {"data": [{"type": "heatmap", "z": z}, line], "layout": {"title": {"text": "counts"}}}
     head, arrays = decode(live_figure_module.encode(figure, {"alt": "x"}))
     np.testing.assert_array_equal(arrays["data/0/z"], z)
     np.testing.assert_array_equal(arrays["data/1/x"], [0, 1, 2])
@@ -576,12 +575,10 @@ def test_payload_holds_figure_and_arrays() -> None:
     assert head["alt"] == "x"
 
 
-def test_payload_of_a_dictionary_is_the_same() -> None:
+def test_payload_has_a_digest_and_no_template() -> None:
     z = np.ones((2, 2))
     plain = {"data": [{"type": "heatmap", "z": z}], "layout": {"template": {"layout": {}}}}
-    same = live_figure_module.encode(go.Figure([go.Heatmap(z=z)]), {})
     head, arrays = decode(live_figure_module.encode(plain, {}))
-    assert decode(same)[0]["digest"] == head["digest"]
     np.testing.assert_array_equal(arrays["data/0/z"], z)
     assert head["figure"]["layout"] == {}
     changed = {**plain, "data": [{"type": "heatmap", "z": z + 1}]}

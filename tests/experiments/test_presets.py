@@ -1,6 +1,5 @@
 """The papers' figures: what each draws, which share their draws, and what must come out."""
 
-import argparse
 import os
 
 import pandas as pd
@@ -8,7 +7,7 @@ import pytest
 
 from dpviz import command_line
 from dpviz.commands import figures
-from dpviz.commands.figures import add_figures, figures_command
+from dpviz.commands.figures import figures_command
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import sample_names
 from dpviz.errors import InputError
@@ -182,14 +181,13 @@ def test_what_the_paper_prints_stands_beside_its_own_data(reference):
 @pytest.fixture
 def command(tmp_path):
     """Run the command; returns its report, its text and the folder."""
-    parser = command_line._Parser()
-    add_figures(parser)
+    parser = command_line._parser()
     data = tmp_path / "points.csv"
     pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
     out = tmp_path / "out"
 
     def call(line):
-        given = parser.parse_args([*line.format(data=data).split(), "--out", str(out)])
+        given = parser.parse_args(["figures", *line.format(data=data).split(), "--out", str(out)])
         return *figures_command(given), out
 
     return call
@@ -274,11 +272,10 @@ def test_the_command_refuses_what_is_wrong(command, line, sentence):
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
-    parser = argparse.ArgumentParser()
-    add_figures(parser)
+    parser = command_line._parser()
     out = str(tmp_path / "missing" / "out")
     with pytest.raises(InputError, match="no folder can be made there"):
-        figures_command(parser.parse_args(["000-5", "--out", out]))
+        figures_command(parser.parse_args(["figures", "000-5", "--out", out]))
 
 
 # -- the paper's orderings ---------------------------------------------------------------
@@ -286,14 +283,13 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
 
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
     """One command, the paper's ten draws: who is below whom, and k' near the printed means."""
-    parser = argparse.ArgumentParser()
-    add_figures(parser)
+    parser = command_line._parser()
     parts = {"ds1": (64, 0.58), "ds2": (40, 0.10), "ds3": (36, 0.23)}
     data = []
     for name, (grid, density) in parts.items():
         file = reference_file(f"{name}.csv")
         data += ["--data", f"{file}:grid={grid}:density={density}:name={name}"]
-    line = ["000-5,000-6", *data, "--domain", "data", "--out", str(tmp_path)]
+    line = ["figures", "000-5,000-6", *data, "--domain", "data", "--out", str(tmp_path)]
     figures_command(parser.parse_args(line))
     assert capsys.readouterr().err == ""
     found = pd.read_csv(tmp_path / "000-6.csv").pivot_table(

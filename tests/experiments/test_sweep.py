@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from dpviz import command_line
-from dpviz.commands.sweep import add_sweep, sweep_command
+from dpviz.commands.sweep import sweep_command
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -1030,15 +1030,12 @@ def test_summary_sums_up_the_draws_of_each_point():
 @pytest.fixture
 def command(tmp_path):
     """Run the command on small data; returns its report and the table that it wrote."""
-    parser = command_line._Parser()
-    command_line._add_common(parser)
-    add_sweep(parser)
-    command_line._add_families(parser)
+    parser = command_line._parser()
     data = tmp_path / "points.csv"
     pd.DataFrame(blobs(), columns=["x", "y"]).to_csv(data, index=False)
 
     def call(line, out="out.csv", data=data):
-        given = parser.parse_args([str(data), *line.split(), "--out", str(tmp_path / out)])
+        given = parser.parse_args(["sweep", str(data), *line.split(), "--out", str(tmp_path / out)])
         report, text = sweep_command(given)
         return report, text, pd.read_csv(tmp_path / out)
 
