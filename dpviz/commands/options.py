@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from dpviz.commands.source import known_sample
-from dpviz.data.table import shown
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.method import check_method
