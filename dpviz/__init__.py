@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dpviz.errors import PrivacyRefusal as PrivacyRefusal
     from dpviz.figures.display import Display as Display
     from dpviz.kmeans.estimators import *  # noqa: F403
-    from dpviz.wavecluster.config import Config as Config
     from dpviz.wavecluster.estimators import *  # noqa: F403
+    from dpviz.wavecluster.parameters import Config as Config
     from dpviz.wavecluster.truth import Truth as Truth
     from dpviz.wavecluster.truth import run as run
 
@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 #: Where each public name lives. Imported when it is asked for: the app shows its frame and
 #: fetches plotly.js while numpy, scipy and pandas are still being loaded.
 _HOMES = {
-    "Config": "wavecluster.config",
+    "Config": "wavecluster.parameters",
     "Display": "figures.display",
     "Domain": "domain",
     "InputError": "errors",

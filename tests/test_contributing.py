@@ -20,7 +20,7 @@ METHOD = '''"""Toy: noise on the counts, more of it where it is hazy."""
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config, takes
+from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
 CARD = Card(
@@ -183,9 +183,9 @@ def copy(tmp_path_factory) -> Copy:
     copy.after("README.md", r"\n\| `privqt` [^\n]*\n", "| `toy` | noise | nobody | yes |\n")
     copy.adding("parameter")
     copy.after(
-        f"{family}/config.py", r'synopsis: str = "adaptive_grid"\n', "    haze: float = 0.5\n"
+        f"{family}/parameters.py", r'synopsis: str = "adaptive_grid"\n', "    haze: float = 0.5\n"
     )
-    copy.after(f"{family}/config.py", r"PARAMETERS = \(\n    EPSILON,\n", PARAMETER)
+    copy.after(f"{family}/parameters.py", r"PARAMETERS = \(\n    EPSILON,\n", PARAMETER)
     copy.edit(
         f"{family}/methods/toy.py",
         lambda text: text.replace('"epsilon")', '"epsilon", "haze")').replace(

@@ -26,15 +26,15 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import PrivacyRefusal
 from dpviz.families import CARDS
-from dpviz.kmeans.config import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.wavelet import average_subband
 from tests.support.replaying import Recorder, Request, on_the_line

@@ -32,15 +32,15 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
-from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
-from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.wavelet import average_subband, wavelet_names
 from tests.support.replaying import Recorder, Request, SecureRecorder, on_the_line

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import privqt, privthr
 from dpviz.wavecluster.methods.privthr import pruned_threshold
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, density_threshold
 

@@ -27,7 +27,7 @@ from dpviz.experiments.presets import (
 from dpviz.experiments.sweep import Plan, Subject, rows_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config

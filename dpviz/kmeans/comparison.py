@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.comparison import Comparison, Report, first_draws
-from dpviz.kmeans.config import DEFAULTS
+from dpviz.kmeans.parameters import DEFAULTS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.estimator import Estimator, PrivateParameters
-from dpviz.kmeans.config import Start, Temperature
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.parameters import Start, Temperature
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule

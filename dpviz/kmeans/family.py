@@ -13,9 +13,9 @@ from dpviz.domain import Domain, Outside
 from dpviz.errors import PrivacyRefusal
 from dpviz.family.family import Family
 from dpviz.kmeans.comparison import KMeansComparison
-from dpviz.kmeans.config import PARAMETERS, KMeansConfig, defaults_of
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import METHODS
+from dpviz.kmeans.parameters import PARAMETERS, KMeansConfig, defaults_of
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun

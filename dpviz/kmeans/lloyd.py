@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Iteration, KMeansRun, canonical
 from dpviz.kmeans.schedule import budgets

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dpviz.domain import Domain
 from dpviz.family.method import check_method
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.optimum import descended
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun

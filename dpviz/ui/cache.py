@@ -19,7 +19,7 @@ from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, true_config
 

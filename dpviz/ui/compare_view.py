@@ -33,7 +33,7 @@ from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth

@@ -20,8 +20,8 @@ from dpviz.family.claim import claim
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
 from dpviz.figures.panels import Panels
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans

@@ -53,7 +53,7 @@ from dpviz.errors import InputError
 from dpviz.metrics.matching import contingency
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.components import connected_components
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.threshold import significant_cells
 from dpviz.wavecluster.truth import Truth, run

@@ -11,8 +11,8 @@ from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.comparison import WaveClusterComparison
-from dpviz.wavecluster.config import PARAMETERS, Config
 from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.parameters import PARAMETERS, Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial

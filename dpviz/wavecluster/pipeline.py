@@ -18,7 +18,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
 from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subbands
 

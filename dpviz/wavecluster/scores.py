@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.score import Score, error, of_table
 from dpviz.metrics import matching
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Stages
 
 if TYPE_CHECKING:

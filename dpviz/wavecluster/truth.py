@@ -16,9 +16,9 @@ from dpviz.counts import block_sums
 from dpviz.family.method import check_method
 from dpviz.noise import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
 

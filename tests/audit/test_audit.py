@@ -36,14 +36,14 @@ from dpviz.audit.transcript import HIDDEN, Recorder, Replay, log_likelihood
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods.privthr import pruned_threshold
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 from dpviz.work import Cancelled
 

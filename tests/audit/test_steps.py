@@ -37,8 +37,8 @@ from dpviz.audit.steps import (
 )
 from dpviz.command_line import main
 from dpviz.families import CARDS
-from dpviz.wavecluster.config import SYNOPSES
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import SYNOPSES
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 

@@ -15,15 +15,15 @@ from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import QUICK
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, two_ce
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run
 

@@ -23,13 +23,13 @@ from dpviz.domain import Domain
 from dpviz.experiments.utility import FILE, Cost, Spread, costs
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
-from dpviz.kmeans.config import KMeansConfig, defaults_of
+from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.bands import band
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster import truth as comparison
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from tests.conftest import reference_file
 

@@ -18,7 +18,7 @@ from dpviz.errors import shown
 from dpviz.privacy.budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from tests.browser.conftest import Watched
 from tests.support.hostile import HOST, TEXTS, random_texts
 from tests.support.links import PAGES, parameters

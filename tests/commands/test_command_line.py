@@ -17,8 +17,8 @@ from dpviz.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.families import CARDS
-from dpviz.kmeans.config import KMeansConfig, defaults_of
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans

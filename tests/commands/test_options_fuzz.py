@@ -19,8 +19,8 @@ import pytest
 from dpviz.command_line import main
 from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS
-from dpviz.kmeans.config import STARTS, TEMPERATURES
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -18,13 +18,13 @@ from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans import trial as kmeans_trial
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.noise import SeededNoise
 from dpviz.ui.live_figure import encode
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.truth import run
 from dpviz.work import Cancelled
 

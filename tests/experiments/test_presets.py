@@ -15,7 +15,7 @@ from dpviz.experiments import sweep
 from dpviz.experiments.presets import PRESETS, figure_table, plans, preset, rank_table
 from dpviz.experiments.sweep import Subject, rows_of, run_sweep, run_sweeps, summary
 from dpviz.families import CARDS
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth
 from tests.conftest import reference_file

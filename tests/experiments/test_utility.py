@@ -12,7 +12,7 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.utility import Cost, Spread, compared, costs, frame, sentence
 from dpviz.families import CARDS
-from dpviz.kmeans.config import defaults_of
+from dpviz.kmeans.parameters import defaults_of
 from tests.benchmarks import utility as measured
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)

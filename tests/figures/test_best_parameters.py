@@ -8,7 +8,7 @@ import pytest
 
 from dpviz.experiments.tuning.best_parameters import ParameterMap
 from dpviz.figures.best_parameters import map_frame, parameter_map
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from tests.support.travelling import travels_plainly
 
 MODES = ("light", "dark")

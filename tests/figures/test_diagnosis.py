@@ -14,8 +14,8 @@ from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fat
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in_words
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.support.controls import control

@@ -21,9 +21,9 @@ from dpviz.experiments.tuning.null_set import null_clusters
 from dpviz.experiments.tuning.smallest_epsilon import Target, smallest_epsilon
 from dpviz.families import CARDS, trial_of
 from dpviz.figures.registry import PICTURES
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.truth import run
 
 ESTIMATORS = [getattr(dpviz, card.estimator) for card in CARDS.values()]

@@ -13,9 +13,9 @@ from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, frame, panels
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans

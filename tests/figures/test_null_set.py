@@ -7,7 +7,7 @@ import pytest
 
 from dpviz.experiments.tuning.null_set import NullSet
 from dpviz.figures.null_set import null_bars, null_frame
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from tests.support.travelling import travels_plainly
 
 MODES = ("light", "dark")

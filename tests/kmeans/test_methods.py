@@ -17,13 +17,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.kmeans import chain as chain_module
-from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
 from dpviz.kmeans.lloyd import space_of
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.contour import by_contour
 from dpviz.kmeans.methods.dpkmeanspp import as_printed
 from dpviz.kmeans.methods.gupt import _block_centers
 from dpviz.kmeans.methods.privgene import CANDIDATES, _like, _offspring
+from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
 from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical

@@ -14,7 +14,7 @@ import dpviz
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.kmeans import kernels, optimum
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import fit, nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import best_of

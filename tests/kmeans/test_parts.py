@@ -20,10 +20,10 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import CHUNK, Domain
 from dpviz.errors import InputError
 from dpviz.kmeans import passes, start
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.grid import MAX_CELLS, NoisyGrid, grid_sides, noisy_grid, onto_simplex
 from dpviz.kmeans.lloyd import lloyd, updated_centers
 from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, fit, nearest, simplified_silhouettes, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical

@@ -31,8 +31,8 @@ from dpviz.metrics.matching import (
 )
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.components import label_points
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.heldout import Folds, agreement, tree_predictions
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.truth import Truth, run
 

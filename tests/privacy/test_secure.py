@@ -19,8 +19,8 @@ from scipy import stats
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES, Geometry, Space
@@ -29,8 +29,8 @@ from dpviz.privacy import secure as module
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, CertifiedSpend, SecureAccountant, on_lattice, on_line
-from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.

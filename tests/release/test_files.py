@@ -28,8 +28,8 @@ from dpviz.data.samples import load_sample
 from dpviz.domain import axis_edges
 from dpviz.families import CARDS
 from dpviz.figures.theme import zero_centred
-from dpviz.kmeans.config import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.release import geojson
@@ -40,7 +40,7 @@ from dpviz.release.pictures import ticks
 from dpviz.release.request import Request
 from dpviz.release.tables import margin
 from dpviz.wavecluster.components import connected_components
-from dpviz.wavecluster.config import SYNOPSES, Config
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from tests.support import ROOT
 
 Document = dict[str, Any]

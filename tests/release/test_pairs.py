@@ -30,9 +30,9 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.kmeans import grid as kmeans_grid
-from dpviz.kmeans.config import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods import gupt, mcmc
+from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
@@ -42,9 +42,9 @@ from dpviz.privacy.secure import SecureAccountant
 from dpviz.release import Request, release
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
-from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods import synopses
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 
 PAIRS, BATCH = 2000, 100

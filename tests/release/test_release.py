@@ -29,8 +29,8 @@ from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
-from dpviz.kmeans.config import KMeansConfig
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.noise import SeededNoise
 from dpviz.privacy.budget import Budget
 from dpviz.privacy.ledger import RELATIONS, Neighbours
@@ -38,8 +38,8 @@ from dpviz.privacy.secure import LATTICE, SecureAccountant
 from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
-from dpviz.wavecluster.config import SYNOPSES, Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import SYNOPSES, Config
 from tests.support import ROOT
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.

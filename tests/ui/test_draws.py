@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
 from dpviz.families import FAMILIES, trial_of
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.ui.job import job_of
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control

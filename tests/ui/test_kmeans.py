@@ -12,8 +12,8 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
 from dpviz.figures.kmeans import VIEWS
-from dpviz.kmeans.config import KMeansConfig, defaults_of
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise import SeededNoise, Silenced

@@ -13,7 +13,6 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.noise import SeededNoise
 from dpviz.wavecluster.components import connected_components
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.diagnosis import (
     RUNS,
     Diagnostics,
@@ -24,6 +23,7 @@ from dpviz.wavecluster.diagnosis import (
     retained,
 )
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, Stages, cluster
 from dpviz.wavecluster.threshold import Threshold
 from dpviz.wavecluster.truth import Truth, run, true_config

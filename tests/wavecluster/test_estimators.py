@@ -13,8 +13,8 @@ from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, lo
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 

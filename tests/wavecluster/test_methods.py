@@ -28,13 +28,13 @@ from dpviz.errors import InputError
 from dpviz.noise import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import SYNOPSES as SYNOPSIS_NAMES
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods.baseline import COUNT_SHARE, synthetic_counts
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.methods.privthrem import rank_intervals
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves, _agree, _haar, _inverse_haar
+from dpviz.wavecluster.parameters import SYNOPSES as SYNOPSIS_NAMES
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.threshold import positive_values, rank_of
 from dpviz.wavecluster.truth import Truth, run

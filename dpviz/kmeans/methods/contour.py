@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.grid import noisy_grid
 from dpviz.kmeans.lloyd import START_SHARE, ClusterBudgets, lloyd, space_of
 from dpviz.kmeans.methods.dpkmeans_mapreduce import STOPPING, resting
 from dpviz.kmeans.methods.dplloyd import KEEPING
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.passes import simplified_silhouettes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, SOUND
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import lloyd
 from dpviz.kmeans.methods.dpkmeanspp import (
     HALVING,
@@ -13,6 +12,7 @@ from dpviz.kmeans.methods.dpkmeanspp import (
     as_printed,
 )
 from dpviz.kmeans.methods.dplloyd import KEEPING
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant

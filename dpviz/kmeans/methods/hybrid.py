@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.grid import noisy_grid
 from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING
 from dpviz.kmeans.methods.eugkm import TRUE_SIZE, grid_centers
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant

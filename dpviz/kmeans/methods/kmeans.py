@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpviz.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.optimum import SAMPLE, optimum
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
-from dpviz.kmeans.config import KMeansConfig, takes
 from dpviz.kmeans.lloyd import lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, OUT_OF_BALL, SOUND
+from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.start import best_of, enough

@@ -32,8 +32,8 @@ from dpviz.ui.messages import plain_text
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
-from dpviz.wavecluster.config import Config
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import cluster
 
 #: Techniques on offer, each with its variant.

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dpviz.counts import tally
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config, takes
 from dpviz.wavecluster.methods.privqt import AS_PRINTED
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
+from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
 #: Share of the budget for the number of records, where that is private.

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config, takes
 from dpviz.wavecluster.methods.privqt import AS_PRINTED
+from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
 from dpviz.wavecluster.wavelet import sensitivity

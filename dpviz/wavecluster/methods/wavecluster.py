@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.config import Config, takes
+from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
 CARD = Card(

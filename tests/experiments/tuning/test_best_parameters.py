@@ -15,10 +15,10 @@ from dpviz.experiments.tuning.best_parameters import (
     best_parameters,
 )
 from dpviz.families import SCORES, trial_of
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 

@@ -18,8 +18,8 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     smallest_epsilon,
 )
 from dpviz.families import FAMILIES, SCORES
-from dpviz.kmeans.config import KMeansConfig
-from dpviz.wavecluster.config import Config
+from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.wavecluster.parameters import Config
 from dpviz.work import Cancelled
 
 

@@ -19,10 +19,10 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     smallest_epsilon,
 )
 from dpviz.families import trial_of
-from dpviz.kmeans.config import KMeansConfig
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.metrics import matching
 from dpviz.noise import SeededNoise
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run, true_config
 from tests.wavecluster.test_reference import GRIDS

@@ -13,7 +13,7 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     Target,
     smallest_epsilon,
 )
-from dpviz.wavecluster.config import Config
+from dpviz.wavecluster.parameters import Config
 
 PATIENCE = 60
 

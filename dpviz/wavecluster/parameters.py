@@ -1,4 +1,4 @@
-"""Every public choice of a WaveCluster run, checked once, before anything is computed."""
+"""Every public choice of a WaveCluster run: the configuration, and what each parameter is."""
 
 from __future__ import annotations
 

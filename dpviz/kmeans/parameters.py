@@ -1,4 +1,4 @@
-"""Every public choice of a k-means run, checked once, before anything is computed."""
+"""Every public choice of a k-means run: the configuration, and what each parameter is."""
 
 from __future__ import annotations
 
