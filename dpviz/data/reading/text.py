@@ -64,8 +64,6 @@ class Layout:
         Its number in the file, from 1, where no blank lines stand before it.
     notes
         Sentences about what was done.
-    doubtful
-        Columns whose name may be a value: nobody said that it is a name.
     """
 
     delimiter: str
@@ -74,7 +72,6 @@ class Layout:
     body: int = 0
     first_row: int = 1
     notes: tuple[str, ...] = ()
-    doubtful: tuple[int, ...] = ()
 
 
 #: Most lines of spaces or tabs that are passed over; lines with nothing at all are free.
@@ -268,7 +265,7 @@ def read_text(file: File, header: bool | None) -> Table:
         cells,
         memory=file.memory,
         notes=(*notes, *layout.notes),
-        doubtful=layout.doubtful,
+        doubtful=_doubtful(layout, header),
     )
     commas = [table.columns[axis] for axis, kind in cells.kinds.items() if kind == "comma"]
     if not commas:
@@ -282,7 +279,9 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     data, layout = independent_lines(file.data, file.name, header)
     # Every line has as many fields as the first, so no row is refused.
     cells = TextCells(data, layout, file.name, detect_kinds=False)
-    return named_table(file.name, layout.names, cells, memory=file.memory, doubtful=layout.doubtful)
+    return named_table(
+        file.name, layout.names, cells, memory=file.memory, doubtful=_doubtful(layout, header)
+    )
 
 
 def check_text(data: bytes, name: str) -> None:
@@ -370,22 +369,20 @@ def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
         body=start + len("".join(lines[:skipped]).encode()),
         first_row=blank + 1 + has_names,
         notes=tuple(notes),
-        doubtful=tuple(
-            axis
-            for axis, field in enumerate(first)
-            if header is None and has_names and may_be_a_value(field)
-        ),
     )
 
 
-def may_be_a_value(field: str) -> bool:
-    """Tell whether a name may as well be the value of a first record: a number, a date, nothing."""
-    field = field.strip()
-    return (
-        field in MISSING
+def _doubtful(layout: Layout, header: bool | str | None) -> list[int]:
+    """Positions of the names that may be values (a number, a date, nothing): nobody gave them."""
+    if header is not None or not layout.header:
+        return []
+    return [
+        axis
+        for axis, field in enumerate(map(str.strip, layout.names))
+        if field in MISSING
         or field.lower() in ("inf", "infinity")
         or not re.search(r"^[^\W\d_]", field)  # no letter in front
-    )
+    ]
 
 
 def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str], int]:
@@ -457,13 +454,7 @@ def independent_lines(data: bytes, name: str, header: bool | str | None) -> tupl
             lines = b"\n".join(b",".join(line.split()) for line in lines.split(b"\n"))
         parts.append(_lines_of_width(lines, mark, len(names)))
         start = end
-    doubtful = [axis for axis, field in enumerate(names) if may_be_a_value(field)]
-    return b"".join(parts), Layout(
-        delimiter=mark,
-        names=names,
-        header=True,
-        doubtful=tuple(doubtful) if header is None else (),
-    )
+    return b"".join(parts), Layout(delimiter=mark, names=names, header=True)
 
 
 def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:

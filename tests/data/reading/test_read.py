@@ -380,6 +380,23 @@ def test_units():
     assert read_table(flags).select(unit="t").units.tolist() == [True, False]
 
 
+@pytest.mark.parametrize("kind", ["Int64", "UInt64", "int64[pyarrow]", "uint64[pyarrow]"])
+def test_long_whole_numbers_in_a_frame_stay_whole(kind):
+    largest = 2**63 - 1 if kind.lower().startswith("int") else 2**64 - 1
+    who = pd.array([largest, None, largest - 1], dtype=kind)
+    frame = pd.DataFrame({"x": [1, 2, 3], "who": who})
+    assert read_table(frame).select(["x"], unit="who").units.tolist() == [largest, largest - 1]
+
+
+def test_names_that_somebody_gave_are_not_doubtful():
+    assert read_table(b"x,0\n3,4\n").doubtful == ("0",)
+    assert read_table(b"x,0\n3,4\n", header=True).doubtful == ()
+    assert read_table(b"1,2\n3,4\n").doubtful == ()
+    for header, doubtful in ((None, ("0", "-inf")), (True, ()), ("x,0,-inf", ())):
+        table = read_table(b"x,0,-inf\n3,4,5\n", header=header, unreadable="missing")
+        assert (table.columns, table.doubtful) == (("x", "0", "-inf"), doubtful)
+
+
 def test_domain_is_passed_on_and_checked():
     domain = Domain(((0, 1), (0, 2)))
     assert read_table(POINTS).select(domain=domain).domain is domain
@@ -438,6 +455,14 @@ def test_binary_named_csv():
     refused(b"PK\x03\x04whatever", "spreadsheet", "CSV")
     # Packed bytes can't be text, so they are unpacked whatever their name.
     assert read_table(gzip.compress(csv_bytes(POINTS), mtime=0), name="a.csv").select().n == 3
+
+
+def test_a_byte_that_is_no_utf8_is_found_far_behind():
+    for line in (b"1,2\n", "é,2\n".encode(), "1,é€\n".encode()):
+        lines = 2**21 // len(line)
+        place = f"line {lines + 2} has the byte 0xe9"
+        refused(b"x,y\n" + line * lines + b"3,\xe9\n" + line * lines, place)
+        refused(b"x,y\n" + line * lines + b"3,\xe9", place)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
