@@ -106,6 +106,4 @@ def show_corrections(notes: Iterable[object]) -> None:
     """Show what was wrong with a link, a paragraph for each sentence; nothing where all is well."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        st.warning(
-            "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
-        )
+        st.warning("\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:")

@@ -269,7 +269,7 @@ def number(
         check(value)
         if not low <= value <= high:
             reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}"
-            raise CorrectedError(reach, min(max(value, low), high))
+            raise CorrectedError(reach, float(min(max(value, low), high)))
         return value
 
     return parse
