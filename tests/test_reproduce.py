@@ -15,7 +15,7 @@ from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import DEFAULTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import run_kmeans
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -15,7 +15,7 @@ from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
-from dpviz.noise import NoiseSource, SeededNoise
+from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.audit.planted import Bug
-from dpviz.noise import NoiseSource
+from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 

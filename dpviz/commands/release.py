@@ -14,8 +14,8 @@ from dpviz.domain import Domain
 from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.family.comparison import Report
-from dpviz.privacy.account import Account, decimal, granted
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.budget_log import Account, decimal, granted
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 

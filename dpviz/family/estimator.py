@@ -18,7 +18,7 @@ from dpviz.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpviz.errors import InputError
 
 Better = Literal["<=", ">="]
+Compute = Callable[[Any], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Score:
 
     name: str
     title: str
-    compute: Callable[[Any], float]
+    compute: Compute
     best: str = ""
     better: Better | None = None
     log: bool = False
@@ -56,8 +57,8 @@ class Score:
         return f"{self.title} ({self.best})" if self.best else self.title
 
 
-def error(
-    name: str, title: str, compute: Callable[[Any], float], target: float, *, redraws: bool = False
+def lower_is_better(
+    name: str, title: str, compute: Compute, target: float, *, redraws: bool = False
 ) -> Score:
     """A distance from the true result."""
     return Score(
@@ -66,7 +67,7 @@ def error(
     )  # fmt: skip
 
 
-def ratio(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
+def ratio_to_true(name: str, title: str, compute: Compute, target: float) -> Score:
     """An error over that of the true result."""
     return Score(
         name=name, title=title, compute=compute, best="1 is equal", better="<=", log=True,
@@ -74,14 +75,14 @@ def ratio(name: str, title: str, compute: Callable[[Any], float], target: float)
     )  # fmt: skip
 
 
-def likeness(name: str, title: str, compute: Callable[[Any], float], target: float) -> Score:
+def higher_is_better(name: str, title: str, compute: Compute, target: float) -> Score:
     """How like the true result something is."""
     return Score(
         name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target
     )
 
 
-def of_table(
+def table_likeness(
     name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
 ) -> Score:
     """A likeness that the contingency table of two clusterings tells."""

@@ -14,7 +14,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 
 #: More centres, or longer ones, are not listed for people.
 LISTED, LISTED_COLUMNS = 10, 4

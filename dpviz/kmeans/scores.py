@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.score import Score, error, likeness, of_table, ratio
+from dpviz.family.score import (
+    Score,
+    higher_is_better,
+    lower_is_better,
+    ratio_to_true,
+    table_likeness,
+)
 from dpviz.kmeans.passes import simplified_silhouettes
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.metrics import matching
 from dpviz.metrics.centers import displacement
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 
 if TYPE_CHECKING:
     from dpviz.kmeans.truth import KMeansTruth
@@ -65,26 +71,26 @@ _ALL = (
     Score(name="wcss", title="WCSS", compute=lambda one: one.truth.wcss(one.centers), log=True),
     Score(name="nicv", title="NICV", compute=lambda one: one.truth.nicv(one.centers), log=True),
     # Relative to the least WCSS, that of k-means in the units of the data.
-    ratio(
+    ratio_to_true(
         "wcss_ratio",
         "WCSS / least",
         lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
         target=2.0,
     ),
-    ratio(
+    ratio_to_true(
         "nicv_ratio",
         "NICV / true",
         lambda one: one.truth.ratio_to(one.truth, one.centers),
         target=2.0,
     ),
     # Hu et al., eq. 13-16.
-    of_table("f_measure", "F-measure", matching.f_measure, target=0.9),
-    error("displacement", "Displacement", lambda one: one.displacement, target=0.05),
+    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9),
+    lower_is_better("displacement", "Displacement", lambda one: one.displacement, target=0.05),
     Score(name="contour", title="Simplified silhouette", compute=lambda one: one.silhouette),
-    of_table("ari", "ARI", matching.adjusted_rand, target=0.8),
-    of_table("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8),
+    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
     Score(name="kept_centers", title="Kept places", compute=lambda one: one.run.kept_centers),
-    likeness(
+    higher_is_better(
         "zhang_f",
         "F against noise-free",
         lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),

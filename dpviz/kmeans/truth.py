@@ -21,7 +21,7 @@ from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
 from dpviz.metrics import matching
-from dpviz.noise import NoiseSource, Silenced
+from dpviz.noise_source import NoiseSource, Silenced
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 

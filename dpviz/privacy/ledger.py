@@ -1,4 +1,4 @@
-"""What a run spent of its budget, spend by spend, and which data sets are neighbours."""
+"""What one run spends of its budget, spend by spend, and which data sets are neighbours."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import PrivacyRefusal
-from dpviz.noise import NoiseSource
+from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
 
 

@@ -20,8 +20,8 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.family.family import Material
-from dpviz.privacy.account import Entry, decimal, granted
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.budget_log import Entry, decimal, granted
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.document import Document, document
 from dpviz.release.files import files

@@ -25,7 +25,7 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_panel
 from dpviz.ui.draws import Setting, draws_panel

@@ -14,9 +14,9 @@ import streamlit as st
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS, family_of
 from dpviz.home import home, home_folder
-from dpviz.privacy.account import Account, decimal, granted
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.messages import (

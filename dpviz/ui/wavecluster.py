@@ -17,7 +17,7 @@ from dpviz.family.claim import claim
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.ui.cache import Grid, truth_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.diagnosis import diagnosis_panel

@@ -51,7 +51,7 @@ from scipy import ndimage
 from dpviz.counts import pad
 from dpviz.errors import InputError
 from dpviz.metrics.matching import contingency
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages

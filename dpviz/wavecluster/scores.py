@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.score import Score, error, of_table
+from dpviz.family.score import Score, lower_is_better, table_likeness
 from dpviz.metrics import matching
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Stages
@@ -58,6 +58,11 @@ class Evaluation:
         return self.truth.agreement(config, self.seed)
 
 
+def _agreement(name: str, one: Evaluation) -> float:
+    """OCM or 2CE."""
+    return one.agreement[name]
+
+
 _ALL = (
     Score(name="clusters", title="Clusters", compute=lambda one: one.stages.n_clusters),
     Score(
@@ -65,22 +70,24 @@ _ALL = (
         title="Significant cells",
         compute=lambda one: one.stages.significant.sum(),
     ),
-    error(
+    lower_is_better(
         "dsg_c",
         "DSG_C",
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
     ),
-    of_table("f_measure", "F-measure", matching.f_measure, target=0.9),
+    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9),
     Score(
         name="noise_points",
         title="Noise points",
         compute=lambda one: one.truth.noise_points(one.stages),
     ),
-    error("ocm", "OCM", lambda one: one.agreement["ocm"], target=0.05, redraws=True),
-    error("two_ce", "2CE", lambda one: one.agreement["two_ce"], target=0.05, redraws=True),
-    of_table("ari", "ARI", matching.adjusted_rand, target=0.8),
-    of_table("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    lower_is_better("ocm", "OCM", lambda one: one.agreement["ocm"], target=0.05, redraws=True),
+    lower_is_better(
+        "two_ce", "2CE", lambda one: one.agreement["two_ce"], target=0.05, redraws=True
+    ),
+    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8),
+    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
     # With PrivTHREM the rank is read off the true data: for exploring only.
     Score(name="k", title="k′", compute=lambda one: one.drawn.k),
 )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpviz.domain import flat_cells
 from dpviz.metrics.matching import contingency
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
 from dpviz.family.method import check_method
-from dpviz.noise import NoiseSource, SeededNoise
+from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.methods import METHODS

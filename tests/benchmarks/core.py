@@ -22,7 +22,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import QUICK
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.matching import contingency, two_ce
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -27,7 +27,7 @@ from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.bands import band
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster import truth as comparison
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import shown
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request
 from dpviz.wavecluster.parameters import Config

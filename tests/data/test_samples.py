@@ -13,7 +13,7 @@ from scipy import ndimage
 
 from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run

@@ -21,7 +21,7 @@ from dpviz.kmeans import trial as kmeans_trial
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.ui.live_figure import encode
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config

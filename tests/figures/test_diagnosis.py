@@ -13,7 +13,7 @@ from dpviz.engine.raster import Raster
 from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fates_frame, frame
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import WaveClusterPicture
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in_words
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

@@ -19,7 +19,7 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.ui.live_figure import encode
 
 WITH_PATH = (

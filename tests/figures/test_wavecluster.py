@@ -10,7 +10,7 @@ from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
 from dpviz.figures.wavecluster import VIEWS, WaveClusterPicture, frame, panels
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -22,7 +22,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import Neighbours
 
 ESTIMATORS = [getattr(dpviz, entry.card.estimator) for entry in KMEANS.values()]

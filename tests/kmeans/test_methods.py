@@ -31,7 +31,7 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.kmeans.start import uniform
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import NoiseSource, SeededNoise, Silenced
+from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE

@@ -19,7 +19,7 @@ from dpviz.kmeans.passes import fit, nearest, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from tests.conftest import reference_file
 
 quick = settings(max_examples=100, deadline=None)

@@ -38,7 +38,7 @@ from dpviz.kmeans.start import (
     uniform,
     utility_plus,
 )
-from dpviz.noise import SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 

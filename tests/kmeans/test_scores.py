@@ -29,7 +29,7 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.metrics.centers import displacement, match, matched_f_measure
 from dpviz.metrics.matching import contingency
-from dpviz.noise import SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
 from tests.conftest import reference_file

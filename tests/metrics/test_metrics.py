@@ -29,7 +29,7 @@ from dpviz.metrics.matching import (
     ocm,
     two_ce,
 )
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.heldout import Folds, agreement, tree_predictions
 from dpviz.wavecluster.parameters import Config

@@ -23,10 +23,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.privacy import account
-from dpviz.privacy import budget as module
-from dpviz.privacy.account import Entry, Log
-from dpviz.privacy.budget import Budget
+from dpviz.privacy import budget_log as account
+from dpviz.privacy import lifetime_budget as module
+from dpviz.privacy.budget_log import Entry, Log
+from dpviz.privacy.lifetime_budget import Budget
 
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes as POSIX has them")
 
@@ -288,7 +288,7 @@ def run(script: str, *arguments: object) -> str:
 def test_another_process_sees_a_spend_at_once(budget: Budget) -> None:
     budget.open("visits", 1.0)
     script = (
-        "import sys; from dpviz.privacy.budget import Budget; b = Budget(sys.argv[1]); "
+        "import sys; from dpviz.privacy.lifetime_budget import Budget; b = Budget(sys.argv[1]); "
         "print(b.open('visits').remaining); b.debit('visits', 0.5, {})"
     )
     budget.debit("visits", 0.25, WHAT)
@@ -315,7 +315,7 @@ def test_threads_do_not_overspend_together(budget: Budget) -> None:
 RACE = """
 import os, sys
 from dpviz.errors import PrivacyRefusal
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 
 # All wait for one byte: none starts before the last one is there.
 ready, go = os.pipe()
@@ -352,7 +352,7 @@ def test_a_hundred_processes_never_overspend_together(budget: Budget) -> None:
 KILL = """
 import json, os, random, signal, sys, time
 from pathlib import Path
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 
 folder, releases = Path(sys.argv[1]), int(sys.argv[2])
 budget = Budget(folder / "budget.db")
@@ -556,7 +556,7 @@ def test_a_file_or_folder_without_rights_is_refused() -> None:
 FULL = """
 import resource, signal, sys
 from dpviz.errors import InputError
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 
 budget = Budget(sys.argv[1])
 budget.open("visits", 1.0)
@@ -716,7 +716,7 @@ MOUNT = """
 import subprocess, sys
 from pathlib import Path
 from dpviz.errors import InputError
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 
 folder = Path(sys.argv[1])
 mounted, inside = folder / "mou nted#.db", folder / "inside"
@@ -759,7 +759,7 @@ def test_mounts_are_told_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None
 
 KILLED = """
 import os, signal, sqlite3, sys
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 
 connect = sqlite3.connect
 

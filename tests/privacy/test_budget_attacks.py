@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.privacy.account import MICRO, Account
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.budget_log import MICRO, Account
+from dpviz.privacy.lifetime_budget import Budget
 
 resource = pytest.importorskip("resource", reason="needs processes as POSIX has them")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpviz.errors import InputError, PrivacyRefusal
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
 from dpviz.privacy.mechanisms import Accountant

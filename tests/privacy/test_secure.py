@@ -24,7 +24,7 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES, Geometry, Space
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy import secure as module
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours
 from dpviz.privacy.mechanisms import Accountant

@@ -36,8 +36,8 @@ from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
-from dpviz.privacy.budget import Budget
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release import Request, release
 from dpviz.release.draw import Prepared

@@ -31,9 +31,9 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.noise import SeededNoise
-from dpviz.privacy.budget import Budget
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.secure import LATTICE, SecureAccountant
 from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget

@@ -16,7 +16,7 @@ from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise import SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
 from tests.support import APP
 from tests.support.controls import control

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
-from dpviz.privacy.budget import Budget
+from dpviz.privacy.lifetime_budget import Budget
 from dpviz.ui.release import METHODS
 from tests.support import APP
 from tests.support.controls import control

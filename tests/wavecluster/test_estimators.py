@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_clustering, check_estimator
 from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

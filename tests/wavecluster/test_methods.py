@@ -25,7 +25,7 @@ from dpviz.data.reading.table import Table
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER

@@ -12,7 +12,7 @@ import pytest
 
 from dpviz.command_line import main
 from dpviz.metrics.matching import dsg_c
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -18,7 +18,7 @@ from dpviz.experiments.tuning.common import SEEDS, checked_seeds, score_at
 from dpviz.families import family_of, trial_of
 from dpviz.family.trial import Configuration
 from dpviz.metrics.bands import Band, band
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.work import IsCancelled, Progress, Work
 
 

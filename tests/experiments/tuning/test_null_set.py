@@ -7,7 +7,7 @@ import numpy as np
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.experiments.tuning.null_set import null_clusters
-from dpviz.noise import SeededNoise
+from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

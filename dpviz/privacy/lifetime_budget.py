@@ -34,7 +34,7 @@ from typing import Any
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.home import home_folder, tighten
 from dpviz.privacy import names
-from dpviz.privacy.account import (
+from dpviz.privacy.budget_log import (
     APPLICATION,
     MICRO,
     VERSION,
