@@ -58,7 +58,7 @@ SOUND: dict[str, dict[str, Any]] = {
     "dpkmeansup": {"iterations": 1},
 }
 
-#: Parameters of the family, as the command line lists them.
+#: Parameters of the family, with the ranges of their sliders; the command line lists them so.
 PARAMETERS = (
     # JSON has this end as a whole number.
     replace(EPSILON, high=10),

@@ -1,4 +1,7 @@
-"""The mechanisms that all methods are made of; each call writes its own spend."""
+"""The mechanisms that all methods are made of; each call writes its own spend.
+
+Those of a release, whose noise nobody can repeat, are in :mod:`dpviz.privacy.secure`.
+"""
 
 from __future__ import annotations
 

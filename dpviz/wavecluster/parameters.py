@@ -93,7 +93,7 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-#: All parameters of the family, as the command line lists them.
+#: Parameters of the family, with the ranges of their sliders; the command line lists them so.
 PARAMETERS = (
     EPSILON,
     Parameter(
