@@ -1,4 +1,4 @@
-"""Average subband -> density threshold -> significant cells; PrivTHR and PrivTHREM find their own."""
+"""Average subband -> density threshold -> significant cells (PrivTHR, PrivTHREM: their own)."""
 
 from __future__ import annotations
 
