@@ -22,7 +22,7 @@ def run() -> int:
     except (Exception, KeyboardInterrupt) as error:
         return ended_by(error)
     finally:
-        # All is said: who stops the interpreter on its way out need not be told where it was.
+        # The message is printed: an interrupt during exit needs no traceback.
         for one in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(one) == signal.default_int_handler:
                 signal.signal(one, signal.SIG_DFL)

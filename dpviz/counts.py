@@ -56,7 +56,7 @@ def quantize(
     grid
         Cells per axis: one number for all, or one per axis.
     outside
-        What becomes of points outside the domain: ``"clip"`` moves them to the
+        Treatment of points outside the domain: ``"clip"`` moves them to the
         border cell, ``"drop"`` leaves them out.
     weights
         Records behind each point, shape (n,); None for one each.

@@ -1,7 +1,7 @@
 """Results show themselves: each has the table behind its picture, and the picture.
 
-Results know nothing of figures: what draws a kind of result registers it here. That module is
-named, not imported, so that whoever needs numbers alone waits for no plotly.
+Results do not depend on figures: a drawer for a kind of result is registered here. Its module is
+named, not imported, so that code that needs only numbers does not load plotly.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _MOST = 200
 
 
 def say(text: str, *, end: str = "\n") -> None:
-    """Print on standard error, where anybody listens; if not, that is no fault of the command."""
+    """Print on standard error; a closed stream is not an error of the command."""
     encoding = sys.stderr.encoding or "utf-8"
     # A name of a file may have bytes that are no letters.
     printable = text.encode(encoding, "backslashreplace").decode(encoding)
@@ -34,7 +34,7 @@ def ended_by(error: BaseException) -> int:
         say(f"dpviz: refused: {_on_one_line(error)}")
         return 3
     if isinstance(error, BrokenPipeError):
-        hush()  # whoever read along has gone, and needs no sentence
+        hush()  # the reader of the output has closed it
     elif isinstance(error, KeyboardInterrupt):
         say(f"dpviz: interrupted{f': {error}' if str(error) else ''}.")
     elif isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
@@ -49,7 +49,7 @@ def ended_by(error: BaseException) -> int:
 
 
 def _on_one_line(error: BaseException) -> str:
-    """Message that may quote what was given, be it line breaks or orders to a terminal."""
+    """Message on one line; it may quote input with line breaks or terminal control codes."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(error))
 
 

@@ -39,7 +39,7 @@ def family_of(method: str) -> Family:
 
 
 def score_of(name: str) -> Score:
-    """How to read a score; its bare name where nothing is known of it."""
+    """Description of a score; only its name if the score is unknown."""
     return SCORES.get(name) or Score(name=name, title=name, compute=lambda one: one[name])
 
 

@@ -1,4 +1,4 @@
-"""Where noise comes from: a source is handed in, never taken from global state.
+"""Sources of noise: callers pass a source; there is no global state.
 
 Exploring uses :class:`SeededNoise`. One seed is one frozen draw: each step has one stream,
 read from its start for every shape, and unit noise is then scaled. So dragging epsilon moves
@@ -15,12 +15,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-#: Larger draws are made anew instead of being kept.
+#: Larger draws are not cached.
 _KEEP = 2**17
 
 
 class NoiseSource(Protocol):
-    """What mechanisms ask for; every request names the step that it belongs to."""
+    """Source of randomness for mechanisms; every request names its step."""
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Independent Lap(scale) draws of the given shape."""
@@ -111,7 +111,7 @@ class SeededNoise:
 def _draw(
     law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Unit noise; small draws are kept, since every redraw of the screen asks for them."""
+    """Unit noise; small draws are cached, because every redraw of the screen needs them."""
     draw = _kept if int(np.prod(shape)) <= _KEEP else _fresh
     return draw(law, seed, key, step, shape)
 

@@ -28,7 +28,7 @@ class Reproduction:
     counts
         Whether the file is a grid of counts.
     unit
-        Column that tells persons apart, where the privacy unit is a person.
+        Column that identifies persons, if the privacy unit is a person.
     domain, outside, config, seed
         As in the run, of either family.
     """

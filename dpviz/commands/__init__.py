@@ -1,1 +1,1 @@
-"""What the commands do; ``dpviz.command_line`` reads their arguments."""
+"""Implementation of the commands; ``dpviz.command_line`` reads their arguments."""

@@ -13,7 +13,7 @@ from dpviz.family.comparison import Report
 
 
 def audit_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Audit one method in one scenario, list its scenarios, or show what an audit can see."""
+    """Audit one method in one scenario, list its scenarios, or show what an audit can detect."""
     if given.list:
         return _listed(given.method, given.variant)
     if given.steps:
@@ -44,7 +44,7 @@ def _listed(method: str, variant: str) -> tuple[Report, str]:
 
 
 def _steps(method: str) -> tuple[Report, str]:
-    """What an audit sees of each step of a method, as measured beforehand."""
+    """What an audit detects in each step of a method, from stored measurements."""
     find(method, "sound")
     rows = [row for row in table() if row.method == method]
     shown = [asdict(row) | {"found": row.found, "why": row.reason} for row in rows]

@@ -1,4 +1,4 @@
-"""The ``figures`` command: the papers' figures drawn anew, as tables."""
+"""The ``figures`` command: reproduce the papers' figures as tables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dpviz.wavecluster.pipeline import Source, Stages
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
-#: Settings of one data set, after its name, with their types.
+#: Settings that may follow the name of a data set, with their types.
 _SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}
 
 #: File of k' beside k.
@@ -40,7 +40,7 @@ RANKS = "k_table.csv"
 
 
 def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Draw the figures; returns the report and its text for people."""
+    """Draw the figures; return the report and its text for people."""
     started = time.perf_counter()
     presets = [preset(name) for name in dict.fromkeys(given.names)]
     if not presets:
@@ -67,7 +67,7 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _write(
     given: argparse.Namespace, presets: Sequence[Preset], drawn: Mapping[str, Plan], folder: Path
 ) -> dict[str, pd.DataFrame]:
-    """Draw all rows and write the tables; returns them by the names of their files."""
+    """Draw all rows and write the tables; return them by file name."""
     table = draw(given, list(dict.fromkeys(drawn.values())), folder / "rows.csv")
     files = {"rows.csv": table}
     for one in presets:
@@ -87,7 +87,7 @@ def _report(
     files: dict[str, pd.DataFrame],
     seconds: float,
 ) -> Report:
-    """What was drawn, and where it is."""
+    """Report on the drawn rows and the written files."""
     rows = files["rows.csv"]
     return {
         "note": EXPLORATION,
@@ -119,7 +119,7 @@ def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
 
 
 def _rank_lines(ranks: pd.DataFrame) -> list[str]:
-    """Means of k' by epsilon, and those that the paper prints."""
+    """Means of k' by epsilon, and the values printed in the paper."""
     wide = ranks.pivot_table("mean", ["data", "method", "k"], "epsilon", sort=False)
     printed = ranks.dropna(subset="printed")
     return [
@@ -133,7 +133,7 @@ def _rank_lines(ranks: pd.DataFrame) -> list[str]:
 
 
 def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
-    """Records and true run of the data sets of some names, under the parameters of the plan."""
+    """Records and true run of the named data sets, with the parameters of the plan."""
     found = {}
     for one in plan.subjects:
         if one.name in names:
@@ -144,14 +144,14 @@ def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
 
 
 def _subject(given: argparse.Namespace, text: str) -> Subject:
-    """Data set from ``FILE:grid=64:density=0.58``, all after the file as far as it is given."""
+    """Data set from ``FILE:grid=64:density=0.58``; everything after the file is optional."""
     path, settings = _split(text)
     name = settings.pop("name", None)
     return read_subject(argparse.Namespace(**{**vars(given), "data": path}), name, settings)
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:
-    """Take the settings off the end of what names a data set."""
+    """Split the name of a data set from the settings at its end."""
     rest, settings = text, dict[str, Any]()
     while ":" in rest and "=" in rest.rpartition(":")[2]:
         rest, _, setting = rest.rpartition(":")
@@ -168,7 +168,7 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _folder(out: str) -> Path:
-    """Folder to write, made where its parent exists."""
+    """Output folder; created if its parent exists."""
     folder = Path(out)
     try:
         folder.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Options of the command line: what several commands share, checked and put together."""
+"""Options that several commands share: definitions, checks and the resulting configuration."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dpviz.family.trial import Configuration
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of
 
-#: Draws of one setting at most.
+#: Maximum number of draws of one setting.
 MOST_REPEATS = 100_000
 
 T = TypeVar("T")
 
 
 def typed(kind: Callable[[str], T], problem: str) -> Callable[[str], T]:
-    """Type of an option; what can't be read is refused in a sentence that begins with its text."""
+    """Type of an option; the error for an unreadable text starts with this text."""
 
     def parse(text: str) -> T:
         try:
@@ -34,7 +34,7 @@ def typed(kind: Callable[[str], T], problem: str) -> Callable[[str], T]:
 
 
 def listed(kind: Callable[[str], T]) -> Callable[[str], list[T]]:
-    """Type of an option: values between commas."""
+    """Type of an option: values separated by commas."""
     return typed(
         lambda text: [kind(one.strip()) for one in text.split(",") if one.strip()],
         "is no list of numbers: write them with commas, such as 0.1,0.5,1",
@@ -66,7 +66,7 @@ _FLAGS = {
 
 
 def share(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
-    """Add options that several commands have, with some arguments of argparse of its own."""
+    """Add options that several commands share; `changes` overrides arguments of argparse."""
     for name in names:
         if name in _FLAGS:
             flag(parser, name, _FLAGS[name])
@@ -83,7 +83,7 @@ def option(
     kind: Callable[[str], Any] = str,
     **more: Any,
 ) -> None:
-    """Add an option with a value; of a kind of text, see :func:`typed`."""
+    """Add an option with a value; for its type see :func:`typed`."""
     parser.add_argument(f"--{name}", metavar=metavar, help=help, type=kind, **more)
 
 
@@ -93,7 +93,7 @@ def flag(parser: argparse.ArgumentParser, name: str, help: str) -> None:
 
 
 def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
-    """Refuse what is wrong whatever the data and the parameters."""
+    """Refuse options that are invalid for any data and parameters."""
     for method in methods:
         check_method(method, CARDS)
     if given.cap is not None and given.unit is None:
@@ -111,13 +111,13 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
 
 
 def check_options(given: argparse.Namespace) -> None:
-    """Refuse what is wrong whatever the data."""
+    """Refuse options that are invalid for any data."""
     check_common(given, [given.method])
     _check_family(given)
 
 
 def check_repeats(repeats: int) -> None:
-    """Raise InputError where nothing would be drawn, or more than anybody waits for."""
+    """Raise InputError if the number of draws is below 1 or too large."""
     if not 1 <= repeats <= MOST_REPEATS:
         raise InputError(f"--repeats {repeats}: ask for 1 to {MOST_REPEATS:,} draws.")
 
@@ -130,21 +130,21 @@ def _check_family(given: argparse.Namespace) -> None:
         for name, value in values.items() if family is not own else ():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise _other_family(f"--{name} {text}", family.title, given.method)
-    # Known classes belong to the data, but only centres are scored against them.
+    # Known classes belong to the data, but only centres have scores that use them.
     if given.classes is not None and not own.scores_classes:
         titles = " or ".join(one.title for one in FAMILIES.values() if one.scores_classes)
         raise _other_family(f"--classes {given.classes}", titles, given.method)
 
 
 def _other_family(option: str, titles: str, method: str) -> InputError:
-    """Error about an option that goes with methods of other families alone."""
+    """Error about an option that applies only to methods of other families."""
     return InputError(
         f"{option} goes with {titles} methods, and {method} is none of them: leave it out."
     )
 
 
 def config_of(given: argparse.Namespace) -> Configuration:
-    """Public choices of the run; a sample set brings its own where none are given."""
+    """Public choices of the run; a sample set provides defaults for missing ones."""
     known, family = known_sample(given), family_of(given.method)
     values = given_of(given, [one.name for one in family.own])
     config: Configuration = family.config(
@@ -163,6 +163,6 @@ def neighbours(given: argparse.Namespace) -> Neighbours:
 
 
 def given_of(given: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """Return the options among these that were given, with their values."""
+    """Return those of these options that were given, with their values."""
     values = {name: getattr(given, name) for name in names}
     return {name: value for name, value in values.items() if value is not None}

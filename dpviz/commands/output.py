@@ -1,4 +1,4 @@
-"""What commands print and write: plain JSON, tables, spreads of scores, clocked steps."""
+"""Output of the commands: plain JSON, tables, spreads of scores, timed steps."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ T = TypeVar("T")
 
 
 def write_table(frame: pd.DataFrame, path: str) -> None:
-    """Write CSV or Parquet, by the name's ending."""
+    """Write CSV or Parquet; the name's ending decides."""
     try:
-        # Whole, since pandas would take a name such as http://... for an address to ask.
+        # Absolute, because pandas would treat a name such as http://... as a network address.
         whole = os.path.abspath(path)
         if path.endswith((".parquet", ".pq")):
             frame.to_parquet(whole, index=False)
@@ -42,13 +42,13 @@ def spread(values: Sequence[float]) -> Report:
 
 
 def metric_lines(metrics: dict[str, Report]) -> list[str]:
-    """Scores for people, one a line; of a single draw there is no more than the value."""
+    """Lines for people, one per score; a single draw has only its value."""
     width = max(map(len, metrics), default=0)
     return [f"{name:<{width}}  {_spread_text(one)}" for name, one in metrics.items()]
 
 
 def _spread_text(one: Report) -> str:
-    """Median and band of one score, or the one value."""
+    """Median and band of one score, or its only value."""
     if len(one["values"]) == 1:
         return f"{one['median']:.4g}"
     words = band_words(len(one["values"]))
@@ -56,20 +56,20 @@ def _spread_text(one: Report) -> str:
 
 
 def spend_lines(ledger: Sequence[Report]) -> list[str]:
-    """Spends for people: equal ones in a row share a line, as do the parallel ones of a step."""
+    """Spends for people: consecutive equal ones share a line, as do parallel ones of a step."""
     return [_spend_line(list(group)) for _, group in groupby(ledger, key=_alike)]
 
 
 def _alike(spend: Report) -> tuple[Any, ...]:
-    """What spends have in common that share a line."""
+    """Key that is equal for spends that share a line."""
     if spend["composition"] == "parallel":
         return ("parallel", spend["step"])
-    # As printed: the last of equal shares makes up for what rounding left.
+    # As printed, because the last of equal shares absorbs the rounding error.
     return tuple(f"{spend[name]:.4g}" for name in ("epsilon", "sensitivity", "scale"))
 
 
 def _spend_line(spends: list[Report]) -> str:
-    """One line for spends that are alike."""
+    """One line for equal spends."""
     first, last = spends[0], spends[-1]
     epsilon, scale = (_range([one[name] for one in spends]) for name in ("epsilon", "scale"))
     steps, each = first["step"], ""
@@ -85,21 +85,21 @@ def _spend_line(spends: list[Report]) -> str:
 
 
 def _range(values: list[float]) -> str:
-    """Smallest and largest of some numbers, or the one number that they are."""
+    """Smallest and largest of some numbers, or their common value."""
     ends = list(dict.fromkeys(f"{end:.4g}" for end in (min(values), max(values))))
     return " to ".join(ends)
 
 
 @contextmanager
 def timed(seconds: dict[str, float], step: str) -> Iterator[None]:
-    """Clock one step."""
+    """Measure the duration of one step."""
     start = time.perf_counter()
     yield
     seconds[step] = round(time.perf_counter() - start, 6)
 
 
 def progress_line(steps: str) -> Progress | None:
-    """Line on a terminal that says how far the work is; None where nobody would see it."""
+    """Progress line on a terminal; None if standard error is no terminal."""
 
     def show(done: int, total: int) -> None:
         say(f"\r{done:,} of {total:,} {steps}", end="\n" if done == total else "")
@@ -108,7 +108,7 @@ def progress_line(steps: str) -> Progress | None:
 
 
 def progress(items: list[T], done_word: str) -> Iterator[T]:
-    """Hand on items, with a line on a terminal that says how many are drawn, or scored."""
+    """Yield items, and show on a terminal how many are drawn or scored."""
     show = progress_line(f"draws {done_word}") if len(items) > 1 else None
     for done, item in enumerate(items, start=1):
         yield item

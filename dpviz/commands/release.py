@@ -1,4 +1,4 @@
-"""The ``release`` and ``budget`` commands: one secure release, and what is left of the budget."""
+"""The ``release`` and ``budget`` commands: one secure release, and the remaining budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMELESS = "-"
 
 
 def release_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Release one clustering; returns the report and its text for people."""
+    """Release one clustering; return the report and its text for people."""
     check_options(given)
     source = _source(given)
     if given.seed:
@@ -42,7 +42,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     done = release(
         data, request, budget=budget, source=source, total=given.total, folder=Path(given.out)
     )
-    # Another process may have opened it meanwhile, with a total of its own.
+    # Another process may have opened the source meanwhile, with a different total.
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
         say(f'note: "{source}" has a lifetime budget of {total} now')
@@ -70,15 +70,15 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:
-    """Declared bounds, or None, which is refused: as if nobody had declared any."""
+    """Declared bounds, or None if nobody declared any; the release then refuses."""
     if given.domain is None:
-        # Those of a grid of counts only number its cells.
+        # The default bounds of a grid of counts are only its cell numbers.
         return None if given.counts else data.domain
     return None if given.domain == "data" else Domain.parse(given.domain)
 
 
 def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """List the lifetime budgets of a file, with all that was spent of them."""
+    """List the lifetime budgets of a file, with all their spends."""
     budget = Budget(given.file)
     accounts = budget.datasets()
     _note_problems(budget)
@@ -90,7 +90,7 @@ def budget_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _account_lines(account: Account) -> list[str]:
-    """A source and its entries, for people."""
+    """Lines for people about a source and its entries."""
     return [
         f'"{account.id}": {decimal(account.spent)} of {decimal(account.total)} spent, '
         f"{decimal(account.remaining)} left",
@@ -104,16 +104,16 @@ def _account_lines(account: Account) -> list[str]:
 
 
 def _note_problems(budget: Budget) -> None:
-    """Print what would go unnoticed."""
+    """Print problems that would otherwise go unnoticed."""
     if budget.unnoted:
         say(f"note: {budget.unnoted}")
 
 
 def _source(given: argparse.Namespace) -> str:
-    """Name of the data source in the budget file: as told, or the name of the sample or file.
+    """Name of the data source in the budget file: the option, or the name of the sample or file.
 
-    Without its folders, links and packing: the same file under another path must not get another
-    budget. Pipes have no name, or a new one every time (``/dev/fd/63``).
+    A file's name has no folders, links or packing: the same file under another path must not get
+    another budget. Pipes have no name, or a new one each time (``/dev/fd/63``).
     """
     if given.source is not None:
         return str(given.source)
@@ -121,7 +121,7 @@ def _source(given: argparse.Namespace) -> str:
         return str(given.data)
     try:
         named = Path(given.data).resolve()
-        # A file that is not there, and a folder, are refused when they are read.
+        # The reader refuses a missing file and a folder.
         nameless = given.data == _NAMELESS or (
             Path(given.data).exists() and not (named.is_file() or named.is_dir())
         )

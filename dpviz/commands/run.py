@@ -24,7 +24,7 @@ from dpviz.family.trial import Configuration
 
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Run one method; returns the report and its text for people."""
+    """Run one method; return the report and its text for people."""
     _check(given)
     config = config_of(given)
     seconds: dict[str, float] = {}
@@ -64,7 +64,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _data_report(data: Dataset, comparison: Comparison) -> Report:
-    """What was read, and what became of it."""
+    """Report on the data as read and as used."""
     return {
         "name": data.name,
         "n": comparison.n,
@@ -87,7 +87,7 @@ def _config_report(given: argparse.Namespace, comparison: Comparison) -> Report:
 
 
 def _check(given: argparse.Namespace) -> None:
-    """Refuse what is wrong whatever the data."""
+    """Refuse options that are invalid for any data."""
     check_options(given)
     if given.labels and not Path(given.labels).resolve().parent.is_dir():
         raise InputError(f"--labels {given.labels}: that folder does not exist.")
@@ -106,7 +106,7 @@ def _comparison(
     classes: Classes,
     seconds: dict[str, float],
 ) -> Comparison:
-    """Data and configuration in the hands of their family."""
+    """Comparison of data and configuration by their family."""
     family = family_of(config.method)
     domain = domain_of(given.domain, data)
     with timed(seconds, family.preparing):
@@ -119,7 +119,7 @@ def _comparison(
 def _labelled(
     data: Dataset, points: NDArray[np.float64], comparison: Comparison, draws: Sequence[Any]
 ) -> pd.DataFrame:
-    """Points with their true cluster, and that of the first draw."""
+    """Points with their true cluster and their cluster in the first draw."""
     frame = pd.DataFrame(points, columns=list(data.columns))
     frame["true_cluster"] = comparison.label(points, None)
     if draws:

@@ -1,4 +1,4 @@
-"""Reading what DATA names, with the chosen columns, privacy unit, classes and domain."""
+"""Read the data of the argument DATA: columns, privacy unit, classes and domain."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from dpviz.family.comparison import Classes
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
-    """Return the sample set that DATA names; a file of that name comes first."""
+    """Return the sample set that DATA names; a file with that name has priority."""
     if given.data in sample_names() and not Path(given.data).exists():
         return sample(given.data)
     return None
 
 
 def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
-    """Read the data set, and the class of each point where they are known."""
+    """Read the data set, and the class of each point if the classes are known."""
     data = _sample_or_counts(given)
     if data is not None:
         return data, None
     table = read_table(_file(given), header=False if given.no_header else None)
     if given.classes is not None:
-        # Read like the column of a unit: rows without are left out, the others stay in step.
+        # Read like a unit column: rows without a class are left out, the others stay aligned.
         data = table.select(given.columns, unit=given.classes)
         return replace(data, units=None), pd.factorize(data.units)[0]
     return table.select(given.columns, unit=given.unit), None
 
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
-    """Read the data set so that no record decides whether, or how, the others are read."""
+    """Read the data set so that no record affects whether or how other records are read."""
     data = _sample_or_counts(given, any_total=True)
     if data is not None:
         return data
@@ -61,7 +61,7 @@ def _file(given: argparse.Namespace) -> Any:
 
 
 def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> Dataset | None:
-    """Read a sample set or a grid of counts; None where DATA is a table."""
+    """Read a sample set or a grid of counts; return None if DATA is a table."""
     known = known_sample(given)
     if known is not None:
         return _sample(known.name, given)
@@ -72,12 +72,12 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
-    """Keep as many records of each person as the option says, the same ones whatever the seed."""
+    """Limit each person's records to the option's number; the choice ignores the seed."""
     return data if given.unit is None else cap_records(data, given.cap)
 
 
 def _sample(name: str, given: argparse.Namespace) -> Dataset:
-    """Load a sample set, which has nothing but its coordinates."""
+    """Load a sample set, which has only coordinates."""
     for option, what in (("unit", "persons"), ("classes", "classes")):
         value = getattr(given, option)
         if value is not None:
@@ -87,7 +87,7 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 
 def _check_counts(given: argparse.Namespace) -> None:
-    """Refuse options that only records can have."""
+    """Refuse options that apply only to records."""
     for option in ("unit", "columns", "no_header", "header", "grid", "classes"):
         if getattr(given, option, None):
             name = option.replace("_", "-")
@@ -101,7 +101,7 @@ def _check_counts(given: argparse.Namespace) -> None:
 
 
 def domain_of(text: str | None, data: Dataset) -> Domain | None:
-    """Domain from the option; "data" reads it off the points."""
+    """Domain from the option; "data" takes the range of the points."""
     if text is None:
         return None
     if text != "data":

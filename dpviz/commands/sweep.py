@@ -21,12 +21,12 @@ from dpviz.families import PARAMETERS
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
 
-#: Options that list something, with an example.
+#: Options with a list of values, with an example.
 _LISTS = {"methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c"}
 
 
 def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
-    """Draw all runs of a sweep; returns the report and its text for people."""
+    """Draw all runs of a sweep; return the report and its text for people."""
     for name, example in _LISTS.items():
         if getattr(given, name) == []:
             raise InputError(f"--{name} is empty: name 1 or more, for example --{name} {example}.")
@@ -41,7 +41,7 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
         seeds=tuple(range(given.seed, given.seed + given.repeats)),
         variant=given.variant,
         neighbours=neighbours(given),
-        # Which of the methods an option of a family goes with, the plan looks after.
+        # The plan decides which methods an option of a family applies to.
         options=given_of(given, [name for name in PARAMETERS if name != "epsilon"]),
         scores=None if given.scores is None else tuple(given.scores),
     )
@@ -59,20 +59,20 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def check_out(out: str, what: str) -> None:
-    """Raise InputError where there is no name of what is to be written."""
+    """Raise InputError if the output has no name."""
     if not out.strip():
         raise InputError(f"--out is empty: name {what}.")
 
 
 def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.DataFrame:
-    """Draw all rows of plans into one table; where Ctrl-C stops it, explain how to go on."""
+    """Draw all rows of plans into one table; after Ctrl-C, explain how to continue."""
     try:
         table = run_sweeps(
             plans, jobs=given.jobs, out=out, resume=given.resume, progress=progress_line("draws")
         )
     except KeyboardInterrupt:
         if sys.stderr.isatty():
-            say("")  # the line on progress is not at its end
+            say("")  # the progress line has no line break yet
         raise KeyboardInterrupt(
             "finished draws are kept, and the same command with --resume goes on"
         ) from None
@@ -84,7 +84,7 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Data set that DATA names, under a name, or its own; a sample brings its parameters."""
+    """Data set of DATA with the given name or its own; a sample set has its own parameters."""
     known = known_sample(given)
     data, _ = load(given)
     return Subject(

@@ -1,4 +1,4 @@
-"""What every part of dpviz takes as data: finite points, or a ready grid of counts."""
+"""The data type of all parts of dpviz: finite points, or a grid of counts."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Dataset:
     columns
         Column names, one per axis.
     domain
-        Public bounds, where somebody declared them; for counts the box that the
-        grid covers.
+        Public bounds, if somebody declared them; for counts the box that the grid
+        covers.
     units
-        Identifier of the person behind each record, shape (n,), where there is one.
+        Identifier of the person behind each record, shape (n,), if there is one.
     dropped
         Records left out on reading because a value was missing or infinite.
     notes
-        Sentences about what was done on reading, for the screen.
+        Sentences about changes made on reading, for the screen.
     doubtful
-        Columns whose name may be the value of a first record that was taken for names: such a
-        name must not be published.
+        Columns whose name may be a value of a first record that was read as names; such a name
+        must not be published.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of every value, to key caches with: one more record, another digest."""
+        """Hash of all values, as a cache key: one more record changes it."""
         content = self.points if self.counts is None else self.counts
         assert content is not None  # noqa: S101 - __post_init__ made sure
         hasher = hashlib.blake2b(repr((content.shape, content.dtype.str)).encode(), digest_size=16)
@@ -89,7 +89,7 @@ class Dataset:
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None) -> Domain:
-        """Domain that a run on these data has.
+        """Domain of a run on these data.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Dataset:
         Raises
         ------
         InputError
-            Where domain and data have different numbers of axes.
+            If domain and data have different numbers of axes.
         """
         box = domain or self.domain
         if box is None and self.points is not None:
@@ -121,7 +121,7 @@ class Dataset:
         return box
 
     def check_some_inside(self, domain: Domain, n_outside: int) -> None:
-        """Raise InputError where a domain holds none of the points."""
+        """Raise InputError if a domain contains none of the points."""
         if self.points is not None and len(self.points) and n_outside == len(self.points):
             raise InputError(
                 f"domain {domain} holds none of the {len(self.points):,} points: declare bounds in "
@@ -129,7 +129,7 @@ class Dataset:
             )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
-        """Keep some columns of the points, by name or by position from 1.
+        """Return the data with only some columns, by name or by position from 1.
 
         Raises
         ------
@@ -155,12 +155,12 @@ def position_of(column: str | int, columns: Sequence[str], place: str) -> int:
     Raises
     ------
     InputError
-        Where there is no such column in this place.
+        If this place has no such column.
     """
     text = str(column)
     if isinstance(column, str) and column in columns:
         return columns.index(column)
-    # Of nine digits or more int() may take long, or refuse.
+    # For nine digits or more, int() may be slow or fail.
     if text.isascii() and text.isdigit() and len(text) < 9 and 1 <= int(text) <= len(columns):
         return int(text) - 1
     raise InputError(

@@ -1,4 +1,4 @@
-"""The sample sets: what they are called, what to look for in them, and their points."""
+"""The sample sets: names, descriptions and points."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Sample:
     file
         File name inside ``sample_data``.
     title
-        What to call the set on the screen.
+        Name of the set on the screen.
     description
         What it is, and what to look for.
     columns
@@ -47,7 +47,7 @@ class Sample:
     grid
         Cells per axis with which WaveCluster shows the clusters well.
     density
-        The p that goes with it, between 0 and 1.
+        The matching p, between 0 and 1.
     clusters
         Number of clusters that WaveCluster without noise finds with these two.
     licence

@@ -15,15 +15,15 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.cells import NUMBER
 from dpviz.errors import InputError
 
-#: Numbers with more digits than this are told apart as they are written.
+#: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
 
 
 def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     """Keep at most ``cap`` records of each person.
 
-    Which ones are kept depends on that person's rows and a key of the run alone: the
-    rows with the smallest keyed hashes. A shuffle over all rows would change the choice
+    The selection depends only on that person's rows and a key of the run: the rows with
+    the smallest keyed hashes remain. A shuffle over all rows would change the selection
     for everybody when one person joins.
 
     Parameters
@@ -31,10 +31,10 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     dataset
         Points with ``units``.
     cap
-        Most records of one person, at least 1.
+        Maximum number of records of one person, at least 1.
     seed
-        Source of the key. Exploring keeps to one key, so that screen and command line show the
-        same records; a release takes a key that nobody knows.
+        Source of the key. Exploring always uses one key, so that screen and command line show
+        the same records; a release uses a secret key.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
 def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Mask (n,) of the identifiers that no rounding has made equal to others.
 
-    The others count as missing: a refusal would tell of one record.
+    The others count as missing: a refusal would reveal one record.
     """
     if units.dtype.kind not in "fO":
         return np.ones(len(units), dtype=bool)
@@ -78,14 +78,14 @@ def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
 
 
 def _identifiers(units: NDArray[np.generic]) -> pd.Categorical:
-    """Text of every identifier, the same whatever type its column was read as.
+    """Text of every identifier, independent of the type of its column.
 
-    One odd identifier can turn a column of whole numbers into decimals, or into text: 7, 7.0 and
-    007 are one person in each case, or everybody's choice of records would change with that
-    person.
+    One unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0 and
+    007 are always one person; otherwise that identifier would change the selection of everybody's
+    records.
     """
     numbers = units.dtype.kind in "biuf"
-    # As text at once where types are mixed: 1 and True are equal, but two persons.
+    # Mixed types become text at once: 1 and True are equal, but two persons.
     values = units if numbers else np.array([str(one).strip() for one in units], dtype=object)
     codes, known = pd.factorize(values, use_na_sentinel=False)
     spell = str if units.dtype.kind in "iu" else _canonical

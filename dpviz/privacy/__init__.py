@@ -1,1 +1,1 @@
-"""Neighbouring data sets, spends and the ledger, mechanisms that write it."""
+"""Neighbouring data sets, spends and the ledger, mechanisms that write to the ledger."""

@@ -1,9 +1,9 @@
-"""What a budget file says: sources, debits, and the chain of records that holds them.
+"""Content of a budget file: sources, debits, and the chain of records that stores them.
 
-Epsilon is counted in whole micro-epsilon, 1e-6, from the debit to the sum: what is granted is
-what was asked for, rounded down, and the release runs with that. The numbers that leave this
-module are the decimals of those whole numbers; a float has digits enough for them, so nothing is
-lost on the way back.
+All amounts of epsilon are whole micro-epsilon, 1e-6, from the debit to the sum: the granted
+epsilon is the requested one, rounded down, and the release runs with the granted one. This module
+returns these whole numbers as decimals; a float has enough digits for them, so the conversion
+back is exact.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ State = Literal["debited", "released"]
 #: Micro-epsilon in an epsilon of 1.
 MICRO = 10**6
 
-#: Tells our files from other programs' databases ("dpvb"). Version 1 had a table of sources and
-#: one of entries, in parts of 1e-12.
+#: Distinguishes our files from other programs' databases ("dpvb"). Version 1 had one table of
+#: sources and one of entries, in units of 1e-12.
 APPLICATION, VERSION = 0x64707662, 2
 
-_OLD_PARTS = 10**6  # of version 1, in one micro-epsilon
+_OLD_PARTS = 10**6  # units of version 1 per micro-epsilon
 
 _SCHEMA = (
     """CREATE TABLE log (
@@ -57,16 +57,16 @@ class Entry:
     id
         Number in the file.
     source
-        Whose budget was debited.
+        Source whose budget was debited.
     epsilon
-        What was granted: the epsilon that the release runs with. It may lie below what was
-        asked for by less than 1e-6.
+        Granted epsilon, with which the release runs. It may be below the requested epsilon
+        by less than 1e-6.
     what
         Method and public parameters.
     state
         ``"debited"``, or ``"released"`` once the release was published.
     time
-        Of the debit, UTC, ISO 8601.
+        Time of the debit, UTC, ISO 8601.
     """
 
     id: int
@@ -88,7 +88,7 @@ class Account:
     entries: tuple[Entry, ...]
 
     def check(self, epsilon: float) -> None:
-        """Raise PrivacyRefusal where less than this epsilon remains; it tells how much."""
+        """Raise PrivacyRefusal, with the remaining epsilon, if less than this epsilon remains."""
         if micro("epsilon", epsilon) > round(self.remaining * MICRO):
             raise PrivacyRefusal(
                 f"epsilon = {decimal(epsilon)} is more than what is left: "
@@ -98,18 +98,18 @@ class Account:
 
 
 def granted(epsilon: float) -> float:
-    """What a debit grants of an epsilon: whole micro-epsilon, rounded down.
+    """Epsilon that a debit grants: the requested one, rounded down to whole micro-epsilon.
 
     Raises
     ------
     InputError
-        Where it does not lie from 0.000001 to 1,000,000.
+        If it is not between 0.000001 and 1,000,000.
     """
     return micro("epsilon", epsilon) / MICRO
 
 
 def decimal(epsilon: float) -> str:
-    """Epsilon for people: all its digits, and no exponent."""
+    """Epsilon as text for people: all digits, no exponent."""
     return f"{Decimal(repr(float(epsilon))).normalize():f}"
 
 
@@ -121,25 +121,25 @@ def micro(name: str, value: object) -> int:
             f"{name} = {number:g} is no usable privacy budget: give a number from 0.000001 to "
             "1,000,000."
         )
-    # The decimal that was typed, not the binary fraction beside it.
+    # The decimal that was typed, not the nearest binary fraction.
     return int(Decimal(repr(number)) * MICRO)
 
 
 class DamagedError(Exception):
-    """What the file holds is not what this module wrote; says so, to follow the file's name."""
+    """The file's content is not from this module; the message follows the file's name."""
 
 
 @dataclass
 class Log:
-    """Records of a file, and what they add up to.
+    """Records of a file, and their sums.
 
     A record is a number from 1, a kind, a source, an amount, a text, a time, and the hash of all
-    these and of the record before. Kinds: ``file`` (the first: a text of its own), ``opened``
+    these and of the previous record. Kinds: ``file`` (the first: a unique text), ``opened``
     (a source with a total), ``debited`` (epsilon, parameters) and ``released`` (of which debit).
     """
 
     connection: sqlite3.Connection
-    #: How many records were read; what is beyond is new.
+    #: Number of records read; later records are new.
     stored: int = 0
     hashes: list[str] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Log:
 
     @classmethod
     def begun(cls, connection: sqlite3.Connection, text: str, moment: str | None = None) -> Log:
-        """Begin the log of a file, which the text tells from others."""
+        """Start the log of a file; the text distinguishes it from other files."""
         for statement in _SCHEMA:
             connection.execute(statement)
         log = cls(connection)
@@ -157,7 +157,7 @@ class Log:
 
     @classmethod
     def read(cls, connection: sqlite3.Connection) -> Log:
-        """Read all records; raises DamagedError where they are not those that were written."""
+        """Read all records; raise DamagedError if they differ from the written ones."""
         log = cls(connection)
         for number, *record, found in connection.execute(_RECORDS):
             try:
@@ -194,7 +194,7 @@ class Log:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _take(self, kind: str, source: str, amount: int, text: str, time: str) -> None:
-        """Add a record up; raises ValueError or LookupError where it can't follow the others."""
+        """Add a record to the sums; raise ValueError or LookupError if it does not fit."""
         if kind == "opened" and source not in self.totals and amount > 0:
             self.totals[source], self.spent[source] = amount, 0
         elif kind == "debited" and 0 < amount <= self.totals[source] - self.spent[source]:
@@ -215,7 +215,7 @@ class Log:
             raise ValueError
 
     def find(self, source: str) -> Account | None:
-        """Account of a source; None where it has none, and could get one under this name."""
+        """Account of a source; None if it has none and this name is allowed for a new one."""
         key = names.key(source)
         for name in self.totals:
             if names.key(name) == key:
@@ -224,7 +224,7 @@ class Log:
         return None
 
     def account(self, name: str) -> Account:
-        """Account of a source by its name as it was first typed."""
+        """Account of a source by the first spelling of its name."""
         total, spent = self.totals[name], self.spent[name]
         return Account(
             id=name,
@@ -236,11 +236,11 @@ class Log:
 
 
 def take_over(connection: sqlite3.Connection) -> None:
-    """Make a log of what version 1 wrote, in its finer parts; no budget comes back by rounding.
+    """Convert the finer amounts of version 1 to a log; rounding never increases a budget.
 
-    The spends of a source are rounded up as they add up, its total down; where that would be
-    less than was spent already, it is what was spent. So no more remains than there was, and
-    less by under two micro-epsilon. Raises DamagedError.
+    The cumulative spends of a source are rounded up, its total down; a total below the spent
+    amount becomes the spent amount. So the remaining budget does not grow, and shrinks by less
+    than two micro-epsilon. Raises DamagedError.
     """
     try:
         sources = connection.execute(
@@ -250,7 +250,7 @@ def take_over(connection: sqlite3.Connection) -> None:
             "SELECT id, source, epsilon, what, state, time FROM entries ORDER BY id"
         ).fetchall()
         made = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'entries'")
-        # Rows were never taken out.
+        # Version 1 never deleted rows.
         if [row[0] for row in entries] != list(range(1, (made.fetchone() or (0,))[0] + 1)):
             raise ValueError
         spent = dict.fromkeys((key for key, *_ in sources), 0)
@@ -258,7 +258,7 @@ def take_over(connection: sqlite3.Connection) -> None:
         for _, key, parts, *_ in entries:
             before, spent[key] = spent[key], spent[key] + parts
             amounts.append(_rounded_up(spent[key]) - _rounded_up(before))
-        # Named by its beginning: an older copy, taken over later, is so known to be one.
+        # Its start identifies the file, so an older copy that is converted later is recognized.
         text = f"version 1: {json.dumps(sources[0])}" if sources else secrets.token_hex(16)
         for table in ("entries", "sources"):
             connection.execute(f"DROP TABLE {table}")
@@ -278,7 +278,7 @@ def take_over(connection: sqlite3.Connection) -> None:
 
 
 def _rounded_up(parts: int) -> int:
-    """Parts of version 1 in whole micro-epsilon."""
+    """Amount of version 1 in whole micro-epsilon, rounded up."""
     return -(-parts // _OLD_PARTS)
 
 

@@ -1,4 +1,4 @@
-"""Epsilon in words: what it means for one person."""
+"""Explanation of epsilon in words: its meaning for one person."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 
 from dpviz.privacy.ledger import Neighbours
 
-#: Beyond this epsilon a factor says nothing any more.
+#: Above this epsilon a factor has no practical meaning.
 _SPEAKING = math.log(1e6)
 
 
 def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
-    """Epsilon in words: what one person's taking part can change.
+    """Explain epsilon in words: how much one person's participation can change.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
     """
     if epsilon > _SPEAKING:
         return f"ε = {epsilon:.6g}: more than a million times as likely, so hardly any protection."
-    # Rounded up, since it says "at most"; with one digit of what a small epsilon adds to 1.
+    # Rounded up, because the text is "at most"; with one digit of the excess over 1.
     digits = 2 if epsilon < math.log(100) else 0
     if epsilon < 0.1:
         digits += math.ceil(-math.log10(epsilon))

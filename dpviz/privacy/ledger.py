@@ -1,4 +1,4 @@
-"""What one run spends of its budget, spend by spend, and which data sets are neighbours."""
+"""The ledger of one run's spends, and the definition of neighbouring data sets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
-    """Which pairs of data sets a run must keep apart by no more than e^epsilon.
+    """Pairs of data sets whose output probabilities may differ by at most e^epsilon.
 
     Parameters
     ----------
     relation
         ``"add_remove"``: one privacy unit more or less; ``"replace_one"``: one
-        exchanged for another, the number of units being public.
+        exchanged for another, with a public number of units.
     cap
-        Most records of one privacy unit; 1 where the unit is a record.
+        Maximum number of records of one privacy unit; 1 if the unit is a record.
     """
 
     relation: Relation = "add_remove"
@@ -47,18 +47,18 @@ class Neighbours:
 
     @property
     def multiplier(self) -> int:
-        """Records by which neighbours differ: sensitivities per record times this."""
+        """Number of records by which neighbours differ; multiplies sensitivities per record."""
         return self.cap * (2 if self.relation == "replace_one" else 1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spend:
-    """One use of the budget, as the mechanism itself recorded it.
+    """One use of the budget, recorded by the mechanism itself.
 
     Parameters
     ----------
     step
-        Name of the step that the noise went to.
+        Name of the step that used the noise.
     epsilon
         Budget spent.
     sensitivity
@@ -82,9 +82,9 @@ class Spend:
 class Ledger:
     """All spends of one run, in order, under one relation and one unit.
 
-    The ledger knows spends, never algorithms. Epsilon of the whole is the sum of the
-    sequential spends (sequential composition) plus the largest of each step's parallel
-    spends (parallel composition).
+    The ledger holds spends and does not depend on the algorithm. The total epsilon is the sum
+    of the sequential spends (sequential composition) plus the largest of each step's
+    parallel spends (parallel composition).
     """
 
     spends: tuple[Spend, ...] = ()
@@ -101,14 +101,14 @@ class Ledger:
 
 
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
-    """Cost of all spends together: sequential ones add up, of a step's parallel ones one counts.
+    """Total cost: sequential spends add up; of a step's parallel spends the largest counts.
 
     Parameters
     ----------
     costs
         Spends, each with its epsilon.
     nothing
-        Zero, as the type of number to compute with.
+        Zero of the number type to compute with.
     """
     total, largest = nothing, dict[str, Cost]()
     for spend, cost in costs:
@@ -120,7 +120,7 @@ def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
 
 
 def check_epsilon(epsilon: float) -> float:
-    """Return epsilon as a float, or raise InputError where it is no usable budget."""
+    """Return epsilon as a float, or raise InputError if it is not a valid budget."""
     check_number("epsilon", epsilon)
     if not (math.isfinite(epsilon) and 1e-6 <= epsilon <= 1e6):
         raise InputError(

@@ -1,15 +1,15 @@
 """The lifetime budget of data sources: one SQLite file that every release debits first.
 
-A source is named by its owner, never by a hash of its content: one record more would open a new
-budget. A release debits, draws, publishes and then marks its entry. What is debited stays
-debited: a crash on the way loses budget, never privacy.
+The owner names a source; a hash of its content can't, because one more record would open a new
+budget. A release debits, draws, publishes and then marks its entry. A debit is final: a crash
+after it loses budget, never privacy.
 
-The file holds a log whose records are never changed. Each has a hash that covers the one before
-it, so a record that was edited, forged, moved or taken out is noticed. The newest hash is noted
-in the folder of this user (:func:`dpviz.home.home`), so an older copy of the file is noticed too,
-and one whose hashes were all made anew. What can't be noticed: a new file in place of the old one,
-an older file whose note was put back or removed with it, an older file on another computer or in
-the hands of another user. Whoever may write to both file and note is trusted.
+The file holds a log whose records never change. Each has a hash that covers the previous record,
+so an edited, forged, moved or deleted record is detected. A note in this user's folder
+(:func:`dpviz.home.home`) stores the newest hash, so an older copy of the file is detected, too,
+and a file with all hashes recomputed. Not detectable: a new file in place of the old one, an older
+file whose note was restored or removed with it, an older file on another computer or used by
+another user. Anyone with write access to both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ PATIENCE = 60.0
 
 _LONGEST_WHAT = 100_000
 
-#: What is noted of a file: how many records it has, and the hash of the newest.
+#: Note about a file: its number of records, and the hash of the newest.
 _NOTE = re.compile(rb"([1-9]\d{0,17}) ([0-9a-f]{64})\n")
 
-#: The way out where a file can't be believed.
+#: Advice if a file can't be trusted.
 _NEWEST = (
     "put its newest copy back, or name a new file and give each source no more than it had left"
 )
 
-#: What a failure after a debit may leave behind.
+#: Possible state after a failure that follows a debit.
 _LOST = "what was asked for may be debited all the same"
 
-#: What SQLite's error codes mean to a person.
+#: Meaning of SQLite's error codes for a person.
 _REASONS = {
     sqlite3.SQLITE_BUSY: "is held by another program: try again when that is done",
     sqlite3.SQLITE_CANTOPEN: (
@@ -80,32 +80,32 @@ _REASONS = {
     sqlite3.SQLITE_READONLY: "can't be written: check its rights and those of its folder",
 }
 
-#: Held while a file is made: closing that handle takes all locks of this process off the file, so
-#: no other thread may have opened it yet.
+#: Locked while a file is created: closing that handle releases all locks of this process on the
+#: file, so no other thread may have opened it yet.
 _making = threading.Lock()
 
 
 class Budget:
     """Lifetime budgets in one file; safe between threads and processes of one machine.
 
-    Every call opens the file anew, so it sees what others spent. Between two calls the file is
-    whole by itself. SQLite's locks do not hold on network folders. Only its user may read it.
+    Every call reopens the file, so it sees the spends of other processes. Between two calls the
+    file alone is complete. SQLite's locks fail on network folders. Only its user may read it.
 
     Parameters
     ----------
     path
-        The file. The first source that is opened creates it.
+        The file. Opening the first source creates it.
 
     Attributes
     ----------
     unnoted
-        Why the newest record could not be noted in this user's folder, in one sentence; empty
-        where it was. An older copy of the file would not be noticed then; releases go on.
+        Why the note in this user's folder could not be written, in one sentence; empty if it
+        was. Then an older copy of the file is not detected; releases continue.
 
     Raises
     ------
     InputError
-        From every call, where the file can't be used, in one sentence.
+        From every call, in one sentence, if the file can't be used.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -115,28 +115,28 @@ class Budget:
         self.unnoted = ""
 
     def open(self, source: str, total: float | None = None) -> Account:
-        """Return the account of a source; its first use sets the total, once and for all.
+        """Return the account of a source; its first use sets the total permanently.
 
         Parameters
         ----------
         source
             Name that the owner gives the data source; the same name for all its versions.
         total
-            Lifetime epsilon, rounded down to whole micro-epsilon; None where the source is known.
+            Lifetime epsilon, rounded down to whole micro-epsilon; None if the source is known.
 
         Raises
         ------
         PrivacyRefusal
-            Where the source has another total.
+            If the source has another total.
         """
         asked = None if total is None else micro("total", total)
         with self._transaction(create=asked is not None) as log:
             return self._opened(log, source, asked)
 
     def find(self, source: str) -> Account | None:
-        """Return the account of a source; None where it has none, or there is no file yet.
+        """Return the account of a source; None if it has none, or there is no file yet.
 
-        Raises InputError where it has none and could not get one under this name.
+        Raises InputError if it has none and this name is not allowed for a new one.
         """
         if not self.exists():
             names.check_new(source)
@@ -145,7 +145,7 @@ class Budget:
             return log.find(source)
 
     def exists(self) -> bool:
-        """Whether the file is there; raises InputError where that can't be told."""
+        """Whether the file exists; raise InputError if that can't be determined."""
         try:
             return self.path.exists()
         except OSError as error:
@@ -160,31 +160,31 @@ class Budget:
         total: float | None = None,
         alike: Sequence[str] = (),
     ) -> Entry:
-        """Take epsilon off a source's budget, durably, before anything is drawn.
+        """Debit epsilon from a source's budget, durably, before anything is drawn.
 
         Parameters
         ----------
         source
-            Whose budget.
+            Name of the source.
         epsilon
             From 0.000001 to 1,000,000; rounded down to whole micro-epsilon.
         what
-            Method and public parameters, plain values; nothing read off the data.
+            Method and public parameters, plain values; nothing derived from the data.
         total
             As for :meth:`open`: a new source is opened with its first debit, or not at all.
         alike
-            Names in ``what`` that must say the same in all entries of a source: epsilons of
-            different neighbours or privacy units don't add up.
+            Names in ``what`` whose values must be equal in all entries of a source: epsilons
+            of different neighbours or privacy units don't add up.
 
         Returns
         -------
         Entry
-            Its epsilon is the one to run with.
+            The release must run with its epsilon.
 
         Raises
         ------
         PrivacyRefusal
-            Where less remains; it tells how much.
+            If less remains; the message states the remaining epsilon.
         """
         asked, text = micro("epsilon", epsilon), _json(what)
         opening = None if total is None else micro("total", total)
@@ -197,7 +197,7 @@ class Budget:
         return entry
 
     def _opened(self, log: Log, source: str, asked: int | None) -> Account:
-        """Account of a source that has a total, given now or before."""
+        """Account of a source with a total from this or an earlier call."""
         account = log.find(source)
         if account is None and asked is None:
             name = names.cleaned(source)
@@ -213,7 +213,7 @@ class Budget:
         return account
 
     def mark(self, entry: Entry) -> Entry:
-        """Note that the release of an entry was published."""
+        """Record that the release of an entry was published."""
         with self._transaction() as log:
             number, source = entry.id, names.cleaned(entry.source)
             if not (1 <= number <= len(log.entries) and log.entries[number - 1].source == source):
@@ -228,19 +228,19 @@ class Budget:
             return [log.account(name) for name in log.totals]
 
     def __str__(self) -> str:
-        """``budget file "..."``, a long path by its end."""
+        """``budget file "..."``, with only the end of a long path."""
         path = "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(self.path))
         return f'budget file "{path if len(path) <= 80 else "..." + path[-77:]}"'
 
     @contextmanager
     def _transaction(self, *, create: bool = False) -> Iterator[Log]:
-        """One transaction on a connection of its own: all of it is on the disk, or nothing is.
+        """One transaction on a separate connection: all of it is on the disk, or nothing is.
 
-        With ``create`` a file that is missing or empty is made.
+        With ``create``, create a file that is missing or empty.
         """
         try:
             place = self._place(create=create)
-            # Without COMMIT closing takes the transaction back.
+            # Without COMMIT, closing rolls the transaction back.
             with closing(_connected(place.path)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 log = self._read(connection, create=create)
@@ -248,7 +248,7 @@ class Budget:
                 yield log
                 self._check_place(place)
                 connection.execute("COMMIT")
-                # What was debited is lost where the file was swapped meanwhile, and nothing drawn.
+                # If the file was replaced meanwhile, the debit is lost, but nothing was drawn.
                 self._check_place(place)
         except sqlite3.Error as error:
             raise InputError(self._sentence(error)) from None
@@ -256,7 +256,7 @@ class Budget:
             found = str(error) if isinstance(error, DamagedError) else "is damaged"
             raise InputError(f"{self} {found}: {_NEWEST}.") from None
         if len(log.hashes) > log.stored:
-            # Where two copies of the file were written to at once, one of them ends here.
+            # If two copies of the file were written at once, one of them fails here.
             try:
                 with self._transaction():
                     pass
@@ -264,15 +264,15 @@ class Budget:
                 raise InputError(f"{str(error).rstrip('.')}; {_LOST}.") from None
 
     def _place(self, *, create: bool) -> _Place:
-        """Where the file really is, made where it is wanted; refused where it has another name.
+        """Real place of the file, created on request; refused if the file has another name.
 
-        SQLite keeps the journal beside the name that a file is opened by. Under another name it
-        is not found after a crash, and played back later, over debits made meanwhile.
+        SQLite puts the journal beside the name used to open the file. Under another name it is
+        not found after a crash, and is replayed later, over the debits made meanwhile.
         """
         try:
             with _making:
                 if create:
-                    self.path.parent.resolve(strict=True)  # "none/.." would name one that is there.
+                    self.path.parent.resolve(strict=True)  # "none/.." would name one that exists.
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
         except FileNotFoundError:
@@ -292,7 +292,7 @@ class Budget:
         raise InputError(f"{self} {reason}.")
 
     def _check_place(self, place: _Place) -> None:
-        """Refuse to go on where the file got another name, or the name another file."""
+        """Refuse to continue if the file has a new name, or the name refers to another file."""
         with suppress(OSError, RuntimeError):
             if _Place.of(self.path) == place:
                 return
@@ -302,19 +302,19 @@ class Budget:
         )
 
     def _read(self, connection: sqlite3.Connection, *, create: bool) -> Log:
-        """Log of the file, verified; begun where it is empty and one is wanted."""
+        """Verified log of the file; started on request if the file is empty."""
         version = self._version(connection)
         if version is None:
             return Log.begun(connection, secrets.token_hex(16)) if create else Log(connection)
         if version < VERSION:
             take_over(connection)
-            # By itself: it stands whatever becomes of what was asked for.
+            # A separate transaction: it persists even if the requested operation fails.
             connection.execute("COMMIT")
             connection.execute("BEGIN IMMEDIATE")
         return Log.read(connection)
 
     def _version(self, connection: sqlite3.Connection) -> int | None:
-        """Version of the file, None of an empty one; refuse files that are not ours or damaged."""
+        """Version of the file, None if it is empty; refuse foreign or damaged files."""
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         if application != APPLICATION:
             (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -324,15 +324,15 @@ class Budget:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version not in (1, VERSION):
             raise InputError(f"{self} was written by a newer version of this program: update it.")
-        # Spends that a damaged page hides would be spent again.
+        # Budget whose spends a damaged page hides could be spent again.
         if connection.execute("PRAGMA quick_check").fetchall() != [("ok",)]:
             raise DamagedError("is damaged")
         return int(version)
 
     def _note(self, log: Log) -> None:
-        """Note the newest record; refuse a file that lacks the one that was noted last."""
+        """Note the newest record; refuse a file without the record of the last note."""
         self.unnoted = ""
-        if not log.stored:  # Only what is written is noted: a crash now must lock nobody out.
+        if not log.stored:  # Note only written records: a crash now must not lock the user out.
             return
         newest = (len(log.hashes), log.hashes[-1])
         try:
@@ -351,14 +351,14 @@ class Budget:
             )
 
     def _sentence(self, error: sqlite3.Error) -> str:
-        """What SQLite's error means to a person."""
+        """Meaning of SQLite's error for a person."""
         reason = _REASONS.get(_code(error), f"can't be used ({error}): check it")
         return f"{self} {reason}."
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A file by its one real name, and what tells it from another one under that name."""
+    """A file by its real name, with values that distinguish it from another file of that name."""
 
     path: Path
     device: int
@@ -368,14 +368,14 @@ class _Place:
 
     @classmethod
     def of(cls, path: Path) -> _Place:
-        """Place of a file, whatever links lead to it; raises OSError or RuntimeError."""
+        """Place of a file after resolving links; raises OSError or RuntimeError."""
         real = path.resolve(strict=True)
         found = real.stat()
         return cls(real, found.st_dev, found.st_ino, found.st_nlink, stat.S_IFMT(found.st_mode))
 
     @property
     def refusal(self) -> str:
-        """Why this is no place for a budget; empty where it is one."""
+        """Why this place is not suitable for a budget; empty if it is."""
         if stat.S_ISDIR(self.mode):
             return "is a folder: name a file in it"
         if not stat.S_ISREG(self.mode):
@@ -388,7 +388,7 @@ class _Place:
 
 
 def _is_mounted(path: Path) -> bool:
-    """Whether a file is a mount of its own (a bind mount of one file)."""
+    """Whether a file is itself a mount (a bind mount of one file)."""
     try:
         mounts = Path("/proc/self/mountinfo").read_bytes().splitlines()
     except OSError:
@@ -400,43 +400,43 @@ def _is_mounted(path: Path) -> bool:
 
 
 def _make(path: Path) -> None:
-    """Make an empty file that only its user may read, unless there is one."""
+    """Create an empty file that only its user may read, unless it exists."""
     with suppress(FileExistsError):
         path.touch(mode=0o600, exist_ok=False)
-        with suppress(OSError):  # A umask may have taken the owner's rights too.
+        with suppress(OSError):  # A umask may have removed the owner's rights, too.
             path.chmod(0o600)
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    """Open a file so that it is whole by itself between transactions, and each is on the disk.
+    """Open a file that is complete between transactions, and write each transaction to disk.
 
-    A write-ahead log, as version 1 had it, keeps the newest entries in another file, which a
-    copy may lack. What it holds is taken over as soon as no other program has the file open.
+    A write-ahead log, as in version 1, has the newest entries in another file, which a copy may
+    lack. Its entries are merged as soon as no other program has the file open.
     """
     uri, until = f"{path.as_uri()}?mode=rw", time.monotonic() + PATIENCE
     while True:
         connection = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
         try:
             connection.execute("PRAGMA journal_mode = DELETE")
-            # With FULL the end of the journal may be lost with the power, and the debit with it.
+            # With FULL, a power failure may lose the end of the journal and so the debit.
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute("PRAGMA fullfsync = ON")
             return connection
         except sqlite3.Error as error:
-            connection.close()  # Left open, it would lock out the others who wait.
+            connection.close()  # An open connection would block other processes that wait.
             if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                 raise
         time.sleep(random.uniform(0, 0.2))
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's code of an error; some are raised without one, by what is read."""
+    """SQLite's code of an error; some errors, raised while reading values, have none."""
     return int(getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)) & 0xFF
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Have no other process note anything meanwhile, where the system has locks for that."""
+    """Prevent other processes from writing notes meanwhile, if the system has file locks."""
     if sys.platform == "win32":
         yield
         return
@@ -456,17 +456,17 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _noted(note: Path) -> tuple[int, str] | None:
-    """Number and hash of the newest record that was noted; raises OSError."""
+    """Number and hash of the newest record in the note; raises OSError."""
     try:
         found = _NOTE.fullmatch(note.read_bytes())
     except FileNotFoundError:
         return None
-    # A crash of the system may leave half a note: better a new one.
+    # A system crash may leave an incomplete note: replace it.
     return None if found is None else (int(found[1]), found[2].decode())
 
 
 def _write_note(note: Path, number: int, newest: str) -> None:
-    """Write a note whole or not at all; raises OSError."""
+    """Write a note completely or not at all; raises OSError."""
     handle, part = tempfile.mkstemp(dir=note.parent)
     try:
         with open(handle, "wb") as file:
@@ -480,7 +480,7 @@ def _write_note(note: Path, number: int, newest: str) -> None:
 
 
 def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]) -> None:
-    """Refuse an entry that can't be added to the others of its source."""
+    """Refuse an entry whose epsilon can't be added to the other entries of its source."""
     for entry in account.entries:
         for name in alike:
             before = entry.what.get(name)

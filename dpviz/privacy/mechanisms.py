@@ -1,4 +1,4 @@
-"""The mechanisms that all methods are made of; each call writes its own spend.
+"""The mechanisms that all methods use; each call records its own spend.
 
 Those of a release, whose noise nobody can repeat, are in :mod:`dpviz.privacy.secure`.
 """
@@ -18,7 +18,7 @@ from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
 
 
 class Accountant:
-    """Gives noise only against a spend on the ledger, and refuses over budget.
+    """Adds noise only with a spend on the ledger, and refuses spends over budget.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class Accountant:
     epsilon
         Whole budget of the run.
     neighbours
-        Relation and unit; sensitivities handed to the mechanisms are those of one
-        record added or removed, and are multiplied for others.
+        Relation and unit; callers give sensitivities for one record added or removed,
+        and the mechanisms multiply them for other neighbours.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Accountant:
 
     @property
     def ledger(self) -> Ledger:
-        """What has been spent so far."""
+        """Spends so far."""
         return Ledger(tuple(self._spends), self.neighbours)
 
     def laplace(
@@ -68,7 +68,7 @@ class Accountant:
         Raises
         ------
         PrivacyRefusal
-            Where the budget does not suffice.
+            If the budget does not suffice.
         """
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
@@ -82,12 +82,12 @@ class Accountant:
         sensitivity: float,
         epsilons: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Laplace mechanism on rows that no two of which see the same record.
+        """Laplace mechanism on rows that depend on disjoint records.
 
-        Row k gets Lap(sensitivity / epsilon_k) noise on each value. The whole costs the
-        largest of the budgets (parallel composition), also where the m records that tell
-        neighbours apart lie in different rows: each row's scale is m times as large, so they
-        cost sum m_k epsilon_k / m with sum m_k = m.
+        Row k gets Lap(sensitivity / epsilon_k) noise on each value. The total cost is the
+        largest of the budgets (parallel composition), even if neighbours differ in m records
+        of different rows: each row's scale is m times as large, so they cost
+        sum m_k epsilon_k / m with sum m_k = m.
 
         Parameters
         ----------
@@ -122,9 +122,9 @@ class Accountant:
             Shape (m,), higher is better; one record changes none by more than
             ``sensitivity``.
         monotone
-            Whether a record that joins moves all scores the same way: then half the noise
-            does. Exchanging a record is removing one and adding one, each at half the budget,
-            so it does there too.
+            Whether an added record moves all scores in the same direction: then half the noise
+            suffices. Exchanging a record is removing one and adding one, each at half the
+            budget, so half the noise suffices there, too.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Accountant:
         Returns
         -------
         index, value
-            The interval (private: it tells the rank in the true data) and a point
+            The interval (private: it reveals the rank in the true data) and a point
             drawn uniformly from it.
         """
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
@@ -167,13 +167,13 @@ class Accountant:
         cumulated = np.cumsum(np.exp(weights - weights.max()))
         pick, place = self.noise.uniform(step, (2,))
         index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))
-        # Rounding must not reach the lower end: it belongs to the interval below.
+        # Rounding must not reach the lower end, which belongs to the interval below.
         lowest = np.nextafter(edges[index], np.inf)
         return index, float(max(edges[index + 1] - place * lengths[index], lowest))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """Take all spends back where one is refused: nothing was drawn, so nothing was spent."""
+        """Undo all spends if one is refused: nothing was drawn, so nothing was spent."""
         before = len(self._spends)
         try:
             yield
@@ -184,7 +184,7 @@ class Accountant:
     def _spend(
         self, step: str, sensitivity: float, epsilon: float, factor: float, composition: Composition
     ) -> float:
-        """Record a spend and return the scale that it buys."""
+        """Record a spend and return the noise scale that it pays for."""
         if not (math.isfinite(epsilon) and epsilon > 0):
             raise PrivacyRefusal(
                 f"step {step} asks for epsilon {epsilon:g}: only a finite number greater than 0 "

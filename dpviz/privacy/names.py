@@ -1,16 +1,16 @@
-"""Names of data sources: what looks the same to a person is one source, or is refused.
+"""Names of data sources: names that look the same are one source, or are refused.
 
 A second spelling would open a second lifetime budget. Three rules, after Unicode Technical
-Standard #39 (UTS39, "Unicode Security Mechanisms"), stand against that:
+Standard #39 (UTS39, "Unicode Security Mechanisms"), prevent that:
 
-* Spellings that differ in case, width or spaces alone are one name (:func:`key`).
+* Spellings that differ only in case, width or spaces are one name (:func:`key`).
 * A new name has letters, marks and digits of scripts in everyday use, and punctuation. A mark
-  stands on a letter, and a word does not mix scripts, beside Chinese, Japanese and Korean with
-  Latin letters. Characters that show nothing are none of these.
-* A new name that can be taken for a known one is refused: one that has the same letters but of
-  another script, or is the same file in another format.
+  follows a letter, and a word does not mix scripts, except Chinese, Japanese and Korean with
+  Latin letters. Invisible characters are not allowed.
+* A new name that looks like a known one is refused: for example similar letters of another
+  script, or the same file in another format.
 
-Sources that an older version opened keep their names, whatever they are.
+Sources from an older version retain their names, even if these rules would refuse them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dpviz.errors import InputError
 LONGEST_NAME = 200
 
 #: First words of the names of characters that belong to a script in everyday use: the Recommended
-#: Scripts of Unicode Standard Annex #31, table 5. Others hold most of the look-alikes.
+#: Scripts of Unicode Standard Annex #31, table 5. Other scripts have most of the look-alikes.
 _SCRIPTS = frozenset(
     """
     ARABIC ARABIC-INDIC ARMENIAN BENGALI BOPOMOFO CJK CYRILLIC DEVANAGARI ETHIOPIC EXTENDED
@@ -36,25 +36,25 @@ _SCRIPTS = frozenset(
     """.split()  # noqa: SIM905 - a list of a line each would hide it
 )
 
-#: Written together in one word.
+#: Scripts that one word may mix.
 _EAST_ASIAN = {
     *("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA", "KATAKANA-HIRAGANA"),
     "LATIN",
 }
 
-#: Letters and marks of these scripts that show nothing: halves of syllables, filler characters
-#: among them, and two vowels that Unicode advises against.
+#: Invisible letters and marks of these scripts: halves of syllables, filler characters and two
+#: vowels that Unicode advises against.
 _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 
-#: Makes the Arabic letter before it longer, and no other word.
+#: Only lengthens the preceding Arabic letter; the word stays the same.
 _STRETCH = "\u0640"
 
-#: How files end that hold the same table.
+#: Endings of files that may hold the same table.
 _FORMATS = re.compile(r"(\.(csv|tsv|txt|npy|parquet|pq|gz)|[. ])+\Z", re.IGNORECASE)
 
 
 def cleaned(source: object) -> str:
-    """Return the name of a source as it is kept and shown, or raise InputError."""
+    """Return the name of a source as it is stored and shown, or raise InputError."""
     if not isinstance(source, str):
         raise InputError(f"source = {source!r} is no text: give the data source a name.")
     name = unicodedata.normalize("NFC", source).strip()
@@ -67,12 +67,12 @@ def cleaned(source: object) -> str:
 
 
 def key(source: object) -> str:
-    """What two spellings of one name have in common."""
+    """Key that is equal for all spellings of one name."""
     return " ".join(unicodedata.normalize("NFKC", cleaned(source)).casefold().split())
 
 
 def check_new(source: object, known: Iterable[str] = ()) -> None:
-    """Raise InputError where a name can't be a new one beside the known ones."""
+    """Raise InputError if a name is not allowed as a new one beside the known names."""
     name = unicodedata.normalize("NFKC", cleaned(source))
     for character in name:
         if not _is_allowed(character):
@@ -80,7 +80,7 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
                 f"source = {name[:40]!a} can't name a data source with the character "
                 f"U+{ord(character):04X} in it: take letters, digits and punctuation."
             )
-    # A mark on a space or on itself hardly shows.
+    # A mark on a space or on the same mark is hardly visible.
     if _stray_mark(name):
         raise InputError(
             f"source = {name[:40]!a} can't name a data source with a mark that stands on no "
@@ -103,7 +103,7 @@ def check_new(source: object, known: Iterable[str] = ()) -> None:
 
 
 def without_packing(file: str) -> str:
-    """Name of a file without the ending of packed ones, and what Windows leaves out after it."""
+    """Name of a file without a packing suffix and the characters that Windows drops after it."""
     plain = file.rstrip(". ")
     while plain.casefold().endswith(".gz"):
         plain = plain[:-3].rstrip(". ")
@@ -111,7 +111,7 @@ def without_packing(file: str) -> str:
 
 
 def _is_allowed(character: str) -> bool:
-    """Whether a new name may have a character; compatible forms are gone already."""
+    """Whether a new name may have a character; compatibility forms are already replaced."""
     if character.isascii():
         return character.isprintable()
     category = unicodedata.category(character)
@@ -122,17 +122,17 @@ def _is_allowed(character: str) -> bool:
 
 
 def _is_written(character: str) -> bool:
-    """Whether a character is a letter or mark: what words are made of."""
+    """Whether a character is a letter or mark, a part of words."""
     return unicodedata.category(character)[0] in "LM"
 
 
 def _script(character: str) -> str:
-    """First word of a character's name, which for letters of a script is the script."""
+    """First word of a character's name; for a letter this is its script."""
     return unicodedata.name(character, "").partition(" ")[0]
 
 
 def _stray_mark(name: str) -> bool:
-    """Whether a mark stands on no letter, or twice on one."""
+    """Whether a mark does not follow a letter, or follows one letter twice."""
     return any(
         unicodedata.category(mark)[0] == "M" and (before == mark or not _is_written(before))
         for before, mark in zip(f" {name}", name, strict=False)
@@ -140,9 +140,9 @@ def _stray_mark(name: str) -> bool:
 
 
 def _looks(name: str) -> set[str]:
-    """What a name looks like as typed, in small and in capital letters, without its format.
+    """Appearances of a name: as typed, in lower case and in upper case, without its format.
 
-    A person who leaves the case out of account may know it by any of these.
+    A person who ignores the case may recognize it by any of these.
     """
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
     stem = _FORMATS.sub("", plain) or plain
@@ -150,7 +150,7 @@ def _looks(name: str) -> set[str]:
 
 
 def _skeleton(text: str) -> str:
-    """Same for texts that look alike (UTS39, section 4)."""
+    """Skeleton: equal for texts that look alike (UTS39, section 4)."""
     table = _prototypes()
     for form in ("NFC", "NFD", "NFD"):
         text = "".join(table.get(one, one) for one in unicodedata.normalize(form, text))
@@ -159,7 +159,7 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """What each character looks like, where that is another one."""
+    """Look-alike of each character that has one."""
     table = {_STRETCH: ""}
     lines = files("dpviz.privacy").joinpath("confusables.txt").read_text("ascii").splitlines()
     for line in lines:

@@ -1,10 +1,10 @@
 """Noise for releases, by OpenDP: unseeded, exact, certified by its privacy map.
 
-Floating-point Laplace noise gives the true value away by its last bits (Mironov 2012), and a
-seed by its owner. Here values are whole multiples of a public unit: they become integers, get
-discrete Laplace noise, and go back. Counts have the unit 1. Sums of scaled records have the unit
-2^-20: records are cut to the lattice of that spacing first (:func:`on_lattice`), after which all
-their sums are exact, in any order.
+Floating-point Laplace noise reveals the true value by its last bits (Mironov 2012), and seeded
+noise reveals it to anyone who knows the seed. Here values are whole multiples of a public unit:
+they become integers, get discrete Laplace noise, and are converted back. Counts have the unit 1.
+Sums of scaled records have the unit 2^-20: records are first truncated to the lattice of that
+spacing (:func:`on_lattice`), so that all their sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ from dpviz.privacy.mechanisms import Accountant
 if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
 
-#: Unit of k-means: a power of 2, so that going to integers and back is exact.
+#: Unit of k-means: a power of 2, so that the conversion to integers and back is exact.
 LATTICE = 2.0**-20
 
-#: Most candidates on a line: the noisy maximum of as many takes about 20 ms.
+#: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
 
-#: Scales tried, each a hair larger than the one before; the second is always enough by now.
+#: Number of scales to try, each slightly larger than the previous; so far the second suffices.
 _HAIRS = 4
 
-#: Noise of this scale would not fit into the 64-bit integers that it is drawn on.
+#: Noise of this scale would exceed the 64-bit integers of the sampler.
 WIDEST = 2**60
 
 
 @dataclass(frozen=True, kw_only=True)
 class CertifiedSpend(Spend):
-    """A spend with what OpenDP's privacy map says about it.
+    """A spend with its certificate from OpenDP's privacy map.
 
     Parameters
     ----------
     certified
         Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
     mechanism
-        What was run: ``"discrete Laplace"`` or ``"permute and flip"``.
+        ``"discrete Laplace"`` or ``"permute and flip"``.
     unit
-        Spacing of the values that noise was drawn on.
+        Spacing of the values that received the noise.
     """
 
     certified: float
@@ -62,14 +62,14 @@ class CertifiedSpend(Spend):
 class SecureAccountant(Accountant):
     """An accountant whose noise may be published; methods run with it unchanged.
 
-    The privacy map covers the noise. That one record changes a value by no more than
-    ``sensitivity`` is the method's own proof, as for :class:`Accountant`.
+    The privacy map covers the noise. The method itself must prove that one record changes a
+    value by at most ``sensitivity``, as for :class:`Accountant`.
 
     Parameters
     ----------
     epsilon
-        Whole budget of the run; what the privacy maps certify never exceeds it, not even by
-        rounding.
+        Whole budget of the run; the epsilon certified by the privacy maps never exceeds it, not
+        even by rounding.
     neighbours
         Relation and unit.
     unit
@@ -109,7 +109,7 @@ class SecureAccountant(Accountant):
         Raises
         ------
         PrivacyRefusal
-            Also where values are no multiples of the unit.
+            Also if values are not multiples of the unit.
         """
         whole = self._whole(step, values)
         measurement = self._pay(step, sensitivity, epsilon, _LAPLACE, composition)
@@ -123,7 +123,7 @@ class SecureAccountant(Accountant):
         sensitivity: float,
         epsilons: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Discrete Laplace mechanism on rows no two of which see the same record.
+        """Discrete Laplace mechanism on rows that depend on disjoint records.
 
         Parameters and composition as in :meth:`Accountant.laplace_disjoint`.
         """
@@ -148,8 +148,8 @@ class SecureAccountant(Accountant):
         """Permute and flip (McKenna, Sheldon 2020) over a list of public candidates.
 
         Never worse than the exponential mechanism at the same epsilon. Parameters as in
-        :meth:`Accountant.choose`; scores are whole multiples of the unit, and a candidate of
-        score -infinity is out, which must be public.
+        :meth:`Accountant.choose`; scores are whole multiples of the unit. A candidate of score
+        -infinity is excluded; which ones these are must be public.
         """
         possible = np.flatnonzero(scores != -np.inf)
         whole = self._whole(step, scores[possible])
@@ -169,7 +169,7 @@ class SecureAccountant(Accountant):
     ) -> tuple[int, float]:
         """Permute and flip over evenly spaced points of a line.
 
-        Parameters as in :meth:`Accountant.interval`, except for what discrete candidates need:
+        Parameters as in :meth:`Accountant.interval`, except those for discrete candidates:
 
         Parameters
         ----------
@@ -177,28 +177,28 @@ class SecureAccountant(Accountant):
             The first and the last must be public. The others may be true values: candidates do
             not depend on them.
         spacing
-            Public distance of the candidates; None, or one that makes too many, takes the
-            smallest that makes ``CANDIDATES`` of them or fewer.
+            Public distance of the candidates; None, or a distance with too many candidates,
+            takes the smallest distance with at most ``CANDIDATES`` of them.
 
         Returns
         -------
         index, value
-            The interval (private: it tells the rank in the true data) and the candidate.
+            The interval (private: it reveals the rank in the true data) and the candidate.
         """
         candidates = on_line(float(edges[0]), float(edges[-1]), spacing)
-        # Interval i holds what lies above edge i, up to and with edge i + 1.
+        # Interval i is above edge i, up to and including edge i + 1.
         intervals = np.clip(np.searchsorted(edges, candidates) - 1, 0, len(scores) - 1)
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
         return int(intervals[chosen]), float(candidates[chosen])
 
     def _whole(self, step: str, values: NDArray[np.number] | float) -> NDArray[np.int64]:
-        """Values in units, or raise PrivacyRefusal where they are no whole numbers of them.
+        """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units.
 
-        Values beyond 2^53 units are cut to that: it makes no two values differ by more than
-        before, and a refusal would tell of the record that reaches the limit.
+        Values beyond 2^53 units are clipped: that does not increase the difference of two
+        values, and a refusal would reveal the record that reaches the limit.
         """
         exact = np.asarray(values, dtype=float) / self.unit
-        # NaN and infinity are refused as well.
+        # Refuses NaN and infinity as well.
         if not (np.isfinite(exact) & (exact == np.rint(exact))).all():
             raise PrivacyRefusal(
                 f"step {step} can't be released: its values are no whole multiples of "
@@ -219,12 +219,12 @@ class SecureAccountant(Accountant):
         mechanism: _Mechanism,
         composition: Composition,
     ) -> Measurement:
-        """Record a spend with what its map certifies; return the measurement that it buys."""
-        # Epsilons that sum to the budget on paper may exceed it by rounding: the last gives way.
+        """Record a spend with its certified epsilon; return the measurement that it pays for."""
+        # Epsilons that sum to the budget may exceed it by rounding: reduce the last one.
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend = self._spends.pop()
-        # Whole numbers change by whole numbers, so rounding up loses nothing that is real.
+        # Whole numbers change by whole numbers, so rounding up is still correct.
         change = math.ceil(spend.sensitivity / self.unit)
         if left <= 0:
             raise PrivacyRefusal(
@@ -245,11 +245,11 @@ class SecureAccountant(Accountant):
 
 
 def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cut scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
+    """Truncate scaled records (n, d) to multiples of ``LATTICE``, each coordinate towards 0.
 
-    Each record is cut by itself, so neighbours stay neighbours; none grows in any norm, so box,
-    cube and L1 ball keep their sensitivities, the ball even where rounding had left a record a
-    hair outside. A record moves by less than 1e-6 per axis. Sums are exact below 2^33 records.
+    Each record is truncated alone, so neighbours stay neighbours. No norm grows, so box, cube and
+    L1 ball retain their sensitivities, the ball even if rounding had put a record slightly
+    outside. A record moves by less than 1e-6 per axis. Sums are exact below 2^33 records.
     """
     cut: NDArray[np.float64] = np.trunc(points / LATTICE) * LATTICE
     return cut
@@ -258,13 +258,13 @@ def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:
 def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np.float64]:
     """Candidates low + spacing, low + 2 spacing, ... up to high, at least 1 of them.
 
-    Never more than ``CANDIDATES``: of a finer spacing every second, third, ... is taken.
+    At most ``CANDIDATES``: a finer spacing uses only every second, third, ... candidate.
     """
     if not (math.isfinite(high - low) and high > low):
         raise InputError(f"candidates from {low:g} to {high:g}: give a lower and a higher end.")
     if spacing is None:
         spacing = (high - low) / CANDIDATES
-    # A hair is added so that rounding does not lose the upper end.
+    # The small addend prevents rounding from losing the upper end.
     steps = max(int((high - low) / spacing + 1e-6), 1)
     stride = math.ceil(steps / CANDIDATES)
     places = low + spacing * stride * np.arange(1, steps // stride + 1)
@@ -272,14 +272,14 @@ def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np
 
 
 class _Unseeded:
-    """What a method may draw beside the mechanisms: fresh each time, from the system's entropy."""
+    """Randomness outside the mechanisms: fresh each time, from the system's entropy."""
 
     def generator(self, step: str) -> np.random.Generator:
-        """Randomness for starts and post-processing, another one at each call."""
+        """Randomness for starts and post-processing, different at each call."""
         return np.random.default_rng()
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Refuse: this noise would be no secure one."""
+        """Refuse: this noise would not be secure."""
         raise PrivacyRefusal(
             f"step {step} draws noise past the accountant: a release can't be made of that."
         )
@@ -293,7 +293,7 @@ class _Unseeded:
 
 @dataclass(frozen=True)
 class _Mechanism:
-    """One of OpenDP's: its name, how to build it, and its scale by sensitivity / epsilon."""
+    """A mechanism of OpenDP: its name, its constructor, and its scale by sensitivity / epsilon."""
 
     name: str
     build: Callable[[float], Measurement]
@@ -301,7 +301,7 @@ class _Mechanism:
 
 
 def _discrete_laplace(scale: float) -> Measurement:
-    """Noise on integers, whose neighbours are told apart by their L1 distance."""
+    """Noise on integers; L1 distance between neighbours."""
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
 
@@ -309,10 +309,10 @@ def _discrete_laplace(scale: float) -> Measurement:
 
 
 def _noisy_max(scale: float, *, monotone: bool) -> Measurement:
-    """Number of the highest noisy score; neighbours by the largest difference of a score.
+    """Number of the highest noisy score; L-infinity distance between neighbours' scores.
 
-    OpenDP knows monotone scores, with the same factor 1 as :meth:`Accountant.choose`; that an
-    exchange is one record less and one more is covered by its map being linear.
+    OpenDP supports monotone scores, with the same factor 1 as :meth:`Accountant.choose`. An
+    exchange is one record less and one more; the map covers it because it is linear.
     """
     from opendp.measurements import make_noisy_max
     from opendp.measures import max_divergence
@@ -339,7 +339,7 @@ _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True
 def _calibrated(
     step: str, mechanism: _Mechanism, change: int, epsilon: Fraction
 ) -> tuple[Measurement, float, float]:
-    """Measurement of the least noise that its map certifies for epsilon, its scale, the map.
+    """Measurement with the least noise that its map certifies for epsilon; its scale; the map.
 
     Parameters
     ----------
@@ -357,7 +357,7 @@ def _calibrated(
         certified = float(measurement.map(change))  # type: ignore[no-untyped-call]
         if certified <= epsilon:
             return measurement, scale, certified
-        # The map rounds up, so at 1/0.7 it says 0.7000000000000001: a hair more noise.
+        # The map rounds up, so 1/0.7 gives 0.7000000000000001: use slightly more noise.
         scale = math.nextafter(scale, math.inf)
     raise PrivacyRefusal(
         f"step {step} can't be released: OpenDP certifies epsilon {certified:g} for it, where "
@@ -366,7 +366,7 @@ def _calibrated(
 
 
 def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None) -> Fraction:
-    """What the maps certify for all spends, composed as on the ledger, without rounding.
+    """Certified epsilon of all spends, composed as on the ledger, without rounding.
 
     Parameters
     ----------
@@ -382,6 +382,6 @@ def _total(spends: Iterable[Spend], apart: tuple[str, Composition] | None = None
 
 
 def _above(value: Fraction) -> float:
-    """Smallest float that is not below a fraction."""
+    """Smallest float greater than or equal to a fraction."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)

@@ -1,4 +1,4 @@
-"""What the steps of the methods put noise on, in words: few for the screen, more for the report."""
+"""Descriptions of the noised steps: short for the screen, longer for the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class _Words(NamedTuple):
-    """Words for a step; empty where its name says enough."""
+    """Words for a step; empty if its name is clear enough."""
 
     short: str
     long: str
@@ -15,7 +15,7 @@ class _Words(NamedTuple):
 _CELLS = "number of records in the cells of a grid"
 _RECORDS = _Words("number of records", "number of records in all")
 
-#: By the first words of the steps' names.
+#: Words by the first words of the steps' names.
 _STEPS = {
     "counts": _Words("noisy counts", "number of records in every cell"),
     "nonpositive": _Words("number of empty cells Z", "number of blocks with no positive value"),
@@ -48,11 +48,11 @@ _STEPS = {
 
 
 def short_words(step: str) -> str:
-    """Name of a step as a newcomer reads it."""
+    """Name of a step for newcomers."""
     return _STEPS[step].short or step if step in _STEPS else step
 
 
 def long_words(step: str) -> str:
-    """What a step put noise on, by the longest name that its own begins with; may be empty."""
+    """Noised quantity of a step, by the longest known prefix of its name; may be empty."""
     known = [start for start in _STEPS if step == start or step.startswith(f"{start} ")]
     return _STEPS[max(known, key=len)].long if known else ""

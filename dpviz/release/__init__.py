@@ -1,4 +1,4 @@
-"""One secure release: debited first, drawn once, and a bundle that holds nothing else."""
+"""One secure release: debited first, drawn once, with only its results in the bundle."""
 
 from dpviz.release.draw import Released, release
 from dpviz.release.request import Request, refusal

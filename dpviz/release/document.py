@@ -1,7 +1,7 @@
-"""The release as one plain document, from which all files of the bundle are made.
+"""The release as one plain document, the source of all files of the bundle.
 
-Only what stands here leaves the owner's computer, so everything in it is either a public choice
-or computed from the answers of the mechanisms. Not in it: true counts and scores, the number of
+Only its content leaves the owner's computer, so everything in it is either a public choice or
+computed from the outputs of the mechanisms. Not in it: true counts and scores, the number of
 records, the rank k', labels of points, points outside, seeds, hashes, names of files, times.
 """
 
@@ -25,7 +25,7 @@ Document = dict[str, Any]
 
 
 class Material(Protocol):
-    """What is known of the data without its records: all of it declared."""
+    """Declared facts about the data, without its records."""
 
     @property
     def domain(self) -> Domain:
@@ -51,18 +51,18 @@ class Material(Protocol):
 def document(
     request: Request, material: Material, run: Any, accountant: SecureAccountant
 ) -> Document:
-    """Put together what is published of a run.
+    """Build the published document of a run.
 
     Parameters
     ----------
     request
         Public choices, with the budget that was debited.
     material
-        Declared bounds, names of the columns, and how the data came.
+        Declared bounds, names of the columns, and the form of the data.
     run
-        Made by the accountant.
+        Run with the accountant.
     accountant
-        Knows what was spent, and what OpenDP certifies for it.
+        Holds the spends and the epsilon that OpenDP certifies for them.
     """
     opendp = version("opendp")
     return {
@@ -76,7 +76,7 @@ def document(
         "domain": {
             "columns": list(material.columns),
             "bounds": jsonable(material.domain.bounds),
-            # What became of points outside was decided before where cells were counted before.
+            # For data that came as counts, points outside were treated before the release.
             "outside": "counted" if material.counted else request.outside,
         },
         "result": jsonable(request.family.released(run, material.domain)),
@@ -84,7 +84,7 @@ def document(
 
 
 def _method(request: Request) -> Document:
-    """Which method it was, and why it is private."""
+    """The method, and why it is private."""
     card = request.card
     return {
         "name": card.name,
@@ -99,7 +99,7 @@ def _method(request: Request) -> Document:
 
 
 def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
-    """What is promised to whom, what it cost, and who vouches for it."""
+    """The privacy claim, its cost, and its certification."""
     neighbours = request.config.neighbours
     return {
         "epsilon": request.config.epsilon,

@@ -27,28 +27,28 @@ from dpviz.release.document import Document, document
 from dpviz.release.files import files
 from dpviz.release.request import Request
 
-#: A larger budget hides next to nothing, and e^epsilon means nothing to anybody.
+#: A larger budget gives almost no protection, and its e^epsilon has no practical meaning.
 MOST_EPSILON = 20.0
 
-#: What all releases of a source have in common, or their budgets would not add up.
+#: Values that must be equal in all releases of a source; otherwise their budgets don't add up.
 ALIKE = ("neighbours", "unit", "unit_column")
 
-#: How an accountant is made; tests replay one.
+#: Makes an accountant; tests replay one.
 Accounting = Callable[..., SecureAccountant]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Released:
-    """What a release leaves behind.
+    """Result of a release.
 
     Parameters
     ----------
     entry
-        In the lifetime budget.
+        Entry in the lifetime budget.
     remaining
-        Epsilon that is left of it; None where that could not be read any more.
+        Remaining epsilon of the budget; None if it could no longer be read.
     document
-        What was published, as in ``release.json``.
+        The published document, as in ``release.json``.
     folder
         Where the bundle is.
     files
@@ -63,7 +63,7 @@ class Released:
 
     @property
     def left(self) -> str:
-        """What is left of the lifetime budget, in words."""
+        """Remaining lifetime budget in words."""
         if self.remaining is None:
             return "what is left of the lifetime budget can't be read"
         return f"{decimal(self.remaining)} of the lifetime budget is left"
@@ -71,7 +71,7 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A request with its data, all that can go wrong behind it: ready to be drawn.
+    """A request with its data, after all checks: ready to be drawn.
 
     Parameters
     ----------
@@ -92,23 +92,23 @@ class Prepared:
 
     @classmethod
     def build(cls, dataset: Dataset, request: Request) -> Prepared:
-        """Bring data and request together.
+        """Combine data and request.
 
-        Whether that succeeds depends on nothing that one record may change: no record at all, all
-        of them outside and numbers that can't be computed with are as good as any other data.
+        Success does not depend on anything that one record may change: data without records, with
+        all records outside or with numbers unfit for computing is as valid as any other data.
 
         Raises
         ------
         PrivacyRefusal
-            Where the request must not be released.
+            If the request must not be released.
         InputError
-            Where it does not fit the columns or the grid of counts.
+            If it does not fit the columns or the grid of counts.
         """
         request.check()
         _check_names(dataset)
         dataset = _usable(dataset)
         if request.persons:
-            # The key that chooses a person's records is thrown away.
+            # The key that selects a person's records is discarded.
             dataset = cap_records(dataset, request.config.neighbours.cap, secrets.randbits(63))
         material = request.family.material(
             dataset, request.config, request.domain, request.outside, secure=True
@@ -122,7 +122,7 @@ class Prepared:
 
     @property
     def what(self) -> dict[str, Any]:
-        """What the entry in the lifetime budget says."""
+        """Content of the entry in the lifetime budget."""
         return self.request.what | {name: list(value) for name, value in self.given.items()}
 
     @property
@@ -131,12 +131,12 @@ class Prepared:
         return self.request.family.given_by_data(self.material)
 
     def draw(self, epsilon: float, accounting: Accounting = SecureAccountant) -> Document:
-        """Run the method with noise that nobody can repeat; returns all that is published.
+        """Run the method with noise that nobody can repeat; return everything that is published.
 
         Parameters
         ----------
         epsilon
-            What was debited.
+            Debited epsilon.
         accounting
             Makes the accountant.
         """
@@ -159,19 +159,19 @@ def release(
 ) -> Released:
     """Release a clustering once, and write its bundle.
 
-    Everything that can fail is tried before the debit: the method runs once with secure noise
-    whose result is thrown away. After the debit a crash loses budget, never privacy.
+    Everything that can fail is tested before the debit: the method runs once with secure noise,
+    and this result is discarded. After the debit a crash loses budget, never privacy.
 
     Parameters
     ----------
     dataset
-        The owner's data; with ``units`` where the privacy unit is a person.
+        The owner's data; with ``units`` if the privacy unit is a person.
     request
         Public choices.
     budget, source, total
         Lifetime budget, the owner's name for the data, and its total epsilon where it is new.
     folder
-        Where the bundle goes; new, or empty.
+        Folder of the bundle; new or empty.
 
     Raises
     ------
@@ -180,12 +180,12 @@ def release(
     InputError
         Where request, data, budget file or folder can't be used.
     """
-    # All that is tried before the debit runs with what the debit will grant.
+    # All tests before the debit use the epsilon that the debit will grant.
     request = request.granted(granted(request.config.epsilon))
     prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon))
-    # Not only made absolute: "out/.." would name a folder that is there.
+    # An absolute path is not enough: "out/.." would name an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
     try:
@@ -202,7 +202,7 @@ def release(
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise
-    # It is out now: whatever fails from here on must not look as if it were not.
+    # The release is now public: later failures must not suggest that it is not.
     remaining = None
     with suppress(InputError):
         entry = budget.mark(entry)
@@ -213,7 +213,7 @@ def release(
 def _check_names(dataset: Dataset) -> None:
     """Refuse column names that may be values of a first record: they would be published."""
     if dataset.doubtful:
-        # Which ones they are is not said: they may be values.
+        # The error does not name them, because they may be values.
         raise InputError(
             "column names look like values of a first record: write names that begin with a letter "
             'into the first line, or give the header that is missing, for example "x,y".'
@@ -221,7 +221,7 @@ def _check_names(dataset: Dataset) -> None:
 
 
 def _usable(dataset: Dataset) -> Dataset:
-    """Leave out what can't be computed with: each record, and each cell of counts, by itself."""
+    """Drop records and cells of counts that are unfit for computing, each independently."""
     if dataset.counts is not None:
         # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
         most = MAX_EXACT // dataset.counts.size
@@ -235,7 +235,7 @@ def _usable(dataset: Dataset) -> Dataset:
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
-    """Refuse early what the debit would refuse; that one decides."""
+    """Refuse early what the debit would refuse; the debit decides."""
     if not epsilon <= MOST_EPSILON:
         raise PrivacyRefusal(
             f"epsilon = {epsilon:g} hides next to nothing: release with {MOST_EPSILON:g} or less."
@@ -246,10 +246,10 @@ def _check_budget(budget: Budget, source: str, epsilon: float) -> None:
 
 
 def _part(folder: Path) -> Path:
-    """Make the folder that the bundle is written to before it gets its name.
+    """Create the temporary folder for the bundle.
 
-    Its name follows from the folder's, so that no two releases write to one. No other user may
-    look into it.
+    Its name derives from the final folder's name, so that two releases never share it. No other
+    user may read it.
     """
     try:
         part = folder.with_name(f"{folder.name}.part")
@@ -266,7 +266,7 @@ def _part(folder: Path) -> Path:
         )
     try:
         part.mkdir(mode=0o700)
-        part.chmod(0o700)  # A umask may have taken the owner's rights too.
+        part.chmod(0o700)  # A umask may have removed the owner's rights, too.
     except FileExistsError:
         raise InputError(
             f"out = {shown(folder, 80)} is being written by another release, or one was broken "
@@ -284,10 +284,10 @@ def _unwritable(folder: Path, error: Exception) -> str:
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
-    """Write all files, then give their folder its name: a bundle is there whole or not at all.
+    """Write all files, then rename their folder: a bundle is complete or does not exist.
 
-    It is for publishing: whoever may read its files, as the user's umask has it, may look into
-    the folder then.
+    The bundle is for publishing: afterwards, everybody who may read its files by the user's
+    umask may read the folder.
     """
     try:
         for name, content in bundle.items():
@@ -304,7 +304,7 @@ def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """Have the disk keep the names in a folder; not every system can."""
+    """Flush the names in a folder to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

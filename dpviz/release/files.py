@@ -40,7 +40,7 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     Parameters
     ----------
     document
-        Valid by ``release.schema.json`` and fit to print as JSON: no array, no NaN, no infinity.
+        Valid by ``release.schema.json`` and serializable: no array, no NaN, no infinity.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def _plain(value: Any) -> str:
 
 
 def _readme(document: Document, names: Mapping[str, str]) -> str:
-    """Few lines for whoever opens the folder."""
+    """Short text for readers who open the folder."""
     width = max(map(len, names))
     listed = "\n".join(f"  {name:<{width}}  {about}" for name, about in names.items())
     return (

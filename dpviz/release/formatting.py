@@ -21,12 +21,12 @@ def escape(text: str) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Text of at most so many characters, an ellipsis where some are missing."""
+    """Text of at most `length` characters, with an ellipsis if it is cut."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Number for a person: whole ones in full, others with so many significant digits."""
+    """Number for a person: whole ones in full, others with `digits` significant digits."""
     if abs(value) >= 1e15 or 0 < abs(value) < 1e-4:
         return f"{value:.{digits}g}"
     if value == round(value):
@@ -37,7 +37,7 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def fixed(value: float, spacing: float) -> str:
-    """Number for a person, with the decimals that tell values of this spacing apart."""
+    """Number for a person, with enough decimals to distinguish values of this spacing."""
     decimals = max(1 - math.floor(math.log10(spacing)), 0)
     if decimals > 8 or abs(value) >= 1e15:
         return f"{value:.10g}"

@@ -12,11 +12,11 @@ from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, t
 
 Point = tuple[float, float]
 
-#: GeoJSON object, its rings closed; None where a cluster covers no area.
+#: GeoJSON object with closed rings; None if a cluster covers no area.
 Geometry = dict[str, Any] | None
 
 #: Corners of regions are rounded to this many digits of the unit square, so that neighbours
-#: that share a corner write it alike.
+#: with a common corner have equal coordinates.
 _DIGITS = 12
 
 
@@ -31,7 +31,7 @@ def clusters(document: Document) -> dict[str, Any]:
     document
         A release whose domain has two columns. For cells: a polygon is the union of the
         cluster's cells. For centres: the part of the domain that is nearest to the centre after
-        both columns are scaled to one length; of coinciding centres the first one has it.
+        both columns are scaled to one length; of equal centres the first one gets it.
     """
     facts = cluster_facts(document)
     find = _of_cells if document["result"]["kind"] == "cells" else _of_centers
@@ -44,7 +44,7 @@ def clusters(document: Document) -> dict[str, Any]:
 
 
 def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str, Any]:
-    """One cluster with what is known of it."""
+    """One cluster with its facts."""
     properties: dict[str, Any] = {"cluster": facts.number}
     if facts.center is None:
         properties["cells"] = facts.cells
@@ -61,7 +61,7 @@ def _of_cells(document: Document) -> tuple[list[Geometry], list[float]]:
     """Union of each cluster's cells, and its share of the domain."""
     result = document["result"]
     labels, sides = np.array(result["labels"]), np.shape(result["counts"])
-    # The last block may reach beyond the grid: it ends where the domain does.
+    # The last block may exceed the grid: it ends at the end of the domain.
     ends = [
         np.minimum(np.arange(blocks + 1) * result["block"], side)
         for blocks, side in zip(labels.shape, sides, strict=True)
@@ -90,10 +90,10 @@ def _union(cells: NDArray[np.intp], borders: Sequence[NDArray[np.float64]]) -> G
     import shapely
 
     x, y = cells.T
-    # Edges of unit cells match, so this exact way needs no intersections: as fast as it gets.
+    # Edges of unit cells match, so this exact and fast method needs no intersections.
     union = shapely.normalize(shapely.coverage_union_all(shapely.box(x, y, x + 1, y + 1)))
-    # Corners alone remain. They are whole numbers, so the topology can't change: no check of it,
-    # which would take most of the time.
+    # Only corners remain. They are whole numbers, so the topology can't change; its check, which
+    # would take most of the time, is not needed.
     union = shapely.orient_polygons(shapely.simplify(union, 0, preserve_topology=False))
     placed = shapely.transform(
         union,
@@ -174,7 +174,7 @@ def _region(
 
 
 def _hull(points: list[Point]) -> list[Point]:
-    """Convex polygon of the corners of one, which rounding may have moved past each other."""
+    """Convex polygon from its corners, whose order rounding may have changed."""
     import shapely
 
     hull = shapely.MultiPoint(points).convex_hull
@@ -192,7 +192,7 @@ def _reach(ring: list[Point], x: float, y: float) -> float:
 def _cut(ring: list[Point], center: Point, away: Point) -> list[Point]:
     """Part of a convex ring on the centre's side of the bisector with center + away."""
     (x, y), (dx, dy) = center, away
-    # Positive beyond the bisector. Relative to the centre, so that close ones are told apart.
+    # Positive beyond the bisector. Relative to the centre, to distinguish close centres.
     beyond = [(px - x - dx / 2) * dx + (py - y - dy / 2) * dy for px, py in ring]
     if max(beyond) <= 0:
         return ring

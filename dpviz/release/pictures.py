@@ -1,7 +1,7 @@
 """Maps of a release as SVG: noisy counts, and clusters; for domains of two columns.
 
-Drawn by hand rather than by a plotting library, whose files change with its version: the same
-document gives the same bytes. The ground is white, also on a dark page.
+No plotting library is used, because its files change with its version: here the same document
+gives the same bytes. The background is white, also on a dark page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
 from dpviz.release.formatting import cut, escape, number
 from dpviz.release.tables import Document, run_line, tidy
 
-#: Squares a side that a map shows at most; finer grids are put together in blocks.
+#: Maximum number of squares per side of a map; finer grids are summed in blocks.
 MOST_SQUARES = 256
 
 #: Shades on either side of zero.
@@ -69,11 +69,11 @@ class Frame:
         columns = tuple(document["domain"]["columns"])
         bounds = tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"])
         spans = [hi - lo for lo, hi in bounds]
-        # Columns of like extent are probably in one unit, as on a geographic map.
+        # Columns of similar extent probably have the same unit, as on a geographic map.
         ratio = spans[1] / spans[0] if 0.39 < spans[1] / spans[0] < 2.56 else 1.0
         width, height = (_LONG, _LONG * ratio) if ratio <= 1 else (_LONG / ratio, _LONG)
         up = ticks(*bounds[1], 7)
-        # As many numbers as stand beside each other without touching.
+        # As many numbers as fit side by side without contact.
         for wanted in (8, 6, 5, 4, 3, 2):
             across = ticks(*bounds[0], wanted)
             if sum(len(text) + 3 for _, text in across) * _SMALL * _CHARACTER < width:
@@ -105,7 +105,7 @@ class Frame:
         )
 
     def picture(self, name: str, heading: str, line: str, described: str, content: str) -> str:
-        """Put a whole file together.
+        """Build a complete file.
 
         Parameters
         ----------
@@ -114,9 +114,9 @@ class Frame:
         heading, line
             Title and the line under it.
         described
-            What is to be seen, for those who can't.
+            Description of the picture for people who can't see it.
         content
-            What stands in the plot and beside it.
+            Content of the plot and beside it.
         """
         wide, high = (pixels(side) for side in self.size)
         room = int((self.size[0] - 16) / (_LABEL * 0.52))
@@ -165,7 +165,7 @@ def counts_svg(document: Document) -> str:
     squares = _summed(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
-    # A few peaks must not hide all the rest.
+    # A few peaks must not hide all other values.
     usual = float(np.quantile(size, 0.98)) if size.size else 0.0
     top = (largest if largest <= 2 * usual else float(f"{usual:.2g}")) or 1.0
     shades = np.rint(np.clip(squares / top, -1, 1) * _SHADES).astype(int)
@@ -243,7 +243,7 @@ def _text(text: str, **attributes: object) -> str:
 
 
 def ticks(lo: float, hi: float, wanted: int) -> list[tuple[float, str]]:
-    """Round values within an interval, about so many, and how they are written.
+    """About `wanted` round values within an interval, with their text.
 
     Steps are 1, 2 or 5 times a power of 10.
     """
@@ -284,7 +284,7 @@ def _rows(shades: NDArray[np.int_]) -> str:
     edge = np.ones(rows.shape, dtype=bool)
     edge[:, 1:] = rows[:, 1:] != rows[:, :-1]
     y, x = np.nonzero(edge)
-    # A run reaches to the next one in its row, or to the end of the row.
+    # A run ends at the next one in its row, or at the end of the row.
     ends = np.append(x[1:], 0)
     lengths = np.where(ends > 0, ends, rows.shape[1]) - x
     paths: dict[int, list[str]] = {}
@@ -364,7 +364,7 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
 
 
 def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, int]:
-    """Numbers of the clusters, the largest first, and how many found room."""
+    """Numbers of the clusters, the largest first, and how many of them fit."""
     taken: list[tuple[float, float, float]] = []
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5

@@ -1,4 +1,4 @@
-"""The report of a release: one page that any reader can follow, and that needs no other file.
+"""The report of a release: one page for any reader, which needs no other file.
 
 The page is the template ``report.html.j2``; this module prepares what it shows.
 """
@@ -56,7 +56,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         document,
         title=title(document),
         run_line=run_line(document),
-        # The maps are markup already, with their texts escaped.
+        # The maps are already markup with escaped texts.
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
         facts=facts,
         counting=counting,
@@ -117,7 +117,7 @@ def _clusters(
         row += [f"{one.cells:,}"] if of_cells else []
         row += [number(round(one.count))] if one.count is not None else []
         row += [f"± {margin(counting['scale'], one.counted):,}"] if counting else []
-        # Either an interval or a value in every column.
+        # Every column has either an interval or a value.
         places = one.extents or [(value,) for value in one.center or ()]
         row += [
             " to ".join(fixed(value, spacing) for value in place)

@@ -1,4 +1,4 @@
-"""What is to be released: public choices alone, checked before anything is spent."""
+"""The request of a release: only public choices, checked before anything is spent."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _LONGEST_TITLE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Everything about a release that is known without the data.
+    """Everything about a release that does not depend on the data.
 
     Parameters
     ----------
     config
         Method, budget, neighbours and parameters, of either family.
     domain
-        Bounds of the columns; None where nobody declared any.
+        Bounds of the columns; None if nobody declared any.
     outside
-        What becomes of points outside the domain.
+        Treatment of points outside the domain.
     unit
-        Column that tells persons apart, where the privacy unit is a person; None where it is a
+        Column that identifies persons, if the privacy unit is a person; None if it is a
         record.
     title
-        What the owner calls it in the bundle; may be empty.
+        The owner's title in the bundle; may be empty.
 
     Raises
     ------
     InputError
-        Where the title is too long for a line, or a cap has nobody to apply to.
+        If the title is too long for a line, or a cap has no unit column.
     """
 
     config: Configuration
@@ -47,7 +47,7 @@ class Request:
     title: str = ""
 
     def __post_init__(self) -> None:
-        """Check what the other classes don't."""
+        """Check values that the other classes don't check."""
         check_outside(self.outside)
         if len(self.title) > _LONGEST_TITLE or not (self.title or " ").isprintable():
             raise InputError(
@@ -77,12 +77,12 @@ class Request:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Public parameters that the method has, beside budget and neighbours."""
+        """Public parameters of the method, without budget and neighbours."""
         return self.family.choices(self.config)
 
     @property
     def what(self) -> dict[str, Any]:
-        """What the entry in the lifetime budget says."""
+        """Content of the entry in the lifetime budget."""
         neighbours = self.config.neighbours
         return {
             "method": self.config.method,
@@ -99,14 +99,14 @@ class Request:
         return replace(self, config=replace(self.config, epsilon=epsilon))
 
     def check(self) -> None:
-        """Raise PrivacyRefusal, with the reason, where this must not be released."""
+        """Raise PrivacyRefusal, with the reason, if this must not be released."""
         said = refusal(self.card, self.config.variant, self.domain)
         if said:
             raise PrivacyRefusal(said)
 
 
 def refusal(card: Card, variant: str, domain: Domain | None) -> str:
-    """Why a method or domain can't be released soundly, in one sentence; empty where it can."""
+    """Why a method or domain can't be released soundly, in one sentence; empty if it can."""
     if not card.spends:
         return f"{card.title} has no noise: what it finds is the true result, which stays here."
     if variant != "sound":

@@ -1,4 +1,4 @@
-"""Tables of a release: cells or centres as CSV, and what is known of every cluster."""
+"""Tables of a release: cells or centres as CSV, and the facts about every cluster."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ MARGIN = math.log(20)
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterFacts:
-    """What the tables tell of one cluster.
+    """Facts about one cluster for the tables.
 
     Parameters
     ----------
     number
         Number of the cluster, from 1.
     cells
-        Blocks of count cells that make it up; 0 where it has a centre instead.
+        Number of its blocks of count cells; 0 if it has a centre instead.
     counted
-        Noisy counts that ``count`` is the sum of.
+        Number of noisy counts in the sum ``count``.
     count
         Noisy number of records; None where the method has none.
     extents
@@ -53,7 +53,7 @@ class ClusterFacts:
 
 
 def title(document: Document) -> str:
-    """What the owner calls the release, or what it is."""
+    """The owner's title of the release, or a default title."""
     return str(document["title"] or "A differentially private clustering")
 
 
@@ -65,7 +65,7 @@ def run_line(document: Document) -> str:
 def edges(document: Document, axis: int, side: int) -> list[float]:
     """Borders of the cells of one axis, ``side`` + 1 numbers.
 
-    Digits that are rounding of the division are left out; the bounds themselves are as declared.
+    Digits that come from rounding in the division are removed; the bounds are as declared.
     """
     lo, hi = document["domain"]["bounds"][axis]
     inner = axis_edges(lo, hi, side)[1:-1]
@@ -73,7 +73,7 @@ def edges(document: Document, axis: int, side: int) -> list[float]:
 
 
 def tidy(value: float) -> float:
-    """Value without digits that are rounding: 0.3 instead of 0.30000000000000004."""
+    """Value without rounding digits: 0.3 instead of 0.30000000000000004."""
     short = float(f"{value:.15g}")
     return short if abs(short - value) <= 4 * math.ulp(value) else value
 
@@ -169,10 +169,10 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
 
 
 def counting_step(document: Document) -> Mapping[str, Any] | None:
-    """Spend whose noise the counts of the result carry, or None where no single one does.
+    """Spend whose noise is in the counts of the result, or None if there is no single one.
 
-    Methods that go through a summary (Baseline, EUGkM) compute their counts from several noisy
-    numbers, for which no one scale holds.
+    Methods with a summary (Baseline, EUGkM) compute their counts from several noisy numbers,
+    so their noise has no single scale.
     """
     ledger = document["privacy"]["ledger"]
     if document["result"]["kind"] == "cells":
@@ -201,7 +201,7 @@ def margin(scale: float, counted: int = 1) -> int:
 def _header(names: Sequence[str]) -> str:
     """First line of a CSV file; names may hold commas and quotes.
 
-    A name that a spreadsheet would take for a formula gets an apostrophe in front.
+    A name that a spreadsheet would read as a formula gets a leading apostrophe.
     """
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(map(no_formula, names))

@@ -1,4 +1,4 @@
-"""The address of plotly.js, which this server hands out from the installed plotly package."""
+"""The address of plotly.js, which this server serves from the installed plotly package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streamlit.components.v1 import declare_component
 
 _PLOTLY = distribution("plotly")
 
-# Served from where it is: nothing is written at a start. Importing plotly would take a moment.
+# Served in place: the start writes no file. Importing plotly would be slow.
 _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
 
 

@@ -1,7 +1,7 @@
-"""What is kept between redraws: data sets, their grids and true runs.
+"""Cache between redraws: data sets, their grids and true runs.
 
-``st.cache_data`` hashes large arrays by sample: two grids one record apart would share an
-answer, the very difference that matters here. Keys are digests of all values instead.
+``st.cache_data`` hashes only a sample of a large array: two grids that differ in one record
+would share a result, but this difference matters here. So keys are digests of all values.
 Sample sets are public and shared by all sessions; an upload stays in its own session.
 """
 
@@ -32,12 +32,12 @@ def _shared() -> LRUCache:
 
 @st.cache_resource(show_spinner=False)
 def sample_data(name: str) -> Dataset:
-    """Return a sample set, one copy for all sessions."""
+    """Return a sample set; all sessions share one copy."""
     return load_sample(name)
 
 
 def _recent(is_sample: bool) -> LRUCache:
-    """Process-wide store for samples, the session's own for everything else."""
+    """Shared cache of the process for sample sets, the session's own cache for other data."""
     if is_sample:
         return _shared()
     if "recent" not in st.session_state:
@@ -48,7 +48,7 @@ def _recent(is_sample: bool) -> LRUCache:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """A data set on its grid: the passes over the points are behind us."""
+    """A data set on its grid: no further pass over the points is needed."""
 
     source: Source
     raster: Raster
@@ -57,7 +57,7 @@ class Grid:
 def grid_of(
     dataset: Dataset, grid: int, domain: Domain | None, outside: Outside, *, is_sample: bool
 ) -> Grid:
-    """Return counts and raster of a data set; no pass over the points where they are known."""
+    """Return counts and raster of a data set; no pass over the points if they are cached."""
 
     def build() -> Grid:
         source = Source.build(dataset, grid, domain, outside)
@@ -94,6 +94,6 @@ def truth_of(
     """Return a data set on the grid of a configuration, and its run without noise there."""
     grid = grid_of(dataset, cast(int, config.grid), domain, outside, is_sample=is_sample)
     config = true_config(config)
-    # The grid is in the key itself, so its identity can't be taken over by another one.
+    # The key holds the grid itself, so no other grid can reuse its identity.
     key = ("truth", grid, config)
     return grid, _recent(is_sample).get(key, lambda: Truth(grid.source, config))

@@ -44,19 +44,19 @@ MOST_DRAWS, MOST_EPSILONS = 100, 24
 
 
 class Names(list[str]):
-    """Several names, written as in the link."""
+    """Several names, in the text form of a link."""
 
     def __str__(self) -> str:
-        """Names with commas between."""
+        """Return the names separated by commas."""
         return ",".join(self)
 
 
-#: Controls that only own data has.
+#: Controls for own data only.
 _OF_OWN_DATA = ("domain", "outside", "g", "p", "k")
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
-    """Parameters that suit a data set, with those of a sample set."""
+    """Parameters that depend on the data set, with their values for a sample set."""
     return [
         (family.parameter(name), value)
         for family in FAMILIES.values()
@@ -68,7 +68,7 @@ class CompareState(UrlState):
     """Controls of the page; some hold several names."""
 
     def link(self) -> dict[str, str]:
-        """Values of all controls as a link has them."""
+        """Values of all controls as text for a link."""
         needless = () if UPLOAD in self.get("data") else _OF_OWN_DATA
         lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
         texts = super().link() | lists
@@ -76,7 +76,7 @@ class CompareState(UrlState):
 
 
 def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
-    """Parser of names with commas between; at least one must be known."""
+    """Parser of names separated by commas; at least one must be known."""
 
     def parse(text: str) -> Names:
         names = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
@@ -94,12 +94,12 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
 
 
 def parse_epsilons(text: str) -> tuple[float, ...]:
-    """Read budgets with commas between, in ascending order; none where there is no text.
+    """Read budgets separated by commas; return them in ascending order, none for an empty text.
 
     Raises
     ------
     InputError
-        Where one is no number, or out of reach, or there are too many.
+        If one is not a number or is out of range, or there are too many.
     """
     found, (low, high) = set(), EPSILONS
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -121,7 +121,7 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
 
 
 def _epsilon_end(name: str) -> Control:
-    """Control of an end of the range of budgets."""
+    """Control of one end of the range of budgets."""
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
@@ -170,7 +170,7 @@ def page_state() -> CompareState:
 
 
 def _correct(state: CompareState) -> None:
-    """Correct what each control of a link allows, but not the others beside it."""
+    """Correct values of a link that are valid alone but not with the values of other controls."""
     low, high = state.get("low"), state.get("high")
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
@@ -186,7 +186,7 @@ def _correct(state: CompareState) -> None:
 
 
 def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
-    """Give the controls what a paper's figure has."""
+    """Set the controls to the values of a paper's figure."""
     chosen = PRESETS.get(state.get("preset"))
     if chosen is None:
         return
@@ -206,12 +206,12 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
 
 
 def sidebar(state: CompareState) -> SweepRequest:
-    """Show the controls in the sidebar; returns the runs to show.
+    """Show the controls in the sidebar; return the runs to show.
 
     Raises
     ------
     InputError
-        Where nothing is chosen, or a budget is wrong.
+        If nothing is chosen, or a budget is invalid.
     """
     st.selectbox(
         "Figure of a paper",
@@ -256,7 +256,7 @@ def sidebar(state: CompareState) -> SweepRequest:
 
 
 def _figure(preset: Preset) -> str:
-    """Figure of a paper in a few words: first author, year, number, subject."""
+    """Short title of a paper's figure: first author, year, number, subject."""
     authors, number = preset.paper.rsplit(", ", 1)
     return f"{authors.split(',')[0]} {authors[-4:]}, {number}: {preset.title}"
 
@@ -267,7 +267,7 @@ def _titles(family: Family) -> str:
 
 
 def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
-    """Boxes for a range of budgets, and for a list of them; returns the budgets."""
+    """Show boxes for a range and for a list of budgets; return the budgets."""
     typed = state.get("epsilons").strip()
     low, high, points = st.columns(3)
     shared: dict[str, Any] = {"disabled": bool(typed)}
@@ -287,12 +287,12 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
 
 
 def spread(low: float, high: float, points: int) -> tuple[float, ...]:
-    """Budgets from low to high, evenly on a log scale, with three figures as people write them.
+    """Budgets from low to high, evenly spaced on a log scale, rounded to three significant digits.
 
     Raises
     ------
     InputError
-        Where the range is empty.
+        If the range is empty.
     """
     if low > high:
         raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
@@ -304,12 +304,12 @@ def spread(low: float, high: float, points: int) -> tuple[float, ...]:
 
 @st.cache_resource(show_spinner=False)
 def _sample_subject(name: str) -> Subject:
-    """Sample set with its parameters, one copy of the points for all sessions."""
+    """Sample set with its parameters; all sessions share one copy of the points."""
     return replace(subject_of_sample(name), dataset=sample_data(name))
 
 
 def _own_data(state: CompareState) -> OwnData | None:
-    """Load own data; returns it, or None where it is not chosen or there is no file yet."""
+    """Load own data; return None if it is not chosen or no file is uploaded yet."""
     if UPLOAD not in state.get("data"):
         return None
     many = all(family.many_columns for family in families_of(state.get("methods")))
@@ -320,7 +320,7 @@ def _own_data(state: CompareState) -> OwnData | None:
 
 
 def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
-    """Show bounds and parameters of own data; returns it with them."""
+    """Show bounds and parameters of own data; return the data with them."""
     if own is None:
         return None
     dataset = own.current
@@ -332,7 +332,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
             **state.widget(one.link),
             disabled=one.kind == "sides" and dataset.counts is not None,
         )
-    # A file may be called like a sample set: rows are told apart by name.
+    # A file may have the name of a sample set, but the name identifies the rows.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name
     return Subject(
         name=name,
@@ -354,7 +354,7 @@ def _request(
     unit: str | None,
     epsilons: tuple[float, ...],
 ) -> SweepRequest:
-    """Put all controls together."""
+    """Build the request from all controls."""
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
     methods = tuple(name for name in METHODS if name in state.get("methods"))
     if not data:
@@ -378,7 +378,7 @@ def _request(
             epsilons=epsilons,
             seeds=tuple(range(int(state.get("draws")))),
             variant=cast(VariantName, state.get("variant")),
-            # Nobody has several records in a sample set.
+            # In a sample set each person has one record.
             neighbours=neighbours if subject is own else replace(neighbours, cap=1),
             options=fitting(preset.options if preset else {}, methods),
             scores=scores,

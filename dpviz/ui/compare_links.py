@@ -1,4 +1,4 @@
-"""Ways back to a run of the compare page: its explorer's link, and the command line."""
+"""How to repeat a run of the compare page: a link to its explorer, and the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpviz.ui.state import format_value
 
 
 def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int) -> dict[str, str]:
-    """Link's parameters that show a run of a plan in its explorer.
+    """Parameters of the link that shows a run of a plan in its explorer.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
 
 
 def command_lines(request: SweepRequest) -> list[str]:
-    """Lines that make all rows on the command line, each for one data set.
+    """Command lines that make all rows, each for one data set.
 
-    A method with choices of its own, other than its defaults, has a line of its own.
+    A method whose own choices differ from its defaults has a separate line.
     """
     lines = []
     for name, plan in request.plans.items():
@@ -63,7 +63,7 @@ def command_lines(request: SweepRequest) -> list[str]:
 
 
 def _own_options(plan: Plan, method: str) -> dict[str, Any]:
-    """Options of a plan for one method alone, where they are not its defaults."""
+    """Options of a plan that only one method has, if they differ from its defaults."""
     defaults = {one.name: one.default for one in CARDS[method].parameters}
     options = ((option.rpartition("."), value) for option, value in plan.options.items())
     return {
@@ -98,7 +98,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
 
 
 def _reading(subject: Subject, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How own data is read: bounds, some settings, and columns where there are any."""
+    """How to read own data: bounds, some settings, and columns if there are any."""
     bounds = subject.bounds
     words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}
     words |= settings

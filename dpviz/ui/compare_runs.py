@@ -1,4 +1,4 @@
-"""Runs of the compare page: the request, what was found, the job that draws the rest."""
+"""Runs of the compare page: the request, the known rows, and the job that draws the rest."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from dpviz.family.family import Family
 from dpviz.ui.job import Job, job_of, start
 from dpviz.work import IsCancelled, Progress, Work
 
-#: Seconds of work that begin without a press of the button.
+#: Work of at most this many seconds starts without the button.
 _EAGER = 15.0
 
-#: Seconds that a drawing waits for new runs: short work shows no half-finished picture.
+#: Seconds that the page waits for new runs, so that short work shows no partial picture.
 _WAIT = 0.6
 
 #: Session entries: the running job, and the rows found so far.
 JOB, FOUND = "compare:job", "compare:found"
 
-#: Rows that a session keeps.
+#: Maximum number of rows that a session stores.
 _MOST_ROWS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepRequest:
-    """Runs that the page is to show.
+    """Runs to show on the page.
 
     Parameters
     ----------
     plans
-        One per data set, by its name in the link: all are alike but for the data.
+        One per data set, by its name in the link; they differ only in the data.
     unit
-        Column that tells persons apart in own data, or None.
+        Column that identifies persons in own data, or None.
     """
 
     plans: dict[str, Plan]
@@ -47,7 +47,7 @@ class SweepRequest:
 
     @property
     def any(self) -> Plan:
-        """One of the plans, for what they have in common."""
+        """One of the plans, for their common settings."""
         return next(iter(self.plans.values()))
 
     @property
@@ -63,7 +63,7 @@ class SweepRequest:
 
     @property
     def key(self) -> str:
-        """Equal for two requests of the same runs."""
+        """Key that is equal for two requests of the same runs."""
         subjects = [
             (name, one.dataset.digest, one.bounds, one.outside, one.settings)
             for name, one in self.subjects.items()
@@ -74,7 +74,7 @@ class SweepRequest:
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:
-    """Those options of a figure that one of some methods has."""
+    """The options of a figure that at least one of the methods has."""
     found = {}
     for option, value in options.items():
         method, _, name = option.rpartition(".")
@@ -89,35 +89,35 @@ def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
 
 
 def offered(families: Sequence[Family]) -> tuple[str, ...]:
-    """Scores that all families have, those that tell most first."""
+    """Scores that all families have, the most informative first."""
     first, *others = families
     return tuple(name for name in first.telling if all(name in one.scores for one in others))
 
 
 def quick_scores(families: Sequence[Family]) -> tuple[str, ...]:
-    """Scores that cost no more than a draw."""
+    """Scores that take no longer than a draw."""
     return tuple(dict.fromkeys(name for family in families for name in family.quick))
 
 
 class Found:
-    """Rows of this session, found again by what they depend on."""
+    """Rows of this session, indexed by everything that they depend on."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._table: pd.DataFrame | None = None
-        # While a job is watched, the same plans are looked up again and again.
+        # While the page follows a job, it looks up the same plans repeatedly.
         self._latest: dict[str, tuple[Plan, pd.DataFrame, pd.DataFrame]] = {}
         self.notes: dict[Hashable, list[str]] = {}
 
     def add(self, table: pd.DataFrame) -> None:
-        """Keep the rows of a sweep; the oldest ones go where there are too many."""
+        """Store the rows of a sweep; drop the oldest ones if there are too many."""
         with self._lock:
             if self._table is not None:
                 table = pd.concat([self._table, table], ignore_index=True)
             self._table = table.drop_duplicates(["data", "run"], keep="last").tail(_MOST_ROWS)
 
     def rows(self, plan: Plan) -> pd.DataFrame:
-        """Rows of a plan, as far as they are known, in its order."""
+        """Known rows of a plan, in its order."""
         table, key = self._table, plan.subjects[0].name
         columns = [*COLUMNS, *plan.columns]
         if table is None:
@@ -130,12 +130,12 @@ class Found:
         return rows
 
     def missing(self, plan: Plan) -> list[Plan]:
-        """What is still to be drawn for a plan of one data set, method by method."""
+        """Missing runs of a plan of one data set, one plan per method."""
         rows = self.rows(plan)
         known = set(zip(rows["method"], rows["epsilon"], rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # Budgets by the seeds that they lack.
+            # Budgets by their missing seeds.
             left: dict[tuple[int, ...], list[float]] = {}
             for epsilon in plan.epsilons:
                 seeds = tuple(s for s in plan.seeds if (method, epsilon, s) not in known)
@@ -162,7 +162,7 @@ def found() -> Found:
 
 
 def seconds(pieces: Iterable[Plan]) -> float:
-    """About how long it takes to draw plans of one method and one data set each."""
+    """Estimated seconds to draw plans of one method and one data set each."""
     total = 0.0
     for plan in pieces:
         (method,), (subject,) = plan.methods, plan.subjects
@@ -178,9 +178,9 @@ def draw_all(
     progress: Progress,
     cancelled: IsCancelled,
 ) -> int:
-    """Draw plans one after the other, and add the rows of each; returns how many there are.
+    """Draw plans one after the other, and add their rows; return the number of rows.
 
-    Where it is cancelled, the finished rows of the last plan are added as well.
+    After a cancel, the finished rows of the last plan are added as well.
     """
     work = Work(sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces), "runs", progress)
     notes = found.notes[request] = []
@@ -198,13 +198,13 @@ def draw_all(
 
 
 def begin(request: SweepRequest, pieces: Sequence[Plan]) -> Job:
-    """Start a job for what is missing; one for another request ends, its finished rows stay."""
+    """Start a job for the missing runs; a job for another request ends, its finished rows stay."""
     task = partial(draw_all, pieces, request.key, found())
     return start(JOB, task, request=request.key)
 
 
 def begin_if_new(request: SweepRequest) -> None:
-    """Start what is missing where that is quick, or where an earlier request was being drawn."""
+    """Start the missing runs if they are fast, or if a job of an earlier request is running."""
     job = job_of(JOB)
     if job and job.request == request.key:
         return
@@ -217,5 +217,5 @@ def begin_if_new(request: SweepRequest) -> None:
 
 
 def missing_runs(request: SweepRequest) -> list[Plan]:
-    """What is still to be drawn."""
+    """Missing runs of a request."""
     return [piece for plan in request.plans.values() for piece in found().missing(plan)]

@@ -1,4 +1,4 @@
-"""What the compare page shows: progress, curves, and what lies behind them."""
+"""Content of the compare page: progress, curves, and the data behind them."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
-#: Session entry of the seed that was chosen last among the runs of a chart.
+#: Session entry of the last chosen seed among the runs of a chart.
 _SEED = "compare:open seed"
 
-#: Scores that are counted on one result of WaveCluster, so the true one has them too.
+#: Scores that need only one result of WaveCluster, so the noise-free result has them too.
 _COUNTED = ("clusters", "significant", "noise_points", RANK)
 
 
 def build(state: CompareState) -> None:
-    """Draw the page: score and view to choose, progress, curves, and what lies behind them."""
+    """Draw the page: choice of score and view, progress, curves, and the data behind them."""
     with st.sidebar:
         request = sidebar(state)
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
@@ -70,13 +70,13 @@ def build(state: CompareState) -> None:
 
 
 def _score_title(name: str, families: Sequence[Family]) -> str:
-    """Name of a score, with a word on what it costs."""
+    """Name of a score, with a note if it is slow to compute."""
     slow = any(name not in family.quick for family in families)
     return f"{score_of(name).title}{' (slower)' if slow else ''}"
 
 
 def _draw(state: CompareState, request: SweepRequest) -> None:
-    """Progress, curves, links into the explorers, table and downloads."""
+    """Show progress, curves, links into the explorers, table and downloads."""
     tables = {name: found().rows(plan) for name, plan in request.plans.items()}
     charts = _charts(state, request, tables)
     plan = request.any
@@ -119,7 +119,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
 
 
 def _parameters_of(preset: Preset | None, plan: Plan) -> str:
-    """Whose parameters the curves have."""
+    """Source of the curves' parameters."""
     if preset is None:
         return "those that each method has by default"
     same = (
@@ -131,7 +131,7 @@ def _parameters_of(preset: Preset | None, plan: Plan) -> str:
 
 
 def _progress(request: SweepRequest) -> None:
-    """How far the runs are, with a button beside that stops them or begins."""
+    """Show the progress of the runs, with a button that starts or stops them."""
     job, pieces = job_of(JOB), missing_runs(request)
     if job and job.request != request.key and not job.running:
         job = None
@@ -142,7 +142,7 @@ def _progress(request: SweepRequest) -> None:
         else:
             show_progress(job, "runs", "Some runs are missing")
     with right:
-        # A note below names what does not fit a data set; to run it again would not help.
+        # A note below names the runs that do not fit a data set; a new run would not help.
         if (job and job.running) or (pieces and not (job and job.result is not None)):
             job_button(
                 job,
@@ -157,7 +157,7 @@ def _progress(request: SweepRequest) -> None:
 
 
 def _run_label(pieces: Sequence[Plan]) -> str:
-    """What the button does, and how long that takes."""
+    """Label of the button: its action and the expected duration."""
     runs = sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces)
     needed = seconds(pieces)
     time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
@@ -191,7 +191,7 @@ def _charts(
 
 
 def _true(name: str, plan: Plan, score: str) -> float | None:
-    """Value of the run without noise, for what is counted on WaveCluster's result alone."""
+    """Value of the run without noise, for scores that need only WaveCluster's result."""
     if score not in _COUNTED:
         return None
     truth = _truth(name, plan)
@@ -201,7 +201,7 @@ def _true(name: str, plan: Plan, score: str) -> float | None:
 
 
 def _truth(name: str, plan: Plan) -> Truth:
-    """WaveCluster without noise on a data set, kept as the explorer keeps it."""
+    """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
     config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
     return truth_of(
@@ -212,10 +212,10 @@ def _truth(name: str, plan: Plan) -> Truth:
 def _follow_click(
     clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> None:
-    """Open the run nearest to the median that was clicked, in its explorer."""
+    """Open the run nearest to the clicked median in its explorer."""
     data, method, score = clicked["meta"] or ("", "", "")
     if data not in request.plans or not clicked["x"] > 0:
-        return  # a point of a chart that is gone
+        return  # a point of a chart that no longer exists
     epsilon = min(request.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
     runs = _runs(tables[data], method, epsilon)
     if runs.empty:
@@ -258,7 +258,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     values = dict(zip(runs["seed"], runs[score], strict=True))
     seed = st.session_state.get(_SEED)
     seed = seed if seed in plan.seeds else plan.seeds[0]
-    # The browser keeps a widget's label of a value, so there is a widget for each set of labels.
+    # The browser caches a widget's label of a value, so each set of labels has its own widget.
     labels = hash((request.key, data, method, epsilon, score, seed in values))
     key = f"compare:open seed@{labels}"
     places[3].selectbox(
@@ -290,7 +290,7 @@ def _behind(
     tables: Mapping[str, pd.DataFrame],
     charts: Sequence[Chart],
 ) -> None:
-    """Table behind the chart, downloads, and the command line that makes all rows."""
+    """Show the table behind the chart, downloads, and the command line that makes all rows."""
     table = summary_frame(charts)
     low, high = end_names(len(request.any.seeds))
     titles = {one.name: one.title for one in request.subjects.values()}
@@ -330,7 +330,7 @@ def _behind(
 
 
 def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str]) -> None:
-    """K' beside the true k and what the paper prints."""
+    """Show k' beside the true k and the value printed in the paper."""
     truths = {plan.subjects[0].name: _truth(name, plan) for name, plan in request.plans.items()}
     ranks = rank_table(
         runs, {name: (truth.source.n, truth.stages) for name, truth in truths.items()}

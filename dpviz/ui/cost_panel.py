@@ -1,4 +1,4 @@
-"""What soundness costs: measured figures of a method on the reference sets."""
+"""The cost of soundness: measured scores of a method on the reference sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HELP = (
 
 
 def cost_panel(method: str) -> None:
-    """Show in a sentence and a table what the sound variant of a method costs or gains."""
+    """Show the cost or gain of a method's sound variant in a sentence and a table."""
     rows = costs(method)
     if not rows:
         return
@@ -41,7 +41,7 @@ def cost_panel(method: str) -> None:
 
 @st.fragment
 def cost_overview() -> None:
-    """Show all methods side by side: what their sound variants cost or gain."""
+    """Show the cost or gain of the sound variants of all methods side by side."""
     st.subheader("What soundness costs")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(

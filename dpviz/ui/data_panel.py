@@ -40,17 +40,17 @@ class ActiveData:
     dataset
         The columns to cluster, two or more; or a grid of counts.
     domain
-        Bounds in force.
+        Current bounds.
     outside
-        What becomes of points outside.
+        Treatment of points outside the bounds.
     neighbours
-        Relation and cap in force.
+        Current neighbour relation and cap.
     complete
-        Own data with all records of each person, where the privacy unit is a person.
+        Own data with all records of each person, if the privacy unit is a person.
     unit
-        Column that tells persons apart, or None.
+        Column that identifies persons, or None.
     sample
-        The sample set's facts, or None for own data.
+        Description of the sample set, or None for own data.
     axes
         Positions of the two columns that are shown.
     """
@@ -66,7 +66,7 @@ class ActiveData:
 
     @property
     def title(self) -> str:
-        """What to call the data on the screen."""
+        """Name of the data on the screen."""
         return self.sample.title if self.sample else self.dataset.name
 
     @property
@@ -76,19 +76,19 @@ class ActiveData:
 
 
 def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
-    """Controls of the panel as they stand in the link.
+    """Controls of the panel, as in the link.
 
     Parameters
     ----------
     default
-        Sample set to begin with.
+        Initial sample set.
     many
         Whether more than two columns may be clustered.
     """
     names = (*sample_names(), UPLOAD)
     return {
         "data": Control(default, choice("data", names)),
-        # Of own data; empty for those that are proposed.
+        # Columns of own data; empty for the proposed columns.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "domain": Control("declared", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
@@ -107,7 +107,7 @@ def _parse_domain(text: str, *, many: bool) -> str:
 
 
 def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> None:
-    """Give a page's controls the parameters that suit a sample set."""
+    """Set a page's controls to the parameters of a sample set."""
     for family in FAMILIES.values():
         for name, value in family.suited(facts).items():
             link = family.parameter(name).link
@@ -116,21 +116,21 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
 
 
 def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> ActiveData:
-    """Show the panel; returns the data on the screen.
+    """Show the panel; return the data on the screen.
 
     Parameters
     ----------
     state
         Has the controls of :func:`data_controls`; those of :func:`take_sample` follow the data.
     many
-        Whether more than two columns may be clustered; two are shown all the same.
+        Whether more than two columns may be clustered; the screen shows two in any case.
     named
         As for :func:`own_data`.
 
     Raises
     ------
     InputError
-        Where own data can't be read: one sentence for the screen.
+        If own data can't be read: one sentence for the screen.
     """
 
     def changed() -> None:
@@ -188,7 +188,7 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
 
 
 def protection(state: UrlState, own: OwnData | None) -> Neighbours:
-    """Show who is protected; only a table of one's own has a column of persons."""
+    """Show who is protected; only an own table has a column of persons."""
     if own and isinstance(own.table, Table):
         return protection_panel(state, own.unit, own.table.columns)
     return protection_panel(state, None, ())
@@ -196,14 +196,14 @@ def protection(state: UrlState, own: OwnData | None) -> Neighbours:
 
 @dataclass
 class OwnData:
-    """Own data of a session: the last good table stays until another one is read.
+    """Own data of a session: the last valid table stays until another one is read.
 
     Attributes
     ----------
     table
-        What was read: a table, or a grid of counts.
+        The data that was read: a table or a grid of counts.
     identity
-        Changes with file and columns: bounds that were typed belong to it.
+        Value that changes with file and columns; typed bounds belong to one identity.
     unit
         Its privacy unit.
     axes
@@ -228,44 +228,43 @@ class OwnData:
 
     @property
     def current(self) -> Dataset:
-        """What is on the screen, with no more records of a person than the cap."""
+        """Data on the screen; no person has more records than the cap."""
         assert self.shown is not None  # noqa: S101 - own_data made sure
         return self.shown
 
     @property
     def complete(self) -> Dataset:
-        """The same with all records."""
+        """The same data with all records."""
         return self.whole or self.current
 
 
 def _session_data(key: str = "own") -> OwnData:
-    """Return the own data of this session."""
     own: OwnData = st.session_state.setdefault(key, OwnData())
     return own
 
 
 def own_data(many: bool, *, named: bool = False) -> OwnData:
-    """Show upload, format and columns of own data; returns it.
+    """Show upload, format and columns of own data; return the data.
 
     Parameters
     ----------
     many
         Whether more than two columns may be clustered.
     named
-        For a release: whether a person names the columns of a wider table, and what can't be read
-        counts as missing. Elsewhere the numeric columns are proposed. Which columns are numeric
-        depends on every record, so a release must not propose them.
+        True for a release: a person names the columns of a wider table, and unreadable values
+        count as missing. Otherwise the panel proposes the numeric columns. Which columns are
+        numeric depends on every record, so a release must not propose them.
 
     Raises
     ------
     NothingLoadedError
-        Where there is no file yet, or no column is named.
+        If no file is uploaded yet, or no column is named.
     """
     own = _session_data()
     if named:
         unit, own = own.unit, _session_data("own:released")
         own.unit = unit
-    # A page that is entered anew draws its controls anew: they begin as they were left.
+    # Entering the page again creates new widgets; they start with their last values.
     counted, first_line = st.session_state.get("own:format", (False, "automatic"))
     as_counts = st.toggle(
         "The file is a grid of counts",
@@ -287,7 +286,7 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         disabled=as_counts,
     )
     st.session_state["own:format"] = (as_counts, header)
-    # The box is empty then, too: the last file that could be read stays.
+    # The box is then empty, too: the last readable file stays.
     file = uploaded or st.session_state.get("own:upload")
     first: bool | str | None = _HEADER[str(header)]
     if named and file is not None and first is False and not as_counts:
@@ -332,7 +331,7 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     return own
 
 
-#: What the choices for the first line mean to the reader.
+#: Argument of the reader for each choice of the first line.
 _HEADER = {"automatic": None, "names": True, "data": False}
 
 
@@ -354,7 +353,7 @@ def _read(
 
 
 def _choose(own: OwnData, many: bool, named: bool) -> None:
-    """Take the columns of the table that the person chose as the data on the screen."""
+    """Use the chosen columns of the table as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):
         own.shown, own.whole, own.axes = table, table, (0, 1)
@@ -373,14 +372,14 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         whole = table.select(used, unit=unit, least=2, unreadable=unreadable)
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
         own.whole = whole
-        # Bounds that were typed stay when the privacy unit changes.
+        # Typed bounds stay when the privacy unit changes.
         own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
         own.chosen = selection
 
 
 def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str, str]]:
-    """Have the columns to cluster named; the first two are shown."""
+    """Let a person name the columns to cluster; the screen shows the first two."""
     used = st.multiselect(
         "Columns",
         table.columns,
@@ -397,7 +396,7 @@ def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str
 
 
 def _take_linked(own: OwnData, table: Table, many: bool) -> None:
-    """Choose what a link asked for, with new widgets, where the table has it."""
+    """Choose the columns of a link, with new widgets, if the table has them."""
     names = own.linked.pop(many, ())
     if len(names) == 2 and set(names) <= set(table.columns):
         own.picked[many] = (names[0], names[1], "shown")
@@ -411,13 +410,13 @@ def _take_linked(own: OwnData, table: Table, many: bool) -> None:
 def _proposed(
     own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]
 ) -> tuple[list[str] | None, tuple[str, str]]:
-    """Choose from columns with numbers; returns those to cluster and the two that are shown."""
+    """Choose from numeric columns; return those to cluster and the two to show."""
     columns = table.columns
     first = numeric[0] if numeric else columns[0]
     second = numeric[1] if len(numeric) > 1 else columns[-1]
     left, right = st.columns(2)
-    # A choice belongs to its page and file: another one may not even have that column. Streamlit
-    # forgets it when the page is left, so it stands here too.
+    # A choice belongs to its page and file: another file may not have that column. Streamlit
+    # drops it when the user leaves the page, so it is stored here, too.
     _take_linked(own, table, many)
     suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
     first, second, every = own.picked.get(many, (first, second, "shown"))

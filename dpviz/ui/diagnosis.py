@@ -37,7 +37,7 @@ _DRAWS = "wavecluster:diagnosis draws"
 def diagnosis_panel(
     settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture
 ) -> None:
-    """Follow one true cluster through the stages; nothing is computed while it is closed."""
+    """Follow one true cluster through the stages; compute nothing while the panel is closed."""
     lazy_expander(
         "What broke this cluster?",
         key="wavecluster:diagnosis",
@@ -46,7 +46,7 @@ def diagnosis_panel(
 
 
 def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture) -> None:
-    """Select of the cluster, its story, its figure, and the tables behind."""
+    """Show the choice of the cluster, its story, its figure and its tables."""
     if not runs.truth.stages.n_clusters:
         show_caption("Without noise there is no cluster here: lower p, or take another grid.")
         return
@@ -77,16 +77,15 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Show the select of the true cluster; on new data the first that is not kept."""
+    """Show the choice of the true cluster; on new data choose the first that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
-        # argmin: the first that is not kept, or else the first.
+        # argmin: the first that is not retained, else the first.
         last = int(diagnostics.retained.argmin()) + 1
         st.session_state[_LAST] = (diagnostics.truth, last)
     sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:
-        """Mark, number and size of a cluster."""
         mark = "✓ kept" if diagnostics.retained[cluster - 1] else "✗ broken"
         size = sizes[cluster - 1]
         return f"Cluster {cluster} · {size} cell{'' if size == 1 else 's'} · {mark}"
@@ -107,7 +106,7 @@ def _chosen(diagnostics: Diagnostics) -> int:
 
 
 def _finer(settings: RunSettings, runs: WaveClusterRuns) -> Truth | None:
-    """Return the true run on a grid twice as fine; counts alone don't tell it."""
+    """Return the true run on a grid twice as fine; None for data that has only counts."""
     active, config = settings.active, settings.config
     if active.dataset.counts is not None:
         return None
@@ -118,7 +117,7 @@ def _finer(settings: RunSettings, runs: WaveClusterRuns) -> Truth | None:
 
 
 def _draws(settings: RunSettings, truth: Truth) -> RetainedDraws | None:
-    """Count what is kept over many draws, once per setting; not while a slider is held."""
+    """Count retained clusters over many draws, once per setting; not while a slider is held."""
     known = st.session_state.get(_DRAWS)
     if known and known[0] is truth and known[1] == settings.config:
         draws: RetainedDraws = known[2]

@@ -1,4 +1,4 @@
-"""Bounds of the grid: declared by a person, or read off the data, and said to be so."""
+"""Bounds of the grid: a person declares them, or they are read from the data and marked so."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpviz.ui.state import UrlState, following
 
 
 def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool = True) -> Domain:
-    """Show the panel; returns the bounds in force.
+    """Show the panel; return the current bounds.
 
     The control "domain" is "data", "declared" (by the data set, or about to be typed), or
-    the typed bounds. Bounds count as declared only where the data set brought them or a
-    person typed those of every column: a proposal read off the data would not be. Unless it may
-    ``look`` at the data, nothing stands in for bounds that nobody declared.
+    the typed bounds. Bounds count as declared only if the data set has them or a person
+    typed those of every column; a proposal read from the data does not count. Unless the
+    panel may ``look`` at the data, it does not replace missing bounds.
     """
     _start_anew_on_other_data(state, dataset, identity)
     setting = state.get("domain")
@@ -41,16 +41,16 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool
 
 
 def linked_columns_key(state: UrlState) -> str:
-    """Session entry with the columns that came with a link, until its bounds are held to them."""
+    """Session entry with the columns of a link, until its bounds are checked against them."""
     return f"{state.page}:domain:linked"
 
 
 def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) -> None:
-    """Bounds belong to columns: on other data they start as that data declares them."""
+    """Reset the bounds to those that the data declares when data or columns change."""
     key = f"{state.page}:domain:of"
     known = st.session_state.get(key)
     st.session_state[key] = identity
-    # Bounds of a link are of its columns, which may not be those on the screen.
+    # Bounds of a link belong to its columns, which may differ from those on the screen.
     linked = st.session_state.pop(linked_columns_key(state), None)
     is_other = known not in (None, identity) if linked is None else linked != dataset.columns
     if is_other:
@@ -60,7 +60,7 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) 
 
 
 def _kind(state: UrlState, identity: str, setting: str) -> None:
-    """Choice between declared bounds and the range of the data."""
+    """Show the choice between declared bounds and the range of the data."""
     st.radio(
         "Bounds of the grid",
         **following(
@@ -77,10 +77,10 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
 
 
 def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str) -> None:
-    """One text box per column: "from, to"; empty until somebody declares."""
+    """Show one text box per column: "from, to"; empty until somebody declares bounds."""
     token = f"{state.page}:{identity}:{state.epoch}"
     typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
-    if typed[1] != setting:  # set by the program: new boxes begin with it
+    if typed[1] != setting:  # set by the program: new boxes start with this value
         typed[:] = typed[0] + 1, setting
     keys = [f"domain:{axis}:{token}@{typed[0]}" for axis in range(dataset.ndim)]
     error_key = f"domain:error:{token}"
@@ -119,7 +119,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str) -> No
 
 
 def _check_box(name: str, text: str) -> None:
-    """Raise InputError, naming the column, where a box holds no two bounds in order."""
+    """Raise InputError with the column's name if a box does not hold two bounds in order."""
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
@@ -139,7 +139,7 @@ def _declared(dataset: Dataset, setting: str) -> Domain | None:
 
 
 def _data_range(dataset: Dataset) -> Domain:
-    """Range of the points, found once per data set: a pass over the points."""
+    """Range of the points, computed once per data set: a pass over the points."""
     latest = st.session_state.get("domain:range")
     if latest is None or latest[0] != dataset.digest:
         assert dataset.points is not None  # noqa: S101 - counts come with a domain

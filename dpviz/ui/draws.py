@@ -1,4 +1,4 @@
-"""Many draws, not one lucky one: the panel of both explorers."""
+"""The panel of many draws, for both explorers: one draw may be lucky."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from dpviz.ui.state import UrlState
 
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
-#: Seconds to wait for draws before the page goes on without them: most are that quick.
+#: Seconds that the page waits for draws before it continues without them: most are ready by then.
 _PATIENCE = 0.6
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The setting on the screen, of which many draws are shown.
+    """The setting on the screen, which the panel draws many times.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class Setting:
     trial
         Method, parameters and data.
     data
-        What the draws depend on beside the parameters and the seed.
+        Everything else that the draws depend on besides the parameters and the seed.
     seed
-        Of the draw on the screen: it is among the draws.
+        Seed of the draw on the screen, which is one of the draws.
     title
         Parameters of the draws.
     maps
-        Draws the maps for the draws and the position of the one that is played.
+        Makes the maps from the draws and the position of the draw in the player.
     """
 
     state: UrlState
@@ -102,14 +102,14 @@ def _draws(setting: Setting, *, settled: bool) -> None:
         follow(job, partial(_progress, setting))
     if job is not None and job.result is not None:
         if job.request != request:
-            # Draws of the settings before keep the maps and the title of those.
+            # Draws of the previous settings retain their own maps and title.
             setting = replace(st.session_state[setting.key("job:setting")], state=setting.state)
             show_caption("These are the draws of the settings before.")
         _show(setting, job.result)
 
 
 def _progress(setting: Setting) -> None:
-    """Progress of the draws, and a button that stops them or begins again."""
+    """Show the progress of the draws, and a button that stops or restarts them."""
     job = job_of(setting.key("job"))
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:
@@ -126,7 +126,7 @@ def _progress(setting: Setting) -> None:
 
 
 def _show(setting: Setting, draws: Draws) -> None:
-    """Maps, player, strips and tables of finished draws."""
+    """Show maps, player, strips and tables of finished draws."""
     name = f"dpviz exploration not private {setting.trial.config.method}"
     position = _player(setting, draws)
     true = setting.trial.true()
@@ -150,7 +150,7 @@ def _show(setting: Setting, draws: Draws) -> None:
 
 
 def _player(setting: Setting, draws: Draws) -> int:
-    """Show the player of draws; returns the position of the one to draw."""
+    """Show the player of draws; return the position of the draw to show."""
     at = draws.seeds.index(setting.seed) if setting.seed in draws.seeds else 0
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     with left:

@@ -1,4 +1,4 @@
-"""What both explorers do alike: sidebar, sliders, what stands below the picture, code."""
+"""Shared code of both explorers: sidebar, sliders, panels below the picture, code to copy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RunSettings:
     active, config, seed
         The run; the configuration is of the family's class.
     settled
-        Whether no slider is held.
+        True if the user holds no slider.
     """
 
     active: ActiveData
@@ -47,16 +47,16 @@ class RunSettings:
     settled: bool
 
 
-#: Sample set to begin with.
+#: Initial sample set.
 FIRST = "gaussians"
 
-#: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; returns
-#: whether no slider is held.
+#: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; it returns
+#: True if the user holds no slider.
 Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
 
 
 def explorer_state(family: Family, views: Iterable[str], **more: Control) -> UrlState:
-    """All controls of an explorer, with those that it alone has; the first view is the default."""
+    """All controls of an explorer, including its own ones; the first view is the default."""
     names = tuple(views)
     return UrlState(
         family.name,
@@ -73,14 +73,14 @@ def explorer_state(family: Family, views: Iterable[str], **more: Control) -> Url
 def build_explorer(
     state: UrlState, family: Family, sidebar: Callable[[UrlState], ActiveData], draw: Draw
 ) -> None:
-    """Draw the page: what is set in the sidebar, and all that follows a slider beside it."""
+    """Draw the page: settings in the sidebar, and beside it everything that follows a slider."""
     with st.sidebar:
         active = sidebar(state)
     live_part(_explore, state, active, family, draw)
 
 
 def _explore(state: UrlState, active: ActiveData, family: Family, draw: Draw) -> bool:
-    """Show the sliders and the run; returns whether no slider is held."""
+    """Show the sliders and the run; return True if the user holds no slider."""
     settings, places = run_settings(state, active, family)
     settled = settings.settled
     with errors_shown():
@@ -91,10 +91,10 @@ def _explore(state: UrlState, active: ActiveData, family: Family, draw: Draw) ->
 def run_settings(
     state: UrlState, active: ActiveData, family: Family
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
-    """Show the sliders in a row; returns the settings of all controls, and the free places."""
+    """Show the sliders in a row; return the settings of all controls and the free places."""
     shown = dragged(family.methods[state.get("method")].card, family)
     places, settled = st.columns(4), []
-    # Counts bring their own grid.
+    # A data set of counts has its own grid.
     counts = active.dataset.counts is not None
     for place, one in zip(places, shown, strict=False):
         with place:
@@ -118,9 +118,9 @@ def draw_controls(
     state
         Has the controls "seed" and "variant".
     card
-        Of the chosen method: without a budget there is nothing to draw.
+        Card of the chosen method; a method without a budget has no random draw.
     on_variant
-        Called when the variant was changed.
+        Called after a change of the variant.
     """
     left, right = st.columns(2, vertical_alignment="bottom")
     left.number_input(
@@ -159,14 +159,14 @@ def show_below(
     panels: Sequence[Callable[[], None]],
     behind: Callable[[], None],
 ) -> None:
-    """Show what stands below the picture: ledger, promise, panels, and the numbers behind.
+    """Show everything below the picture: ledger, privacy claim, panels, underlying numbers.
 
     Parameters
     ----------
     state, settings
         The run on the screen.
     verdict, ledger
-        Whether it is private, and what it spent.
+        Its privacy claim, and its spends.
     panels
         Draw the panels of methods that spend a budget.
     behind
@@ -186,7 +186,7 @@ def show_below(
     )
 
 
-#: What a release does not take over from an explorer.
+#: Controls of an explorer that a release does not use.
 _EXPLORING = ("seed", "view", "left", "i")
 
 
@@ -201,7 +201,7 @@ def _release_link(state: UrlState) -> None:
 
 
 def show_code(settings: RunSettings, domain: Domain) -> None:
-    """Show the lines that repeat a run on its domain, and its method's card and cost."""
+    """Show the code that repeats a run on its domain, and the method's card and cost."""
     active, method = settings.active, settings.config.method
     again = Reproduction(
         data=active.dataset.name,

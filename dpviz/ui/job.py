@@ -1,7 +1,7 @@
-"""Long computations beside the page: a thread with progress and Cancel, polled by a fragment.
+"""Long computations in the background: a thread with progress and Cancel, polled by a fragment.
 
-The page stays usable meanwhile, and the job continues while another page is open. The thread
-never calls streamlit's drawing or session state; its result is an attribute of the job.
+The page stays usable, and the job continues while another page is open. The thread never
+calls Streamlit's drawing functions or session state; its result is an attribute of the job.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from dpviz.work import IsCancelled, Task
 
 _LOG = logging.getLogger(__name__)
 
-#: Seconds between two looks at a running job.
+#: Seconds between two checks of a running job.
 POLL = 0.4
 
-#: Seconds without its browser after which a session is abandoned; a shorter break is harmless.
+#: Seconds without a browser after which a session is abandoned; a shorter break is harmless.
 _ABANDONED = 15.0
 
-#: Seconds that the end of the program waits for jobs to notice that they are cancelled.
+#: Seconds that the program waits at its end for jobs to notice the cancel.
 _SHUTDOWN = 5.0
 
 _FAILED = (
@@ -40,26 +40,26 @@ _FAILED = (
 
 
 class Job:
-    """A computation in a thread of its own, which begins at once.
+    """A computation in its own thread, which starts at once.
 
     Parameters
     ----------
     task
-        The computation. It should call ``cancelled`` every few moments, and end (by
-        :class:`dpviz.work.Cancelled`) where that returns true.
+        The computation. It should call ``cancelled`` often, and end (with
+        :class:`dpviz.work.Cancelled`) when that returns true.
     request
-        What is computed: equal for two jobs that would have the same result.
+        Description of the computation: equal for two jobs with the same result.
     abandoned
-        Returns whether nobody waits for the result any more; checked with ``cancelled``.
+        Returns whether nobody waits for the result any longer; checked with ``cancelled``.
 
     Attributes
     ----------
     done, total
         Number of finished steps and of all steps; 0 of 0 until the first report.
     result
-        What the task returned, None until then and where it was cancelled or failed.
+        Result of the task; None before its end, and if it was cancelled or failed.
     error
-        Why it failed in one sentence, else empty.
+        Reason for a failure in one sentence, else empty.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether the task still runs, even if it was cancelled and only has to notice."""
+        """Whether the task still runs, even if it is cancelled but has not noticed yet."""
         return self._thread.is_alive()
 
     @property
@@ -136,7 +136,7 @@ _JOBS: WeakSet[Job] = WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """Stop all jobs: compiled code that runs on while the interpreter is taken down may crash."""
+    """Stop all jobs: compiled code that still runs during interpreter shutdown may crash."""
     running = [job for job in _JOBS if job.running]
     for job in running:
         job.cancel()
@@ -146,14 +146,14 @@ def _end_all() -> None:
 
 
 def start(key: str, task: Task, *, request: object = None) -> Job:
-    """Start a job of this session; one that runs under the same key is cancelled.
+    """Start a job of this session, and cancel a running one with the same key.
 
     Parameters
     ----------
     key
         Entry of the session state.
     task, request
-        As for :class:`Job`.
+        See :class:`Job`.
     """
     earlier = job_of(key)
     if earlier:
@@ -164,23 +164,23 @@ def start(key: str, task: Task, *, request: object = None) -> Job:
 
 
 def job_of(key: str) -> Job | None:
-    """Return the session's latest job of a key, whether it runs or has ended."""
+    """Return the session's latest job of a key, running or ended."""
     job: Job | None = st.session_state.get(key)
     return job
 
 
 def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) -> None:
-    """Draw the state of a job again and again while it runs; at its end draw the whole page.
+    """Redraw the state of a job while it runs; at its end redraw the whole page.
 
     Parameters
     ----------
     job
         Of :func:`job_of`.
     draw
-        Draws; called as a fragment. To start another job inside of it, call ``st.rerun()``
-        after :func:`start`.
+        Draws; called as a fragment. To start another job in it, call ``st.rerun()`` after
+        :func:`start`.
     every
-        Seconds between two drawings; more where much is drawn.
+        Seconds between two redraws; use more for a large drawing.
     """
     running = job is not None and job.running
 
@@ -194,14 +194,14 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
 
 
 def show_progress(job: Job | None, unit: str, idle: str) -> None:
-    """Show how far a job is as a bar with words, and why it failed where it did.
+    """Show the progress of a job as a bar with text, and the reason of a failure.
 
     Parameters
     ----------
     job
         Of :func:`job_of`.
     unit
-        What the steps are: "runs".
+        Name of the steps, such as "runs".
     idle
         Text while there is no job.
     """
@@ -215,7 +215,7 @@ def show_progress(job: Job | None, unit: str, idle: str) -> None:
 
 
 def progress_text(job: Job, unit: str) -> str:
-    """How far a job is, in words."""
+    """Progress of a job in words."""
     count = f"{job.done:,} of {job.total:,} {unit}"
     if job.running:
         if job.cancelled:
@@ -227,14 +227,14 @@ def progress_text(job: Job, unit: str) -> str:
 
 
 def absence(seconds: float) -> IsCancelled:
-    """Return a function for any thread: whether this session's browser is gone for so long.
+    """Return a function for any thread: whether the browser has been gone for these seconds.
 
-    Call it more often than that: the time is measured from the last call that found the browser.
+    Call it more often than that: the time counts from the last call that found the browser.
     """
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return lambda: False
-    # This one method of the runtime may be called by any thread.
+    # Any thread may call this one method of the runtime.
     present = runtime.get_instance().is_active_session
     session, seen = context.session_id, time.monotonic()
 

@@ -1,4 +1,4 @@
-"""The k-means explorer: controls, run, readouts, panels, and what lies behind them."""
+"""The k-means explorer: controls, run, readouts, panels and the numbers behind them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without n
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
     left = Control("true", choice("left", tuple(LEFT)))
-    # Which iteration is the last one shows only later: _correct and step_slider see to that.
+    # The last iteration is known only later: _correct and step_slider limit the value.
     state = explorer_state(FAMILY, VIEWS, left=left, i=Control(None, whole("i", 0, 10**6)))
     if state.fresh:
         choose_defaults(state, but=state.given)
@@ -63,11 +63,11 @@ def page_state() -> UrlState:
 
 
 def _correct(state: UrlState) -> None:
-    """Correct what each control of a link allows, but not the method or data beside it."""
+    """Correct values of a link that are valid alone but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
     if view == "chain" and method != "mcmc":
         state.correct("view", "regions", f"view = chain is of mcmc alone, not of {method}.")
-    # What post-processing makes of the last iteration is one step more.
+    # Post-processing of the last iteration adds one step.
     last = state.get("t") + (method == "mcmc")
     if shown is not None and shown > last:
         state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
@@ -80,7 +80,7 @@ def _correct(state: UrlState) -> None:
 
 
 def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
-    """Give the choices of a method its defaults; the player goes to the result."""
+    """Set the choices of a method to its defaults, and the player to the result."""
     take_defaults(state, FAMILY, but)
     if "i" not in but:
         state.set("i", None)
@@ -88,7 +88,7 @@ def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
-    """True and private run on the same records."""
+    """Noise-free and private run on the same records."""
 
     truth: KMeansTruth
     private: KMeansRun
@@ -97,11 +97,11 @@ class KMeansRuns:
 
 
 def sidebar(state: UrlState) -> ActiveData:
-    """Show the controls that are set, not dragged; returns the data on the screen."""
+    """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state, many=True)
     card = method_box(state, FAMILY, lambda: choose_defaults(state))
     shown = chosen(card, FAMILY)
-    # The start's names are long: it has a row to itself.
+    # The names of the starts are long, so they have their own row.
     for row in filter(None, (shown[:1], shown[1:3], shown[3:])):
         for column, one in zip(st.columns(len(row)), row, strict=True):
             choice_box(state, one, column)
@@ -110,9 +110,9 @@ def sidebar(state: UrlState) -> ActiveData:
 
 
 def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int, bool]:
-    """Show the iteration player in a place; returns the iteration, and whether it is not held.
+    """Show the iteration player; return the iteration, and True if the user does not hold it.
 
-    Without a choice, and when the number of iterations changes, the result is shown.
+    Without a choice, and when the number of iterations changes, show the result.
     """
     if last < 1:
         return 0, True
@@ -138,7 +138,7 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
 
 
 def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
-    """Run the method on the chosen data, true and private, clusters matched."""
+    """Run the method on the chosen data, noise-free and private, with matched clusters."""
     active, config = settings.active, settings.config
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
     truth = kmeans_truth_of(records, config.clusters, is_sample=active.is_sample)
@@ -158,9 +158,9 @@ def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
 def _latest_run(
     truth: KMeansTruth, config: KMeansConfig, seed: int
 ) -> tuple[KMeansTruth, KMeansRun]:
-    """Return a truth that is no worse than the private run, and that run.
+    """Return a noise-free run that is at least as good as the private run, and the private run.
 
-    The session keeps the latest ones, so that the player does not repeat them.
+    The session stores the latest ones, so that the player does not repeat them.
     """
     latest = st.session_state.get("kmeans:run")
     request = (truth, config, seed)
@@ -173,7 +173,7 @@ def _latest_run(
 
 
 def view_of(state: UrlState, run: KMeansRun) -> View:
-    """Return the chosen view, or the regions where the run has no such view."""
+    """Return the chosen view, or the regions if the run does not have this view."""
     view = cast(View, state.get("view"))
     return "regions" if view == "chain" and run.chain is None else view
 
@@ -184,7 +184,7 @@ def build(state: UrlState) -> None:
 
 
 def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
-    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings, state.get("left"))
     verdict = claim(card, config.variant, runs.truth.records.domain)
@@ -237,7 +237,7 @@ def _many_draws(
 
 
 def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
-    """Choice of the view, and of what stands on the left."""
+    """Choice of the view and of the left picture."""
     left, right = st.columns(2)
     views = {
         view: title
@@ -253,7 +253,7 @@ def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
 
 
 def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
-    """Everything the figure is drawn from."""
+    """Collect the data of the figure."""
     card = CARDS[settings.config.method]
     silent = runs.left is not runs.truth.run
     return KMeansPicture(
@@ -270,13 +270,13 @@ def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
 
 
 def _key(runs: KMeansRuns) -> str:
-    """What the marks on the map mean."""
+    """Legend of the marks on the map."""
     on_the_way = "○ its start · ■ kept its place · " if runs.private.path else ""
     return f"● centre · {on_the_way}✚ true centre."
 
 
 def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
-    """Sentences about what a person may not expect."""
+    """Sentences about results that a user may not expect."""
     notices = []
     records, config = runs.truth.records, settings.config
     if runs.truth.start is not None:
@@ -304,7 +304,7 @@ def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
 
 
 def _readouts(runs: KMeansRuns) -> list[Readout]:
-    """Key figures, the private value large, the true one beside it."""
+    """Key figures: the private value in large type, the true value beside it."""
     truth, private = runs.truth, runs.private
     scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
     wcss, nicv = truth.errors
@@ -371,12 +371,12 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
 
 
 def _short(value: float) -> str:
-    """Three significant digits, with a power of ten where that is shorter."""
+    """Write three significant digits, with a power of ten if that is shorter."""
     return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
 
 
 def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:
-    """Tables, downloads and the lines that reproduce the run."""
+    """Tables, downloads and the code that reproduces the run."""
     table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
     csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
@@ -385,7 +385,7 @@ def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, vie
 
 
 def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:
-    """All scores of the private run, nothing rounded away."""
+    """All scores of the private run, without rounding."""
     scores = runs.truth.scores(runs.private)
     if CARDS[settings.config.method].spends:
         silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))

@@ -1,8 +1,8 @@
-"""What a session has loaded goes from memory once its browser has gone for good.
+"""Free the memory of a session after its browser has closed.
 
-Streamlit keeps a session that was left for two minutes, in case the browser comes back; then it
-waits until the next one is left, be it days, and for a garbage collection that passes over all
-that :func:`dpviz.ui.page.freeze_loaded_objects` took out of it.
+Streamlit retains a closed session for two minutes, in case the browser reconnects. Then it
+waits until another session closes, which may take days, and for a garbage collection, which
+skips all objects that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.ui.job import absence
 
-#: Seconds after which a session that was left can't be taken up again, with some to spare.
+#: Seconds after which a closed session can't reconnect, with a margin.
 AWAY = 150.0
 
-#: Seconds between two looks at who has left.
+#: Seconds between two checks for closed sessions.
 LOOK = 10.0
 
 
 @dataclass(frozen=True)
 class _Held:
-    """What Streamlit holds for a session."""
+    """Objects that Streamlit stores for a session."""
 
     session: str
     state: Any
@@ -38,16 +38,16 @@ class _Held:
     gone: Callable[[], bool]
 
     def drop(self) -> None:
-        """Let go of all that the session has loaded, drawn and computed."""
+        """Drop everything that the session has loaded, drawn and computed."""
         server = runtime.get_instance()
         server.uploaded_file_mgr.remove_session_files(self.session)
-        # Buttons hold what they would download.
+        # Download buttons hold their files.
         server.media_file_mgr.clear_session_refs(self.session)
         server.media_file_mgr.remove_orphaned_files()
         server.dataframe_source_mgr.clear_all_for_session(self.session)
         self.fragments.clear()
-        # Streamlit may go on knowing the session, but it is empty now. Its widgets hold functions,
-        # and these what they were made with.
+        # Streamlit may retain the session, but it is now empty. Its widgets hold functions, and
+        # these hold the objects in their closures.
         self.state._state.clear()
         self.state._state._new_widget_state.widget_metadata.clear()
 
@@ -57,7 +57,7 @@ _SESSIONS: dict[str, _Held] = {}
 
 
 def forget_when_left() -> None:
-    """Drop the data of this session when it was left for good; no effect when called again."""
+    """Drop the data of this session after it closes; further calls have no effect."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None or not runtime.exists():
         return
@@ -75,7 +75,7 @@ def forget_when_left() -> None:
 
 
 def _watch() -> None:
-    """Look after sessions until there are none."""
+    """Check the sessions until there are none."""
     watching = True
     while watching:
         time.sleep(LOOK)
@@ -92,10 +92,10 @@ def _watch() -> None:
 
 
 def _collect() -> None:
-    """Free what nobody holds any more, and give it back to the system."""
-    # Settling hides what was alive then from collections, cycles of the session included.
+    """Free unreferenced objects, and return their memory to the system."""
+    # Freezing hides the objects of that moment from collections, also the session's cycles.
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    with suppress(OSError, AttributeError):  # glibc alone keeps freed memory, and has this
+    with suppress(OSError, AttributeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""A plotly figure that stays in place: changes keep its zoom and cost one redraw.
+"""A plotly figure that stays in place: a change preserves its zoom and costs one redraw.
 
 ``st.plotly_chart`` makes a new chart for every change of the data. This one calls
 ``Plotly.react`` on one persistent element. Arrays travel as raw bytes behind a small JSON head.
@@ -22,7 +22,7 @@ _mount = st.components.v2.component(
     "dpviz_live_figure",
     js=(_FRONTEND / "live_figure.js").read_text(encoding="utf-8"),
     css=(_FRONTEND / "live_figure.css").read_text(encoding="utf-8"),
-    # plotly.js writes its own style sheet into the document, where no shadow root sees it.
+    # plotly.js adds its style sheet to the document, where a shadow root can't use it.
     isolate_styles=False,
 )
 _SENT_AS = {
@@ -44,23 +44,23 @@ def live_figure(
 ) -> Any:
     """Draw a figure, or redraw it in place.
 
-    Colours, fonts and grid lines come from the page's theme, whatever template the figure
-    has; what the figure itself sets wins. Zoom and pan stay while ``layout.uirevision`` stays
-    (a constant if not set). Plotly reads tags in its texts: text from outside comes from
+    Colours, fonts and grid lines come from the page's theme instead of the figure's template;
+    the figure's own settings override them. Zoom and pan stay while ``layout.uirevision`` stays
+    (a constant if not set). Plotly interprets tags in its texts: escape untrusted text with
     :func:`dpviz.figures.marks.literal`.
 
     Parameters
     ----------
     figure : mapping
-        Its ``data`` and ``layout`` as in Plotly's JSON, with arrays of numpy.
+        Its ``data`` and ``layout`` as in Plotly's JSON, with NumPy arrays.
     key : str
         Unique name of the element.
     height : int
         Height in pixels; the width follows the page.
     alt : str
-        What the figure shows, for those who cannot see it.
+        Description of the figure for people who cannot see it.
     share : float
-        Part of the window's height to fill where that is more than `height`.
+        Fraction of the window's height to fill if that is more than `height`.
     pairs : sequence of (int, int)
         Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
         value and the error (private minus true), for ``hovertemplate``.
@@ -72,8 +72,8 @@ def live_figure(
     Returns
     -------
     Any
-        ``{"x": ..., "y": ..., "meta": ...}`` of the point that was clicked just before this run,
-        with the ``meta`` of its trace, else None.
+        ``{"x": ..., "y": ..., "meta": ...}`` of the point whose click started this run, with
+        the ``meta`` of its trace, else None.
     """
     head = {
         "alt": alt,
@@ -87,7 +87,7 @@ def live_figure(
     if not clickable:
         _mount(key=key, data=encode(figure, head))
         return None
-    # A callback, if only an empty one, is what makes a trigger of it: heard once.
+    # A callback, even an empty one, makes it a trigger: it is reported once.
     return _mount(key=key, data=encode(figure, head), on_clicked_change=lambda: None).clicked
 
 
@@ -97,9 +97,9 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     Parameters
     ----------
     figure : mapping
-        As for :func:`live_figure`.
+        See :func:`live_figure`.
     head : mapping
-        Whatever else the browser needs; JSON only.
+        Further data for the browser; JSON only.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
     """
     arrays: list[np.ndarray[Any, Any]] = []
     places: list[dict[str, Any]] = []
-    # The page's theme takes the place of the template, which is most of a small figure's size.
+    # The page's theme replaces the template, which is most of a small figure's size.
     layout = {name: part for name, part in figure["layout"].items() if name != "template"}
     body = {
         "data": _strip(figure["data"], ["data"], arrays, places),
@@ -137,7 +137,7 @@ def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:
 def _strip(
     value: Any, path: list[str | int], arrays: list[Any], places: list[dict[str, Any]]
 ) -> Any:
-    """Copy `value` with its numeric arrays taken out into `arrays` and `places`."""
+    """Copy `value`, and move its numeric arrays to `arrays` and `places`."""
     if isinstance(value, Mapping):
         return {name: _strip(v, [*path, name], arrays, places) for name, v in value.items()}
     if isinstance(value, np.ndarray):
@@ -156,5 +156,5 @@ def _strip(
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold for a numpy scalar; other objects become their text."""
+    """Convert a NumPy scalar to a JSON value; convert other objects to text."""
     return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,7 +1,7 @@
-"""A slider that reports its value while it is held, not only when it is released.
+"""A slider that reports its value while the user drags it, not only on release.
 
-``st.slider`` fires on release. This one sends while the thumb moves, one message at a time,
-and says whether the value is settled, so that cheap views follow the thumb and slow ones wait.
+``st.slider`` reports on release. This slider sends while the thumb moves, one message at a time,
+and reports whether the value is settled, so that fast views follow the thumb and slow ones wait.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _mount = st.components.v2.component(
 
 
 class LiveValue(NamedTuple):
-    """What a live slider says.
+    """State of a live slider.
 
     Attributes
     ----------
     value : float
         The value, inside the declared range.
     settled : bool
-        False while the thumb is held or a key is being pressed.
+        False while the user holds the thumb or presses a key.
     """
 
     value: float
@@ -48,7 +48,7 @@ class _Range:
     integer: bool
 
     def clamp(self, value: object) -> float | None:
-        """Return the nearest allowed value, or None for what is no finite number."""
+        """Return the nearest allowed value, or None if the value is not a finite number."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
         if not math.isfinite(value):
@@ -59,12 +59,12 @@ class _Range:
 
 @dataclass
 class _Link:
-    """What is known of one slider between two runs."""
+    """State of one slider between two runs."""
 
     passed: float
     returned: float
     seq: int = 0
-    # Random, so that what a browser sent before the session state was cleared is not heard.
+    # Random, so that messages sent before the session state was cleared are ignored.
     epoch: int = field(default_factory=partial(secrets.randbelow, 2**31))
     dragging: bool = False
 
@@ -88,22 +88,22 @@ def live_slider(
 ) -> LiveValue:
     """Show a slider with a number box and return its value.
 
-    The value lives in ``st.session_state[key]``, as with Streamlit's own widgets: to move the
-    slider from the program, set that entry before this call (in a callback, say), or delete
-    it to go back to `value`. A changed `value` moves it too.
+    The value is in ``st.session_state[key]``, as with Streamlit's own widgets: to move the
+    slider from the program, set that entry before this call (for example in a callback), or
+    delete it to return to `value`. A changed `value` moves the slider, too.
 
     Parameters
     ----------
     label : str
         Name of the control, read aloud by screen readers.
     key : str
-        Unique name, and the entry of the session state that holds the value.
+        Unique name, and the session entry of the value.
     value : float
-        Where the slider starts; brought into the range.
+        Initial value, clipped to the range.
     low, high : float
         Both ends of the range.
     step : float, optional
-        Distance of two positions; on a log scale in decades. Default: a hundredth of the
+        Distance between two positions; in decades on a log scale. Default: a hundredth of the
         range, 1 for integers, 0.02 decades on a log scale.
     scale : {"linear", "log"}
         How positions map to values. Log values are rounded to three significant digits.
@@ -112,7 +112,7 @@ def live_slider(
     help : str, optional
         Text behind the question mark.
     low_label, high_label : str
-        What the ends mean, such as "more private" and "more accurate".
+        Meaning of the ends, such as "more private" and "more accurate".
     format : str, optional
         One of ``%d``, ``%.2f``, ``%.3g`` with any text around it.
     disabled : bool
@@ -153,7 +153,7 @@ def live_slider(
     }
     input_key = f"{key}::input"
     if not _message(st.session_state.get(input_key)):
-        link.dragging = False  # the page was left while the thumb was held
+        link.dragging = False  # the user left the page while holding the thumb
     _receive(key, allowed)
     _mount(
         key=input_key,
@@ -179,30 +179,30 @@ def _link(key: str, start: float) -> _Link:
 
 
 def _follow_program(key: str, link: _Link, start: float, allowed: _Range) -> None:
-    """Take over a value that the program set since the last run."""
+    """Use a value that the program has set since the last run."""
     wanted = allowed.clamp(st.session_state.get(key, start))
     if wanted is None:
         wanted = start
-    # An app that feeds back what it got passes the last answer: that is no change.
+    # An app may pass back the last value that it received: that is not a change.
     if wanted == link.returned and start not in (link.passed, link.returned):
         wanted = start
     link.passed = start
     if wanted != link.returned:
         link.returned = wanted
         link.dragging = False
-        # Messages sent before this change carry the old epoch and are not heard.
+        # Messages sent before this change carry the old epoch and are ignored.
         link.epoch += 1
     st.session_state[key] = link.returned
 
 
 def _message(state: object) -> Mapping[str, object]:
-    """Return the browser's message inside a component's state, empty if there is none."""
+    """Return the browser's message in a component's state, empty if there is none."""
     inner = state.get("state") if isinstance(state, Mapping) else None
     return inner if isinstance(inner, Mapping) else {}
 
 
 def _receive(key: str, allowed: _Range) -> None:
-    """Take the newest message of the browser, once, whatever it holds."""
+    """Process the newest message of the browser once; it may hold anything."""
     link: _Link = st.session_state[f"{key}::link"]
     message = _message(st.session_state.get(f"{key}::input"))
     seq = message.get("seq")
@@ -213,8 +213,8 @@ def _receive(key: str, allowed: _Range) -> None:
     if value is None or message.get("epoch") != link.epoch:
         return
     if st.session_state.get(key) != link.returned:
-        # A click on Reset, say, came with the same run, and its callback ran before this
-        # one: what the program set wins over what was sent before the click.
+        # A click (on Reset, for example) came with the same run, and its callback ran before
+        # this one: the program's value overrides a value that was sent before the click.
         return
     link.returned = value
     link.dragging = message.get("dragging") is True

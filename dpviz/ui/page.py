@@ -21,11 +21,11 @@ _mount_ahead = st.components.v2.component(
     "dpviz_fetch_ahead", js=(_FRONTEND / "fetch_ahead.js").read_text(encoding="utf-8")
 )
 
-#: Files of our own: Streamlit's named icons come from an outside host.
+#: Local files, because Streamlit loads its named icons from an outside host.
 ICON = str(_FRONTEND / "icon.svg")
 LOGO = str(_FRONTEND / "logo.svg")
 
-#: Spacing, and the looks of the readouts.
+#: Spacing, and the style of the readouts.
 STYLE = f"<style>{(_FRONTEND / 'page.css').read_text(encoding='utf-8')}</style>"
 
 
@@ -33,11 +33,11 @@ _ENTERED, _SHOWN = "app:entered", "app:shown"
 
 
 class NothingLoadedError(InputError):
-    """Own data was chosen, but there is no file yet."""
+    """Own data is chosen, but no file is uploaded yet."""
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
-    """Run a page: its controls from the link, what was wrong with them, and its content.
+    """Run a page: read its controls from the link, show errors of the link, draw the content.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
 
 @st.fragment
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
-    """Draw a part of a page, which its own controls draw anew while the rest stands still.
+    """Draw a part of a page that its own controls redraw while the rest of the page stays.
 
     Parameters
     ----------
     draw
-        Called with `state` and `given`; returns whether no slider is held. Then the values go
-        into the link.
+        Called with `state` and `given`; returns True when the user holds no slider. Only then
+        are the values written to the link.
     state
         Controls of the page.
     given
-        Whatever else is drawn from.
+        Further arguments of `draw`.
     """
     with errors_shown():
         if draw(state, *given):
@@ -79,18 +79,18 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
 
 
 def enter() -> None:
-    """Note that the app's frame is drawn; called by ``app.py`` before any page."""
+    """Record that the app's frame is drawn; ``app.py`` calls this before any page."""
     st.session_state[_ENTERED] = True
 
 
 def _start_by_app(path: str) -> None:
-    """Start the page of a path by ``app.py`` where Streamlit did not.
+    """Start the page of a path through ``app.py`` if Streamlit did not.
 
-    Until a first session has called ``st.navigation``, a link to a page makes a new server
-    run that page's file alone, in a frame of Streamlit's own. Any call ends that mode.
+    Until a first session calls ``st.navigation``, a new server runs only the page's own file
+    for a link to that page, in Streamlit's own frame. Any call ends that mode.
     """
     if st.session_state.get(_SHOWN) != path:
-        # A link from another page is none that came late.
+        # A link from another page does not count as a late link.
         st.session_state[_SHOWN] = path
         st.session_state.get(f"{path}:state", {}).get("replaced", []).clear()
     if _ENTERED not in st.session_state:
@@ -103,16 +103,16 @@ def _start_by_app(path: str) -> None:
 
 
 def fetch_ahead() -> None:
-    """Have the browser fetch plotly.js before the first figure asks for it."""
+    """Make the browser fetch plotly.js before the first figure needs it."""
     _mount_ahead(key="fetch_ahead", data=plotly_url(), height=1)
 
 
 @st.cache_resource(show_spinner=False)
 def freeze_loaded_objects(page: str) -> bool:
-    """Take what a page has loaded out of garbage collection, once per process and page.
+    """Exclude the objects that a page loaded from garbage collection, once per process and page.
 
     Streamlit collects all generations after every run. Walking the objects of the imported
-    libraries takes 100 ms, during which nothing reaches the browser; they never go anyway.
+    libraries takes 100 ms and blocks the browser; these objects are never freed anyway.
     """
     gc.collect()
     gc.freeze()

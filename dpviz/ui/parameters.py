@@ -1,4 +1,4 @@
-"""Controls of a family's parameters: from its table to links, sliders, boxes and configurations."""
+"""Controls of a family's parameters: links, sliders, boxes and configurations from its table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dpviz.ui.state import Control, UrlState, choice, number, whole
 
 
 def parser(parameter: Parameter) -> Callable[[str], Any]:
-    """Return what reads a parameter from a link, and refuses in one sentence."""
+    """Return a function that reads a parameter from a link; its errors are one sentence."""
     one = parameter
     if one.kind == "choice":
         return one.check or choice(one.link, one.options)
@@ -32,14 +32,14 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
 
 
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
-    """Controls of the methods and their parameters, as they stand in the link.
+    """Controls of the methods and their parameters, as in the link.
 
     Parameters
     ----------
     family
-        Offers the methods.
+        Family of the methods.
     sample
-        Data set on the screen where the link names none.
+        Data set on the screen if the link does not name one.
     """
     defaults = {one.name: one.default for one in family.parameters}
     defaults |= {one.name: one.default for one in CARDS[family.first].parameters} | family.suited(
@@ -56,7 +56,7 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Give the choices of a method its defaults in the chosen variant."""
+    """Set the choices of a method to its defaults in the chosen variant."""
     for name, value in family.defaults(state.get("method"), state.get("variant")).items():
         link = family.parameter(name).link
         if link not in but:
@@ -64,7 +64,7 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
 
 
 def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
-    """Configuration that the controls of :func:`method_controls` say."""
+    """Configuration from the controls of :func:`method_controls`."""
     card = family.methods[state.get("method")].card
     given = {}
     for one in card.parameters:
@@ -86,7 +86,7 @@ def chosen(card: Card, family: Family) -> list[Parameter]:
 
 
 def slider(state: UrlState, parameter: Parameter, *, disabled: bool = False) -> bool:
-    """Show the live slider of a parameter; returns whether it is not held."""
+    """Show the live slider of a parameter; return True if the user does not hold it."""
     one = parameter
     low_label, high_label = one.ends
     arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
@@ -108,7 +108,7 @@ def slider(state: UrlState, parameter: Parameter, *, disabled: bool = False) -> 
 
 
 def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:
-    """Arguments for the box of a number to type."""
+    """Arguments of a parameter's number box."""
     one, whole_number = parameter, parameter.kind != "number"
     kind: Callable[[Any], Any] = int if whole_number else float
     return {
@@ -122,7 +122,7 @@ def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:
 
 
 def options_of(parameter: Parameter) -> Sequence[Any]:
-    """What a list offers."""
+    """Options of a parameter's list."""
     if parameter.options:
         return parameter.options
     return range(int(parameter.low or 0), int(parameter.high or 0) + 1)
@@ -139,7 +139,7 @@ def choice_box(state: UrlState, parameter: Parameter, place: Any = st) -> None:
 
 
 def method_box(state: UrlState, family: Family, on_change: Callable[[], None]) -> Card:
-    """Show the select box of a family's methods; returns the card of the chosen one."""
+    """Show the select box of a family's methods; return the card of the chosen one."""
     cards = {name: method.card for name, method in family.methods.items()}
     st.selectbox(
         "Method",

@@ -12,23 +12,23 @@ from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import UrlState, following
 
-#: What two neighbouring data sets differ in.
+#: Difference between two neighbouring data sets.
 RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
-#: Nobody needs more; a person with more records has them left out.
+#: Upper limit of the cap; further records of a person are left out.
 _MOST_RECORDS = 1000
 
 
 @dataclass
 class Unit:
-    """Privacy unit of own data, kept while other pages are open.
+    """Privacy unit of own data, stored while other pages are open.
 
     Parameters
     ----------
     column
-        Column that tells persons apart; None where the unit is a record.
+        Column that identifies persons; None if the unit is a record.
     cap
-        Most records of a person.
+        Maximum number of records of a person.
     """
 
     column: str | None = None
@@ -36,21 +36,21 @@ class Unit:
 
     @property
     def records(self) -> int:
-        """Most records of one privacy unit."""
+        """Maximum number of records of one privacy unit."""
         return 1 if self.column is None else self.cap
 
 
 def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str]) -> Neighbours:
-    """Show the panel; returns relation and cap in force.
+    """Show the panel; return the current relation and cap.
 
     Parameters
     ----------
     state
         Has the control "neighbours".
     unit
-        Of own data, changed by the panel; None for data without a column of persons.
+        Unit of own data, which the panel changes; None for data without a column of persons.
     columns
-        From which to choose that column.
+        Candidates for that column.
     """
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(
@@ -68,11 +68,11 @@ def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str])
 
 
 def _unit(unit: Unit, columns: Sequence[str]) -> None:
-    """Choice of the column that tells persons apart, and of the cap."""
+    """Choice of the column that identifies persons, and of the cap."""
     options = (None, *columns)
     if unit.column not in options:
         unit.column = None
-    # By position: an option None would show as if nothing was chosen.
+    # By position: Streamlit shows an option None as if nothing was chosen.
     st.selectbox(
         "Privacy unit",
         **following(

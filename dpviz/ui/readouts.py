@@ -1,4 +1,4 @@
-"""Readouts beside the picture: figures with a line of help, the ledger, the promise."""
+"""Readouts beside the picture: key figures with help, the ledger, the privacy claim."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEDGER_COLOURS = (
 
 @dataclass(frozen=True)
 class Readout:
-    """One figure: what it is called, its value, the true one beside it, a line of help."""
+    """One key figure: name, value, true value and a line of help."""
 
     label: str
     value: str
@@ -34,7 +34,7 @@ class Readout:
 def show_readouts(
     readouts: Sequence[Readout], claim: Claim, place: DeltaGenerator | None = None
 ) -> DeltaGenerator:
-    """Show figures and the promise in a row of cards; help opens on hover and on focus.
+    """Show key figures and the privacy claim in a row of cards; help opens on hover and focus.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def show_readouts(
     claim
         Whether the run is private: the last card.
     place
-        What an earlier call returned, to be replaced; an ``st.empty`` would blink.
+        Result of an earlier call, to replace it; an ``st.empty`` would flicker.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str)
     parts
         Percentage of the width, colour, tooltip and text of each part.
     alt
-        What the bar shows, for those who cannot see it.
+        Description of the bar for people who cannot see it.
     below
         HTML that follows the bar.
     """
@@ -114,7 +114,7 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
 
 
 def _steps(ledger: Ledger) -> list[list[Spend]]:
-    """Spends by step: those of a step whose parts touch disjoint records belong together."""
+    """Group spends by step: those on disjoint records of one step belong together."""
     steps: dict[object, list[Spend]] = {}
     for number, spend in enumerate(ledger):
         key = spend.step if spend.composition == "parallel" else number
@@ -129,7 +129,7 @@ def _range(values: Sequence[float]) -> str:
 
 
 def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
-    """Say why the claim holds or fails, and what epsilon means where it holds."""
+    """Explain why the claim holds or fails, and what epsilon means if it holds."""
     words = (
         f"{explain_epsilon(epsilon, neighbours)} " if claim.private and epsilon is not None else ""
     )

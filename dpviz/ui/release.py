@@ -1,4 +1,4 @@
-"""Controls of the release page, and what they ask for."""
+"""Controls of the release page, and the release that they describe."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from dpviz.ui.state import Control, UrlState, choice
 
 FIRST, FIRST_METHOD = "gaussians", "privthrem"
 
-#: Methods that can be released at all: those with a budget.
+#: Methods that can be released: those with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 def budget_file() -> Path:
-    """Lifetime budgets of all data sources of this computer's user."""
+    """File with the lifetime budgets of all data sources of this computer's user."""
     return home() / "budget.db"
 
 
 def new_folder(method: str) -> Path:
-    """Folder for the next bundle; a name that no other release takes."""
+    """Folder for the next bundle, with a name that no other release uses."""
     return home() / "releases" / f"{method}-{secrets.token_hex(4)}"
 
 
@@ -59,13 +59,12 @@ def page_state() -> UrlState:
 
 
 def _family(state: UrlState) -> Family:
-    """Family of the chosen method."""
     return family_of(state.get("method"))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleaseDraft:
-    """What the page would release, from which data, at whose cost.
+    """The release that the page would make: its data and its public choices.
 
     Parameters
     ----------
@@ -80,14 +79,14 @@ class ReleaseDraft:
 
     @property
     def fingerprint(self) -> tuple[object, ...]:
-        """Changes with anything that a person has to look at again before the debit."""
+        """Value that changes with everything that a person must review again before the debit."""
         data = self.active.complete
         return (self.request, data.digest, data.columns, self.active.unit)
 
 
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
-    """Put together what all controls say."""
-    # The box of a grid of counts is proposed by the file, not declared by a person.
+    """Build the draft from all controls."""
+    # The file proposes the box of a grid of counts; no person declares it.
     proposed = active.dataset.counts is not None and state.get("domain") == "declared"
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
@@ -100,7 +99,7 @@ def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
 
 
 def method_panel(state: UrlState) -> None:
-    """Show method and parameters: numbers to type, since nothing here is to be dragged."""
+    """Show method and parameters, with number boxes instead of sliders."""
     left, right = st.columns([2, 3])
     left.selectbox(
         "Method",
@@ -119,5 +118,5 @@ def method_panel(state: UrlState) -> None:
 
 
 def _places(shown: list[Parameter]) -> Iterator[tuple[DeltaGenerator, Parameter]]:
-    """Parameters in columns, wide enough for four."""
+    """Pair each parameter with a column; a row has four columns."""
     return zip(st.columns(max(len(shown), 4)), shown, strict=False)

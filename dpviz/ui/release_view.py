@@ -1,4 +1,4 @@
-"""What the release page shows: budget, review, the one draw, and the bundle."""
+"""Content of the release page: budget, review, the single draw and the bundle."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def build(state: UrlState) -> None:
 
 
 def introduction() -> None:
-    """Say what the page is for, and where to tune."""
+    """Explain the purpose of the page, and where to tune."""
     st.subheader("Release once, safely")
     show_caption(_TUNING)
     left, right, _ = st.columns([1, 1, 2])
@@ -79,7 +79,7 @@ def introduction() -> None:
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
-    """Show why this can't be released, with the way out; returns the reason, or nothing."""
+    """Show why the draft can't be released and how to fix it; return the reason or ""."""
     config = draft.request.config
     reason = refusal(CARDS[config.method], config.variant, draft.request.domain)
     if reason:
@@ -98,10 +98,10 @@ def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
 
 
 def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
-    """Ask whose lifetime budget pays; returns the name and the total of a new source.
+    """Ask which source's lifetime budget pays; return its name and the total of a new source.
 
-    The name is the owner's: a new version of the data goes on with the same budget. A sample set
-    proposes its own name.
+    The owner chooses the name: a new version of the data continues with the same budget. A sample
+    set proposes its own name.
     """
     sample = draft.active.sample
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
@@ -143,13 +143,13 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
 
 
 def _account(source: str) -> Account | None:
-    """Return the account of a source, or None where it has none yet."""
+    """Return the account of a source, or None if it does not exist yet."""
     return Budget(budget_file()).find(source) if source else None
 
 
 @st.fragment(run_every=3)
 def budget_bar(source: str, total: float | None, epsilon: float) -> None:
-    """Show spent, this release, and what is left; follows other windows."""
+    """Show the spent, requested and remaining budget; changes in other windows appear too."""
     try:
         account = _account(source)
     except InputError as error:
@@ -184,7 +184,7 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
 
 
 def _entries(account: Account) -> None:
-    """What was released before, in one table."""
+    """Show previous releases in one table."""
     many = len(account.entries)
     title = f"{many} earlier {'entry' if many == 1 else 'entries'} of {account.id}"
     with st.expander(plain_text(title)):
@@ -207,10 +207,10 @@ def _entries(account: Account) -> None:
 
 
 def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Two steps: review what will be debited and published, then do it."""
+    """Release in two steps: review the debit and the published data, then confirm."""
     fingerprint = (*draft.fingerprint, source)
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
-    # Where another window has opened the source meanwhile, the reviewed total does not matter.
+    # If another window has opened the source meanwhile, the reviewed total does not matter.
     other = total is not None and total != opening
     if reviewed is not None and (reviewed != fingerprint or other):
         st.session_state.pop(_REVIEWED)
@@ -242,12 +242,11 @@ def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
 
 
 def _forget(entry: str) -> None:
-    """Drop an entry of the session."""
     st.session_state.pop(entry, None)
 
 
 def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Say what will happen, before it does."""
+    """Describe the effects of the release before it happens."""
     request = draft.request
     config, card = request.config, request.card
     parameters = ", ".join(f"{name} {value}" for name, value in request.parameters.items())
@@ -284,7 +283,7 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
 
 
 def _bounds(draft: ReleaseDraft) -> str:
-    """Columns, under the names that will be published, with their declared bounds."""
+    """Columns with their published names and declared bounds."""
     columns = draft.active.dataset.columns
     assert draft.request.domain is not None  # noqa: S101 - refused before
     return ", ".join(
@@ -294,7 +293,7 @@ def _bounds(draft: ReleaseDraft) -> str:
 
 
 def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
-    """Release; the confirmation is used up first, so that a second click finds none."""
+    """Release; delete the confirmation first, so that a second click does nothing."""
     _forget(_REVIEWED)
     try:
         with st.spinner("Debiting and drawing …"):
@@ -322,7 +321,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
 
 
 def bundle() -> bool:
-    """Show the last release of this session and offer its files; returns whether there is one."""
+    """Show the last release of this session and offer its files; return whether there is one."""
     done: Released | None = st.session_state.get(_DONE)
     if done is None:
         return False
@@ -370,7 +369,7 @@ def bundle() -> bool:
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:
-    """All files in one; no time of day in it."""
+    """Return a ZIP archive of all files, without times."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

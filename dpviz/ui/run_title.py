@@ -1,4 +1,4 @@
-"""What a run is, in one line: the title of every figure about it."""
+"""One line that describes a run: the title of all its figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run_title(
     active, config
         The run.
     seed
-        Of the noise; None where there are many draws.
+        Seed of the noise; None for many draws.
     without
         Parameters that a search varies.
     """
@@ -32,7 +32,7 @@ def run_title(
     for one in family_of(config.method).parameters:
         value = getattr(config, one.name)
         if one.name == "grid" and counts is not None:
-            value = counts.shape  # counts bring their own
+            value = counts.shape  # counts have their own
         if one.titled == "no" or one.name in without or not card.parameter(one.name):
             continue
         if one.titled == "joined":

@@ -1,4 +1,4 @@
-"""Seeds, names of files, and cards of methods, alike on all pages."""
+"""Seeds, file names and method cards, the same on all pages."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dpviz.family.card import Card
 
 MAX_SEED = 2**31 - 1
 
-#: Start of the names of files with true results.
+#: Prefix of the names of files with true results.
 FILE_NAME = "dpviz-exploration-not-private"
 
 
 def card_text(card: Card) -> str:
-    """Card of a method: source, promises with their reasons, deviations from the paper."""
+    """Card of a method: source, privacy claims with their reasons, deviations from the paper."""
     promises = [
         f"* **{variant.name}**: {'private' if variant.private else 'not private'}. {variant.reason}"
         for variant in card.variants

@@ -1,4 +1,4 @@
-"""What all pages show in the same way: figures, tables to save, buttons of jobs, expanders."""
+"""Shared elements of all pages: figures, tables to save, buttons of jobs, expanders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpviz.ui.state import UrlState
 
 
 def theme_mode() -> Mode:
-    """Light or dark, as the page is."""
+    """Light or dark mode of the page."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
@@ -43,7 +43,7 @@ def segments(
     place: Any = st,
     **looks: Any,
 ) -> None:
-    """Show a control as buttons in a row, one of which is chosen; its titles by its values."""
+    """Show a control as a row of buttons to choose one; `options` maps values to titles."""
     place.segmented_control(
         label,
         tuple(options),
@@ -69,7 +69,7 @@ def csv_button(
     name
         File name without its ending.
     table
-        The table, or a function that returns it: called only when the button is pressed.
+        The table, or a function that returns it, called only on a press of the button.
     label
         Text of the button; Markdown.
     key
@@ -98,7 +98,7 @@ def job_button(
     cancel_key: str,
     **looks: Any,
 ) -> None:
-    """Button that begins a job, or stops it while it runs.
+    """Button that starts a job, or stops it while it runs.
 
     Parameters
     ----------
@@ -107,11 +107,11 @@ def job_button(
     label, cancel
         Texts of the button before and while the job runs; Markdown.
     begin
-        Starts the job; then the page is drawn anew.
+        Starts the job; then the page is redrawn.
     key, cancel_key
         Names of the two buttons.
     looks
-        Other arguments of the ``st.button`` that begins, such as ``icon``.
+        Other arguments of the ``st.button`` that starts the job, such as ``icon``.
     """
     if job and job.running:
         st.button(
@@ -128,14 +128,14 @@ def job_button(
 
 
 def lazy_expander(label: str, *, key: str, draw: Callable[[], None]) -> bool:
-    """Expander whose content is computed only while it is open; returns whether it is.
+    """Expander that computes its content only while it is open; return whether it is open.
 
     Parameters
     ----------
     label
         Markdown.
     key
-        Session entry that says whether it is open.
+        Session entry for whether it is open.
     draw
         Draws the content.
     """

@@ -1,4 +1,4 @@
-"""Controls and the link: every control stands in the URL, whatever comes in is checked."""
+"""Controls and the link: the URL contains every control, and all its values are checked."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import streamlit as st
 
 from dpviz.errors import InputError, shown
 
-#: Seconds for which the browser may still send a link that has been replaced.
+#: Seconds during which the browser may still send a replaced link.
 _LATE = 5.0
 
 
 class CorrectedError(InputError):
-    """A value of a link that is out of reach, and the nearest one within."""
+    """A value of a link is out of range; holds the nearest allowed value."""
 
     def __init__(self, message: str, instead: Any) -> None:
         super().__init__(message)
@@ -30,9 +30,9 @@ class Control:
     Parameters
     ----------
     default
-        Value where the link has none.
+        Value if the link has none.
     parse
-        Value from the link's text; raises InputError (or ValueError) where it is wrong.
+        Reads the value from the link's text; raises InputError (or ValueError) if it is invalid.
     """
 
     default: Any
@@ -40,16 +40,16 @@ class Control:
 
 
 class UrlState:
-    """Values of a page's controls, kept in the session and mirrored in the URL.
+    """Values of a page's controls, stored in the session and mirrored in the URL.
 
-    Streamlit forgets a widget's value when its page is left; the values here stay.
+    Streamlit drops a widget's value when the user leaves its page; the values here stay.
 
     Parameters
     ----------
     page
         Prefix of the session's entries.
     controls
-        By name in the link.
+        Controls by their name in the link.
     """
 
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
@@ -65,16 +65,16 @@ class UrlState:
         }
         store = st.session_state.setdefault(f"{page}:state", empty)
         self._store: dict[str, Any] = store
-        # What the page knows of each value: what differs from it in the session was set there.
+        # The page's last known values: if the session has another value, the program set it.
         self._values: dict[str, Any] = store["values"]
         self.fresh = False
         self._read()
 
     def _read(self) -> None:
-        """Take over the link when it is new; report what is wrong with it."""
+        """Read the link when it is new; report its errors."""
         link = {name: text for name, text in st.query_params.items() if name in self._controls}
         is_new = bool(link) and link != self._store["written"]
-        # Then the browser gets the link that holds once more.
+        # The browser then receives the valid link again.
         self._late = is_new and self._is_late(link)
         is_new &= not self._late
         if self._values and not is_new:
@@ -91,7 +91,7 @@ class UrlState:
                     value = error.instead
                     self._store["notes"].append(f"{error}; {_used(value)}")
                 except InputError as error:
-                    # The library's rules quote the whole value.
+                    # The error messages of the library quote the whole value.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
                     self._store["notes"].append(f"{problem}; {_used(value)}")
                 except ValueError:
@@ -100,7 +100,7 @@ class UrlState:
             self.set(name, value)
 
     def _is_late(self, link: Mapping[str, str]) -> bool:
-        """Whether a link was replaced a moment ago: what was clicked meanwhile still sends it."""
+        """Whether a link was replaced very recently: a click in the meantime still sends it."""
         now = time.monotonic()
         replaced = [one for one in self._store["replaced"] if now - one[0] < _LATE]
         self._store["replaced"] = replaced
@@ -113,18 +113,18 @@ class UrlState:
 
     @property
     def notes(self) -> list[str]:
-        """What was wrong with the link; gone once a control is moved."""
+        """Errors of the link; empty after a control is moved."""
         notes: list[str] = self._store["notes"]
         return notes
 
     def correct(self, name: str, value: Any, note: str) -> None:
-        """Give a control another value than the link's, and note why."""
+        """Replace a control's value from the link, and add a note with the reason."""
         self.set(name, value)
         self._store["notes"].append(note)
 
     @property
     def given(self) -> set[str]:
-        """Names that the link brought along."""
+        """Names of the controls that the link contains."""
         given: set[str] = self._store.get("given", set())
         return given
 
@@ -133,42 +133,42 @@ class UrlState:
         return f"{self._page}:{name}"
 
     def widget(self, name: str, initial: str = "value") -> dict[str, Any]:
-        """Arguments for the native widget of a control: its key, and its value to begin with.
+        """Arguments for the native widget of a control: its key and its initial value.
 
-        Streamlit sends a value that the program gave a widget's key to the browser once: a run
-        that is broken off, or followed by another at once, loses it, and to send it again may
-        undo what a hand chose meanwhile. So a control that the program sets gets a new widget,
-        which begins with that value.
+        If the program sets the value of a widget's key, Streamlit sends it to the browser once.
+        A run that is interrupted, or followed by another at once, loses it; sending it again may
+        undo a choice that the user made meanwhile. So a control that the program sets gets a new
+        widget, which starts with that value.
 
         Parameters
         ----------
         name
-            Of the control.
+            Name of the control.
         initial
-            What the widget calls the value that it begins with.
+            Name of the widget's argument for its initial value.
         """
         value = self.get(name)
         return {"key": self._widget_key(name), initial: value}
 
     def choice(self, name: str, options: Sequence[Any]) -> dict[str, Any]:
-        """Arguments for the select box or radio buttons of a control; as for :meth:`widget`."""
+        """Arguments for the select box or radio buttons of a control; see :meth:`widget`."""
         arguments = self.widget(name)
         position = list(options).index(arguments.pop("value"))
         return {**arguments, "options": options, "index": position}
 
     def _widget_key(self, name: str) -> str:
-        """Key of a control's native widget: another one for each value that the program set."""
+        """Key of a control's native widget: a new one for each value that the program sets."""
         return f"{self._page}:{name}@{self._store['changes'].get(name, 0)}"
 
     def set(self, name: str, value: Any) -> None:
-        """Give a control a value from the program."""
+        """Set a control's value from the program."""
         if name in self._values:
             self.get(name)
         st.session_state[self.key(name)] = value
         self._follow_program(name)
 
     def get(self, name: str) -> Any:
-        """Return the value of a control, its widget's where there is one."""
+        """Return the value of a control: its widget's value if it has a widget."""
         if st.session_state.setdefault(self.key(name), self._values[name]) != self._values[name]:
             self._follow_program(name)
         elif self._widget_key(name) in st.session_state:
@@ -177,7 +177,7 @@ class UrlState:
         return self._values[name]
 
     def _follow_program(self, name: str) -> None:
-        """Take over what the program put into the session entry, with a new widget."""
+        """Use a value that the program put into the session entry, with a new widget."""
         value = st.session_state[self.key(name)]
         if name in self._values and self._values[name] != value:
             self._store["changes"][name] = self._store["changes"].get(name, 0) + 1
@@ -188,7 +188,7 @@ class UrlState:
         return name in self._controls
 
     def write(self) -> None:
-        """Put all values into the URL; for settled values only, browsers limit the rate."""
+        """Write all values to the URL; only settled values, because browsers limit the rate."""
         link, written = self.link(), self._store["written"]
         if link == written and not self._late and st.query_params.to_dict():
             return
@@ -200,17 +200,17 @@ class UrlState:
         self._store["written"] = link
 
     def link(self) -> dict[str, str]:
-        """Values of all controls as a link has them."""
+        """Values of all controls as text for a link."""
         texts = {name: format_value(self.get(name)) for name in self._controls}
         return {name: text for name, text in texts.items() if text}
 
     @property
     def epoch(self) -> int:
-        """Number of resets: part of the keys of widgets that must start anew with one."""
+        """Number of resets: part of the keys of widgets that a reset must recreate."""
         return int(self._store["epoch"])
 
     def reset(self) -> None:
-        """Go back to all defaults."""
+        """Reset all controls to their defaults."""
         self._store["epoch"] += 1
         for name, control in self._controls.items():
             self.set(name, control.default)
@@ -219,18 +219,18 @@ class UrlState:
 def following(
     base: str, value: Any, keep: Callable[[Any], object], options: Sequence[Any] | None = None
 ) -> dict[str, Any]:
-    """Arguments for a native widget of a value that is stored elsewhere; as for UrlState.widget.
+    """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
 
     Parameters
     ----------
     base
-        What the keys of its widgets begin with.
+        Prefix of the keys of its widgets.
     value
-        The value as it is stored.
+        The stored value.
     keep
-        Stores what a hand chose; a value that it does not store is taken back.
+        Stores the user's choice; a choice that it does not store is undone.
     options
-        Of a select box or radio buttons.
+        Options of a select box or radio buttons.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
@@ -244,7 +244,7 @@ def following(
 
 
 def _used(value: Any) -> str:
-    """End of a correction: what is used instead."""
+    """End of a correction: the value that is used instead."""
     return f"{format_value(value) or 'the default'} is used."
 
 
@@ -258,7 +258,7 @@ def format_value(value: Any) -> str:
 def number(
     name: str, low: float, high: float, check: Callable[[float], Any]
 ) -> Callable[[str], float]:
-    """Parser of a number: checked by the library's rule, then brought into the slider's."""
+    """Parser of a number: checked by the library's rule, then clipped to the slider's range."""
 
     def parse(text: str) -> float:
         try:

@@ -1,4 +1,4 @@
-"""The WaveCluster explorer: controls, run, readouts, panels, and what lies behind them."""
+"""The WaveCluster explorer: controls, run, readouts, panels and the numbers behind them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 
-#: Seconds that OCM and 2CE may take while a slider is held.
+#: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012
 _COST = "wavecluster:agreement seconds"
 _LAST = "wavecluster:agreement"
@@ -67,7 +67,7 @@ class WaveClusterRuns:
 
 
 def sidebar(state: UrlState) -> ActiveData:
-    """Show the controls that are set, not dragged; returns the data on the screen."""
+    """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state)
     card = method_box(state, FAMILY, lambda: take_defaults(state, FAMILY))
     wavelet, level = FAMILY.parameter("wavelet"), FAMILY.parameter("level")
@@ -97,11 +97,11 @@ def build(state: UrlState) -> None:
 
 
 def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
-    """Show readouts, figure, and what stands below them; returns whether no slider is held."""
+    """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings)
     verdict = claim(card, config.variant, runs.grid.source.domain)
-    # Ten more private runs: where they take long they follow the figure, and wait while a
+    # Ten more private runs: if they are slow, they come after the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
     held_out = _agreement(settings, runs) if quick else {}
@@ -159,7 +159,7 @@ def _many_draws(
 
 
 def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
-    """OCM and 2CE, and what they cost, kept for the next draw."""
+    """OCM and 2CE and their computing time, cached for the next draw."""
     if runs.truth.source.n < 2:
         return {}
     start = time.perf_counter()
@@ -170,9 +170,9 @@ def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]
 
 
 def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readout]:
-    """Key figures, the private value large, the true one beside it.
+    """Key figures: the private value in large type, the true value beside it.
 
-    Without a fresh agreement the last one stands, marked as such.
+    Without a current agreement, show the last one and mark it.
     """
     truth, private = runs.truth, runs.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure"))
@@ -228,7 +228,7 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
 def _behind(
     settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture, view: View
 ) -> None:
-    """Tables, downloads and the lines that reproduce the run."""
+    """Tables, downloads and the code that reproduces the run."""
     left, right = st.columns(2)
     left.dataframe(_key_figures(runs), height="content")
     right.dataframe(_sizes(runs, picture), height=318)
@@ -244,7 +244,7 @@ def _behind(
 
 
 def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
-    """Threshold and counts of both runs; nothing here is rounded away."""
+    """Threshold and counts of both runs, without rounding."""
     table = {}
     for name, stages, rank in (
         ("true", runs.truth.stages, runs.truth.stages.threshold.k),
@@ -266,7 +266,7 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
 
 
 def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:
-    """How much one record can change what is read off this wavelet."""
+    """Sensitivities: how much one record can change the coefficients of this wavelet."""
     config = settings.config
     bound = sensitivity(config.wavelet, config.level, runs.grid.source.shape, config.density)
     return (
@@ -276,7 +276,7 @@ def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:
 
 
 def _sizes(runs: WaveClusterRuns, picture: WaveClusterPicture) -> pd.DataFrame:
-    """Cells per cluster, under the numbers that the picture shows."""
+    """Cells per cluster, with the cluster numbers of the picture."""
     true, private = (
         pd.Series(stages.cluster_sizes, index=numbers[1:])
         for stages, numbers in zip(

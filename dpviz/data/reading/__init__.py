@@ -1,1 +1,1 @@
-"""Reading tables and grids of counts: one format a file."""
+"""Reading tables and grids of counts, with one module per format."""

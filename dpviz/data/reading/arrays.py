@@ -87,7 +87,7 @@ def read_array(array: NDArray[Any], name: str, memory: int | None = None) -> Tab
 
 
 def check_real(array: NDArray[np.generic], name: str) -> None:
-    """Refuse values that are no real numbers."""
+    """Refuse values that are not real numbers."""
     if array.dtype.kind not in "iuf":
         raise InputError(
             f"{shown(name)} has values of type {shown(array.dtype)}: convert them to whole or "
@@ -134,7 +134,7 @@ def _is_column(values: NDArray[Any]) -> bool:
     step = max(1, 2**22 // max(values.dtype.itemsize, 1))
     try:
         _cells(values[:1])
-        if values.dtype.kind == "U":  # a damaged file may hold what is no character
+        if values.dtype.kind == "U":  # a damaged file may hold invalid characters
             for start in range(0, len(values), step):
                 _cells(values[start : start + step])
     except (pa.ArrowException, ValueError, TypeError, SystemError):  # the last: no Unicode

@@ -1,4 +1,4 @@
-"""What is read of Arrow's types: numbers, truth values, dates and text."""
+"""Supported Arrow types: numbers, truth values, dates and text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpviz.data.reading.table import Table, named_table
 
 
 def readable(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type holds numbers, or what can be written as text."""
+    """Tell whether a column of this type holds numbers, or values that have a text form."""
     types = pa.types
     if types.is_dictionary(kind):
         return readable(kind.value_type) and not types.is_dictionary(kind.value_type)

@@ -26,15 +26,15 @@ MISSING = (
     "n/a", "nan", "none", "null",
 )  # fmt: skip
 
-#: A number, as Python and RE2 (inside pyarrow) agree to read it. There is one way to match, or long
-#: runs of digits would take quadratic time.
+#: A number, as both Python and RE2 (inside pyarrow) read it. Only one match is possible; otherwise
+#: long runs of digits would take quadratic time.
 NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 
 #: The same with a decimal comma.
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
-#: How numbers are written: with a decimal point, with a decimal comma throughout (whole numbers
-#: have neither), or each cell with one of the two.
+#: Number format: decimal point, decimal comma in all cells (whole numbers have neither), or either
+#: of the two in each cell.
 Style: TypeAlias = Literal["point", "comma", "either"]
 
 #: What the cells of a column hold: numbers in one of two styles, other things, or nothing.
@@ -48,18 +48,18 @@ _PATTERNS = {
 
 
 class TooLargeError(InputError):
-    """Decoding a column would take more memory than the size of its file allows for."""
+    """Decoding a column would take more memory than the file's size allows."""
 
 
 class Cells(ABC):
-    """Rows and columns of a source; a column is decoded when somebody asks for it.
+    """Rows and columns of a source; a column is decoded on request.
 
     Attributes
     ----------
     rows
         Number of rows.
     style
-        How numbers are written, where each cell is read by itself.
+        Number format for reading single cells.
     """
 
     rows: int
@@ -74,7 +74,7 @@ class Cells(ABC):
         """
 
     def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as the source has them, each by itself."""
+        """Successive cells of a column as in the source, each read independently."""
         return (columns[0] for columns in self.blocks([axis]))
 
     def row(self, position: int) -> int:
@@ -83,11 +83,11 @@ class Cells(ABC):
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:
-        """What the columns at some positions hold, as far as it is known."""
+        """Known kinds of columns by position."""
         return {}
 
     def kind(self, axis: int) -> Kind:
-        """What the column at position ``axis`` holds; decodes no more of it than necessary."""
+        """Kind of the column at position ``axis``; decodes no more of it than necessary."""
         if axis not in self.kinds:
             detector = KindDetector(commas=False)
             try:
@@ -102,7 +102,7 @@ class Cells(ABC):
 
 
 def check_width(columns: int, name: str) -> None:
-    """Refuse more columns than anybody chooses from."""
+    """Refuse too many columns."""
     if columns > MAX_COLUMNS:
         raise InputError(
             f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
@@ -122,7 +122,7 @@ def holds_text(kind: pa.DataType) -> bool:
 
 
 def as_text(cell: object) -> str:
-    """Text of a cell; what is no character is replaced by U+FFFD."""
+    """Text of a cell; U+FFFD replaces invalid characters."""
     if isinstance(cell, bytes):
         return cell.decode(errors="replace")
     return str(cell).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -146,13 +146,13 @@ def text_cells(cells: pa.Array) -> pa.Array:
 def as_numbers(
     cells: pa.Array, style: Style = "point"
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read every cell by itself.
+    """Read every cell independently of the others.
 
     Returns
     -------
     tuple
-        Values (n,), NaN where one is missing or no number; mask (n,) of what is there and no
-        number.
+        Values (n,), NaN for a missing value or one that is not a number; mask (n,) of the
+        present values that are not numbers.
     """
     if pa.types.is_dictionary(cells.type):
         entries, places = used_entries(cells)
@@ -183,7 +183,7 @@ def as_numbers(
 
 
 def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
-    """Values (n,) of text, or None where perhaps not every cell is a number: matching is slow."""
+    """Values (n,) of text, or None if a cell may not be a number: matching is slow."""
     if style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py():
         return None
     if style != "point":
@@ -206,8 +206,8 @@ def _floats(cells: pa.Array) -> NDArray[np.float64]:
 def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]:
     """Entries that a dictionary-encoded array uses, and the position (n,) of each cell's.
 
-    A dictionary may hold far more, and each entry as often as there are cells would be far too
-    much. Cells without a value have any position.
+    A dictionary may hold many more entries, and one copy of an entry for each cell would take
+    too much memory. Cells without a value have an arbitrary position.
     """
     codes, places = np.unique(cells.indices.fill_null(0).to_numpy(), return_inverse=True)
     if not len(cells.dictionary):
@@ -216,7 +216,7 @@ def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]
 
 
 class KindDetector:
-    """What a column holds, from its blocks one after the other.
+    """Detects the kind of a column from its successive blocks.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ class KindDetector:
         self.points, self.commas, self.seen, self.typed = True, commas, False, False
 
     def add(self, cells: pa.Array) -> None:
-        """Look at the next cells."""
+        """Process the next cells."""
         if self.settled:
             return
         self.typed = holds_numbers(cells.type)
@@ -246,12 +246,12 @@ class KindDetector:
 
     @property
     def settled(self) -> bool:
-        """Whether no further cell changes it."""
+        """Whether no further cell can change the kind."""
         return (self.typed and self.seen) or not (self.points or self.commas)
 
     @property
     def kind(self) -> Kind:
-        """What the column holds, as far as it was seen."""
+        """Kind of the column, based on the cells so far."""
         if not (self.points or self.commas):
             return "text"
         if not self.seen:

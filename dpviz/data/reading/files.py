@@ -1,4 +1,4 @@
-"""Bytes of files and uploads: read within a limit, unpacked, and told apart by format."""
+"""Bytes of files and uploads: reading within a limit, unpacking, and format detection."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dpviz.errors import InputError, shown
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30
 
-#: Memory that reading a file may take: so many times its size, and so much more. A small file may
-#: unpack to anything, and more than this is nobody's table.
+#: Memory limit for reading a file: a multiple of its size, plus a constant. A small file may unpack
+#: to any size, and no real table needs more than this.
 _TIMES, _MORE = 4, 2**30
 
-#: Part of that for the block that is being parsed, and what else comes and goes.
+#: Part of that for the current block and other temporary data.
 _WORKING = 2**27
 
 #: First bytes of the formats.
@@ -52,7 +52,7 @@ class File:
 def load(source: object, name: str | None, limit: int, *, headerless: bool = False) -> File:
     """Read and unpack, never more than ``limit`` bytes.
 
-    Without a header the first bytes belong to a record, so they do not decide on the format.
+    Without a header the first bytes belong to a record, so they must not decide the format.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -79,7 +79,7 @@ def load(source: object, name: str | None, limit: int, *, headerless: bool = Fal
 
 
 def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
-    """File name, where there is one, and the bytes as they are stored."""
+    """File name, if there is one, and the stored bytes."""
     if isinstance(source, bytes | bytearray | memoryview):
         own_name, data = None, bytes(source)
     elif isinstance(source, str | os.PathLike):
@@ -92,7 +92,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
     elif hasattr(source, "read"):
         own_name = getattr(source, "name", None)
         own_name = Path(own_name).name if isinstance(own_name, str) else None
-        # An upload may have been read before: take it from its beginning.
+        # An upload may have been read before: rewind it.
         whole = getattr(source, "getvalue", None)
         with _unreadable(own_name or "data"):
             data = whole() if whole else _at_most(source.read, limit)
@@ -111,7 +111,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
 
 
 def _at_most(read: Callable[[int], Any], limit: int) -> Any:
-    """Read to the end, or just beyond ``limit`` bytes, without room for more than is there."""
+    """Read to the end, or just beyond ``limit`` bytes, without allocating more than needed."""
     stream = io.BytesIO()
     while stream.tell() <= limit and (piece := read(min(2**24, limit + 1 - stream.tell()))):
         if isinstance(piece, str):
@@ -122,11 +122,11 @@ def _at_most(read: Callable[[int], Any], limit: int) -> Any:
 
 @contextmanager
 def _unreadable(name: str) -> Iterator[None]:
-    """Say in a sentence that a file can't be opened or read."""
+    """Raise InputError, in one sentence, if a file can't be opened or read."""
     try:
         yield
     except (OSError, ValueError) as error:  # ValueError: NUL in the name, or the file is closed
-        # The end of a long path tells more than its beginning.
+        # The end of a long path is more informative than its start.
         place = shown(name if len(name) <= 80 else "..." + name[-77:], 80)
         if isinstance(error, FileNotFoundError):
             said = "does not exist: check the path"
@@ -169,7 +169,7 @@ def megabytes(size: int) -> str:
 
 @contextmanager
 def enough_memory(name: str) -> Iterator[None]:
-    """Say in a sentence that the memory does not suffice."""
+    """Raise InputError, in one sentence, if the memory does not suffice."""
     try:
         yield
     except MemoryError:

@@ -17,7 +17,7 @@ from dpviz.errors import InputError, shown
 def counts_of(
     source: NDArray[np.generic] | Table, name: str, *, any_total: bool
 ) -> NDArray[np.int64]:
-    """Return the counts as integers, or name the cell that is no count.
+    """Return the counts as integers, or raise an error with the cell that is not a count.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def counts_of(
         if values.dtype.kind == "f":
             whole &= values == np.floor(values)
     if any_total:
-        # No record makes a count negative or broken, so this tells of none.
+        # No record makes a count negative or invalid, so this error reveals no record.
         if not whole.all():
             raise InputError(
                 f"{shown(name)} holds a cell that is no count: counts are whole numbers from 0; "
@@ -47,7 +47,7 @@ def counts_of(
             "from 0 to 2**53; correct the cell."
         )
     counts = np.array(values, dtype=np.int64, order="C")
-    # The sum of integers might wrap around; the sum of floats is close enough to tell.
+    # The sum of integers might overflow; the sum of floats is accurate enough here.
     if counts.sum(dtype=np.float64) > 2 * MAX_EXACT or int(counts.sum()) >= MAX_EXACT:
         raise InputError(f"{shown(name)} has counts whose sum is not below 2**53: rescale them.")
     if not counts.any():
@@ -69,7 +69,7 @@ def _matrix(table: Table) -> NDArray[np.float64]:
 
 
 def _check_cells(shape: tuple[int, ...], name: str) -> None:
-    """Refuse shapes that are no grid."""
+    """Refuse shapes that are not a grid."""
     sides = " x ".join(f"{side:,}" for side in shape)
     if min(shape, default=0) < 2:
         raise InputError(
@@ -84,7 +84,7 @@ def _check_cells(shape: tuple[int, ...], name: str) -> None:
 
 
 def _place(place: tuple[np.intp, ...], source: NDArray[np.generic] | Table) -> str:
-    """Say where a cell is, counted from 1."""
+    """Describe the place of a cell, counted from 1."""
     if isinstance(source, Table) or len(place) == 2:
         row = source.row(int(place[0])) if isinstance(source, Table) else place[0] + 1
         return f"row {row}, column {place[1] + 1 if len(place) > 1 else 1}"

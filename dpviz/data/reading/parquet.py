@@ -1,8 +1,8 @@
-"""Parquet files, of which only the columns that somebody chose are decoded.
+"""Parquet files; only the chosen columns are decoded.
 
-A few bytes of such a file may stand for any number of values, and what its footer says of sizes
-may be false. So rows are decoded in small batches, text stays in dictionaries, and every page says
-its size in a header of its own, which is read first: the decoder goes by it.
+A few bytes of such a file may represent any number of values, and the sizes in its footer may be
+false. So rows are decoded in small batches, text stays in dictionaries, and the page headers are
+read first: each contains the size of its page, which the decoder uses.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ _FOOTER = 2**25
 #: Deepest schema: the decoder calls itself for every level.
 _DEPTH = 50
 
-#: Most pages that are looked at for one selection.
+#: Maximum number of pages to check for one selection.
 _PAGES = 200_000
 
-#: Share of the memory limit that one page may take unpacked; less where the decoder keeps an
-#: address for each cell. Of text it keeps all of a row group.
+#: Share of the memory limit for one unpacked page; smaller if the decoder stores an address for
+#: each cell. For text the decoder holds a whole row group.
 _PAGE_SHARE, _TEXT_SHARE = 4, 12
 
-#: Parquet's number for text that is stored by what it has in common with the text before.
+#: Parquet's number for text that is stored as a difference from the previous text.
 _DELTA_BYTE_ARRAY = 7
 
-#: Where the header of a page has its sizes, unpacked and packed, the entries of a dictionary, and
-#: the encoding, which is in one of two places.
+#: Fields of a page header: the unpacked and packed size, the entries of a dictionary, and the
+#: encoding, which is in one of two places.
 _UNPACKED, _PACKED, _ENTRIES, _ENCODINGS = (2,), (3,), (7, 1), ((5, 2), (8, 4))
 _IN_HEADER = {_UNPACKED, _PACKED, _ENTRIES, *_ENCODINGS}
 
@@ -55,11 +55,11 @@ def read_parquet(file: File) -> Table:
 
 
 class _DamagedError(Exception):
-    """What is there is no Parquet."""
+    """The bytes are not valid Parquet."""
 
 
 class _Thrift:
-    """Reader of Thrift's compact protocol, in which footers and page headers are written."""
+    """Reader of Thrift's compact protocol, the format of footers and page headers."""
 
     def __init__(self, data: bytes, place: int, end: int) -> None:
         self.data, self.place, self.end = data, place, end
@@ -92,7 +92,7 @@ class _Thrift:
         return (byte >> 4 if byte < 0xF0 else self.varint()), byte & 15
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Numbers and types of a struct's fields; whoever asks reads or skips their values."""
+        """Numbers and types of a struct's fields; the caller reads or skips their values."""
         number = 0
         while byte := self.byte():
             number = number + (byte >> 4) if byte >> 4 else self.whole()
@@ -101,7 +101,7 @@ class _Thrift:
     def numbers(
         self, wanted: Collection[tuple[int, ...]], inside: tuple[int, ...] = ()
     ) -> dict[tuple[int, ...], int]:
-        """Read a struct for whole numbers: fields of it, or of a struct in it, by their numbers."""
+        """Read whole numbers from a struct or a nested struct, by their field numbers."""
         found: dict[tuple[int, ...], int] = {}
         for number, kind in self.fields():
             place = (*inside, number)
@@ -114,10 +114,10 @@ class _Thrift:
         return found
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Go past a value."""
+        """Skip a value."""
         if depth > _DEPTH:
             raise _DamagedError
-        if kind in (1, 2):  # a truth value, told by its type
+        if kind in (1, 2):  # a truth value: its type holds it
             return
         if kind == 3:
             self.byte()
@@ -143,7 +143,7 @@ class _Thrift:
 
 @contextmanager
 def _refusing_damage(name: str) -> Iterator[None]:
-    """Say in a sentence that a file is damaged; such files raise errors of many kinds."""
+    """Raise InputError, in one sentence, for a damaged file; it may raise many kinds of errors."""
     try:
         yield
     except (InputError, MemoryError):
@@ -155,7 +155,7 @@ def _refusing_damage(name: str) -> Iterator[None]:
 
 
 def _leaves(data: bytes, name: str) -> list[int | None]:
-    """Position, among all columns, of each column of the table; None where it is nested."""
+    """Position, among all columns, of each column of the table; None if it is nested."""
     size = int.from_bytes(data[-8:-4], "little")
     if data[:4] != PARQUET or data[-4:] != PARQUET or not 0 < size <= len(data) - 12:
         raise _DamagedError
@@ -221,7 +221,7 @@ class _ParquetCells(Cells):
     Raises
     ------
     InputError
-        Where it is none, or has too many columns.
+        If it is not Parquet, or has too many columns.
     """
 
     def __init__(self, data: bytes, name: str, memory: int) -> None:
@@ -241,7 +241,7 @@ class _ParquetCells(Cells):
             if len(schema) != len(leaves) or self.rows < 0:
                 raise _DamagedError
         self.names: list[str] = schema.names
-        #: Position in the file of each column that holds numbers or text, and is what it seems.
+        #: Position in the file of each column with numbers or text and a consistent type.
         columns = {}
         for axis, leaf in enumerate(leaves):
             kind = schema.field(axis).type
@@ -274,7 +274,7 @@ class _ParquetCells(Cells):
                 raise _DamagedError
 
     def _check_pages(self, group: int, leaf: int, column: str, most: int) -> int:
-        """Refuse pages that would fill the memory; returns how many there are."""
+        """Refuse pages that would fill the memory; return the number of pages."""
         chunk = self._file.metadata.row_group(group).column(leaf)
         start, size = chunk.data_page_offset, chunk.total_compressed_size
         if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:

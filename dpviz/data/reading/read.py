@@ -51,8 +51,8 @@ def read_table(
         commas, semicolons, tabs or pipes), ``.npy`` or Parquet (``.parquet``,
         ``.pq``), each also with ``.gz``; without a known ending the content decides.
     name
-        What to call the data, and how bytes without a file name end; by default the
-        name of the file.
+        Name of the data, whose ending also gives the format of bytes without a file name;
+        by default the name of the file.
     header
         Whether the first row of a CSV file holds names; by default it does unless
         all of its fields are numbers. With ``unreadable="missing"`` it does by default,
@@ -61,8 +61,8 @@ def read_table(
         Limit to the size of a file, also after unpacking (:data:`MAX_BYTES`).
         Reading takes at most four times the size of a file and 1 GB of memory.
     unreadable
-        ``"missing"``, for a release: nothing that stands in one record decides whether, or how,
-        the others are read; see Notes.
+        ``"missing"``, for a release: no content of one record affects whether or how the others
+        are read; see Notes.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def read_table(
 
     Notes
     -----
-    With ``unreadable="missing"`` the first line of a CSV file is public: it names the columns, and
-    tells their number and the separator. Every other line is a row. A line with more or fewer
+    With ``unreadable="missing"`` the first line of a CSV file is public: it gives the names and
+    number of the columns, and the separator. Every other line is a row. A line with more or fewer
     fields, or with a quotation mark that is not closed in it, counts as missing; so does a cell
-    with bytes that are no UTF-8. A line break inside quotes ends a row as any other: give text with
-    line breaks as Parquet. There may be no row at all.
+    with bytes that are not UTF-8. A line break inside quotes also ends a row: use Parquet for text
+    with line breaks. There may be no row at all.
 
     Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
     of Parquet and NumPy files, and whether those files are whole. Rows that would not fit into the
@@ -119,8 +119,8 @@ def read_counts(
     max_bytes
         Limit to the size of a file (:data:`MAX_BYTES`).
     any_total
-        For a release, which must not tell of one record: whether all counts may be 0, and
-        large ones are cut to 2**53 / cells, by which their total stays exact.
+        For a release, which must not reveal one record: all counts may be 0, and large ones
+        are clipped to 2**53 / cells, so that their total stays exact.
 
     Returns
     -------

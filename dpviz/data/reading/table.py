@@ -1,4 +1,4 @@
-"""A table as it was read: from it, the columns are chosen that become points."""
+"""A table as read; its chosen columns become points."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dpviz.errors import InputError, listed, shown
 #: Sums and squares of larger numbers might overflow.
 LARGEST = 1e300
 
-#: What becomes of a cell that is no number: it is named in a sentence, or counts as missing. For a
-#: release it counts as missing: a sentence, or how other cells are read, would tell of one record.
+#: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
+#: treats it as missing: an error, or an effect on other cells, would reveal one record.
 Unreadable: TypeAlias = Literal["refuse", "missing"]
 
-#: What one identifier takes in memory besides its characters, in bytes.
+#: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
 
 
@@ -43,11 +43,11 @@ class Table:
     cells
         Their cells.
     notes
-        Sentences about what was done on reading; every Dataset inherits them.
+        Sentences about changes made on reading; every Dataset inherits them.
     doubtful
-        Columns whose name may be the value of a first record that was taken for names.
+        Columns whose name may be a value of a first record that was read as names.
     memory
-        Bytes that points and identifiers may take; None where there is no limit.
+        Maximum bytes of points and identifiers; None for no limit.
     """
 
     name: str
@@ -86,30 +86,30 @@ class Table:
         Parameters
         ----------
         columns
-            By name or by number from 1 (text that is no name but a whole number counts as a
+            By name or by number from 1 (text that is not a name but a whole number counts as a
             number); all numeric columns by default.
         unit
-            Column that tells which person a row belongs to; rows without are left out.
+            Column that identifies the person of a row; rows without a value are left out.
         domain
             Declared bounds of the chosen columns, in their order.
         least
-            How many columns it takes at least: a picture of points has two.
+            Minimum number of columns: a picture of points has two.
         unreadable
-            ``"missing"``, for a release: every cell is read by itself, and one that holds text or
-            a number beyond ±1e300 counts as missing. All columns are chosen by default, since
-            which of them hold numbers is read off the data.
+            ``"missing"``, for a release: every cell is read independently, and text or a number
+            beyond ±1e300 counts as missing. All columns are chosen by default, because the data
+            decides which of them hold numbers.
 
         Returns
         -------
         Dataset
-            Points (n, d); notes say what was left out. Only with ``"missing"`` may n be 0.
+            Points (n, d); notes describe the omitted rows. Only with ``"missing"`` may n be 0.
 
         Raises
         ------
         InputError
-            Where a column is unknown, fewer than ``least`` are left, the domain has another
+            If a column is unknown, fewer than ``least`` are left, the domain has another
             dimension, or the points don't fit into memory; unless such cells count as missing,
-            also where a column holds text, no row is left, or a number is beyond ±1e300.
+            also if a column holds text, no row is left, or a number is beyond ±1e300.
         """
         refuse = unreadable == "refuse"
         owner = None if unit is None else position_of(unit, self.columns, self.name)
@@ -148,7 +148,7 @@ class Table:
         Raises
         ------
         InputError
-            Where a cell holds text; the sentence ends with ``way_out``.
+            If a cell holds text; the sentence ends with ``way_out``.
         """
         styles: list[Style] = []
         for axis in axes:
@@ -180,7 +180,7 @@ class Table:
         blocks = self.numbers(axes) if refuse else self._decoded(axes, styles)
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
-        start = stop = 0  # of the rows that were read, and of those that stay
+        start = stop = 0  # of the rows read, and of the remaining rows
         for values in blocks:
             stay = keep[start : start + len(values)]
             for column in values.T:
@@ -199,7 +199,7 @@ class Table:
             number = int(np.count_nonzero(stay))
             points[stop : stop + number] = values if number == len(values) else values[stay]
             start, stop = start + len(values), stop + number
-        points.resize((stop, len(axes)), refcheck=False)  # gives the rest back without a copy
+        points.resize((stop, len(axes)), refcheck=False)  # frees the rest without a copy
         return points, keep
 
     def _no_number(self, axis: int, way_out: str) -> InputError:
@@ -227,9 +227,9 @@ class Table:
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
         """Identifiers (n,) of the persons, and where there is one.
 
-        Both depend on the cell alone. In a column that is read as numbers, dates or text as a
-        whole, one person with an odd identifier would decide who the others are: 1.0 and 1, a
-        date and its midnight, a blank that means nothing or is somebody.
+        Both depend only on the cell. If the whole column determined its type (numbers, dates or
+        text), one person's unusual identifier would change the identities of others: 1.0 and 1,
+        a date and its midnight, a blank as a missing value or as a person.
         """
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
@@ -255,9 +255,9 @@ class Table:
         return self.rows * (8 * ndim + 1 + 9 * (owner is not None))
 
     def check_memory(self, ndim: int, owner: int | None = None) -> None:
-        """Refuse more points than the size of the file allows for.
+        """Refuse more points than the size of the file allows.
 
-        The sentence may be one about a release, so it does not tell how many rows there are.
+        The sentence may be about a release, so it must not contain the number of rows.
         """
         if self.memory is not None and self._needed(ndim, owner) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
@@ -337,12 +337,12 @@ def _identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_
     if not pa.types.is_dictionary(cells.type):
         try:
             cells = text_cells(cells).dictionary_encode()
-        except pa.ArrowInvalid:  # dates of a time zone that nobody knows
+        except pa.ArrowInvalid:  # dates of an unknown time zone
             return np.full(len(cells), "", dtype=object), np.zeros(len(cells), dtype=bool), 0
     known &= np.array(cells.is_valid())
     entries, places = used_entries(cells)
     entries = text_cells(entries)
-    # Two persons must not become one because their names can't be read.
+    # Two persons with unreadable names must not become one.
     entries = pc.if_else(pc.match_substring(entries, "\ufffd"), "", entries.fill_null(""))
     texts = np.array(entries.to_pylist(), dtype=object)
     held = (pc.sum(pc.utf8_length(entries)).as_py() or 0) + _STRING * len(texts)
@@ -385,7 +385,7 @@ def named_table(
     Raises
     ------
     InputError
-        Where no column has cells, or one of them would not fit into the memory.
+        If no column has cells, or one of them would not fit into the memory.
     """
     unique = _unique(columns)
     flat = range(len(unique)) if flat is None else flat

@@ -1,7 +1,7 @@
-"""Tables in text: CSV and its relatives, parsed by pyarrow in blocks.
+"""Tables in text: CSV and similar formats, parsed by pyarrow in blocks.
 
-The bytes stay as they are; a column is parsed when somebody asks for it. So a table takes no more
-memory than its file, one block and what is asked for.
+The bytes stay unparsed; a column is parsed on request. So a table takes only the memory of its
+file, one block and the requested columns.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from dpviz.data.reading.files import File
 from dpviz.data.reading.table import Table, named_table
 from dpviz.errors import InputError, listed, shown
 
-#: What may separate the fields of a row; the first wins where several fit.
+#: Possible separators of the fields of a row; if several fit, the first is used.
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 
 _HEAD = 2**18
 
-#: Spaces at the beginning and at the end of a line. The longest run of all is passed once.
+#: Spaces at the start and at the end of a line. Each run of spaces is scanned only once.
 _MARGINS = re.compile(rb"(?m)^ ++|(?<! ) ++(?=\r?$)")
 
-#: Bytes that are parsed at once: at least for few columns, at most for many. A longer record takes
+#: Bytes per parsed block: the minimum for few columns, the maximum for many. A longer record needs
 #: a longer block.
 _BLOCK, _WIDE_BLOCK = 2**23, 2**25
 
@@ -53,17 +53,17 @@ class Layout:
     Attributes
     ----------
     delimiter
-        What separates fields.
+        Separator of the fields.
     names
-        Of the columns; empty where the file has none.
+        Names of the columns; empty if the file has none.
     header
-        Whether a line of the file holds them.
+        Whether a line of the file contains the names.
     body
         Offset of the first data row in the bytes.
     first_row
-        Its number in the file, from 1, where no blank lines stand before it.
+        Its number in the file, from 1, if there are no blank lines before it.
     notes
-        Sentences about what was done.
+        Sentences about changes made on reading.
     """
 
     delimiter: str
@@ -74,12 +74,12 @@ class Layout:
     notes: tuple[str, ...] = ()
 
 
-#: Most lines of spaces or tabs that are passed over; lines with nothing at all are free.
+#: Maximum number of skipped lines of spaces or tabs; empty lines do not count.
 _MOST_BLANK = 100_000
 
 
 class TextCells(Cells):
-    """Rows of equal length in a text; lines of nothing but white space are none.
+    """Rows of equal length in a text; lines of only white space are not rows.
 
     Parameters
     ----------
@@ -90,13 +90,13 @@ class TextCells(Cells):
     name
         What to call it in messages.
     detect_kinds
-        Whether to find out what the columns hold, as :attr:`kinds`; otherwise each cell is read
-        by itself.
+        Whether to detect the kinds of the columns, as :attr:`kinds`; otherwise each cell is
+        read independently.
 
     Raises
     ------
     InputError
-        Where a row has more or fewer fields than the layout.
+        If a row has more or fewer fields than the layout.
     """
 
     def __init__(self, data: bytes, layout: Layout, name: str, *, detect_kinds: bool) -> None:
@@ -110,7 +110,7 @@ class TextCells(Cells):
             self._block *= 8
 
     def _scan(self, *, detect_kinds: bool) -> bool:
-        """Check all rows; False where a record is longer than a block."""
+        """Check all rows; return False if a record is longer than a block."""
         axes = range(len(self._layout.names) if detect_kinds else 1)
         commas = self._layout.delimiter != ","
         detectors = [KindDetector(commas=commas) for _ in axes if detect_kinds]
@@ -131,14 +131,14 @@ class TextCells(Cells):
             yield batch.columns
 
     def written(self, axis: int) -> Iterator[pa.Array]:
-        """Successive cells of a column as they are written, none of them null."""
+        """Successive cells of a column as in the file, none of them null."""
         return (batch.column(0) for batch in self._parsed([axis], as_written=True))
 
     def row(self, position: int) -> int:
         """Number in the file, from 1, of the row at ``position``, which has values.
 
-        Lines are told from rows by a second parse that keeps them: empty lines come out as rows
-        without values there, so a row that has one is found by its rank among such rows.
+        A second parse includes empty lines, as rows without values. So the rank of a row among
+        the rows with values gives its line.
         """
         every = range(len(self._layout.names))
         rank = start = 0
@@ -165,8 +165,8 @@ class TextCells(Cells):
     ) -> Iterator[pa.RecordBatch]:
         """Parse some columns block by block.
 
-        With ``blank``, empty lines come out as rows without values, and the positions of other
-        lines of white space are appended to it.
+        With ``blank``, empty lines become rows without values, and the positions of other
+        lines of white space are appended to ``blank``.
         """
         if self._empty:
             return
@@ -225,7 +225,7 @@ class _StraddlingError(Exception):
 
 
 def _has_value(batch: pa.RecordBatch) -> NDArray[np.bool_]:
-    """Mask (n,) of the rows in which a value is there."""
+    """Mask (n,) of the rows with at least one value."""
     return np.asarray(np.any([np.asarray(one.is_valid()) for one in batch.columns], axis=0))
 
 
@@ -250,7 +250,7 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
 
 
 def read_text(file: File, header: bool | None) -> Table:
-    """Read CSV and its relatives."""
+    """Read CSV and similar formats."""
     check_text(file.data, file.name)
     data, notes = without_runs_of_spaces(file.data)
     layout = layout_of(data, file.name, header)
@@ -275,7 +275,7 @@ def read_text(file: File, header: bool | None) -> Table:
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
-    """Read CSV for a release: no line decides how the others are read, and every cell is text."""
+    """Read CSV for a release: no line affects how others are read, and every cell is text."""
     data, layout = independent_lines(file.data, file.name, header)
     # Every line has as many fields as the first, so no row is refused.
     cells = TextCells(data, layout, file.name, detect_kinds=False)
@@ -285,7 +285,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
 
 
 def check_text(data: bytes, name: str) -> None:
-    """Refuse what is no UTF-8 text."""
+    """Refuse text that is not UTF-8."""
     name = shown(name)
     if data.startswith(b"PK\x03\x04"):
         raise InputError(
@@ -307,7 +307,7 @@ def check_text(data: bytes, name: str) -> None:
 
 
 def _no_utf8(data: bytes) -> int:
-    """Position of the first byte that is no UTF-8, or -1; decoded in parts to save memory."""
+    """Position of the first byte that is not UTF-8, or -1; decodes in parts to save memory."""
     view, start = memoryview(b"" if data.isascii() else data), 0
     while start < len(view):
         piece = view[start : start + 2**20]
@@ -319,14 +319,14 @@ def _no_utf8(data: bytes) -> int:
 
 
 def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """Turn a table of numbers set apart by spaces, as benchmark sets come, into CSV."""
+    """Convert a table of numbers separated by spaces, as in benchmark sets, to CSV."""
     first = next((line for line in data[:_HEAD].splitlines() if line.strip()), b"")
     fields = [field for field in first.decode(errors="replace").split(" ") if field]
     if len(fields) < 2 or not all(is_number(field, ",") for field in fields):
         return data, ()
     parts, before, end = [], b"\n", 0
     while end < len(data):
-        # Neither a run of spaces nor the end of a line reaches from one part into the next.
+        # No run of spaces and no line ending crosses the border of two parts.
         start, end = end, _end_of_part(data, end + 2**22)
         lines = _MARGINS.sub(b"", before + data[start:end])
         parts.append(re.sub(rb" +", b",", lines)[1:])
@@ -335,7 +335,7 @@ def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
 
 
 def _end_of_part(data: bytes, place: int) -> int:
-    """Position from ``place`` on that no run of spaces and no end of a line spans."""
+    """First position from ``place`` on that is not inside a run of spaces or a line ending."""
     found = re.compile(rb"[^ \r]").search(data, place - 1)
     return found.end() if found else len(data)
 
@@ -373,7 +373,7 @@ def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
 
 
 def _doubtful(layout: Layout, header: bool | str | None) -> list[int]:
-    """Positions of the names that may be values (a number, a date, nothing): nobody gave them."""
+    """Positions of names that may be values (a number, a date, nothing), not given by a person."""
     if header is not None or not layout.header:
         return []
     return [
@@ -386,7 +386,7 @@ def _doubtful(layout: Layout, header: bool | str | None) -> list[int]:
 
 
 def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str], int]:
-    """Fields of the first record, and the number of lines that it takes."""
+    """Fields of the first record, and its number of lines."""
     reader = csv.reader(lines, delimiter=delimiter)
     try:
         fields = next(reader)
@@ -404,7 +404,7 @@ def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str
 
 
 def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
-    """How well a separator splits the lines: evenly first, then into numbers, then into many."""
+    """Quality of a separator: first equal field counts, then numeric fields, then many fields."""
     with suppress(csv.Error):
         records = [row for row in islice(csv.reader(lines, delimiter=delimiter), 100) if row]
         width, even = Counter(map(len, records)).most_common(1)[0]
@@ -426,9 +426,9 @@ def is_number(field: str, delimiter: str) -> bool:
 
 
 def independent_lines(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
-    """Rows of a text so that no line has a say in how the others are read, and their layout.
+    """Rows of a text and their layout; no line affects how the others are read.
 
-    Every line is a row, unless it has other fields than the line of names, or they can't be told.
+    Every line is a row, unless its number of fields differs from the line of names or is unclear.
     """
     if header is False:
         raise InputError(
@@ -461,7 +461,7 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
     """Separator and fields of the line that names the columns; it may be a run of spaces."""
     found = {}
     for mark in DELIMITERS:
-        # Where a mark does not separate, the whole line is one field, and may be too long for one.
+        # With a mark that does not separate, the whole line is one field, maybe a too long one.
         with suppress(csv.Error):
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
     if not found:
@@ -484,17 +484,17 @@ def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
 
 
 def _lines_of_width(data: bytes, mark: str, width: int) -> bytes:
-    """Lines of ``width`` fields; one that has other fields, or can't be told, is left out.
+    """Lines of ``width`` fields; lines with another or an unclear number of fields are left out.
 
     Parameters
     ----------
     data
-        Lines that end in a newline each, but perhaps the last.
+        Lines that end in a newline; the last one may lack it.
     """
     if not data.endswith(b"\n"):
         data += b"\n"
     if _no_utf8(data) >= 0:
-        # No line changes another one: what is no UTF-8 never reaches past a line break.
+        # No line changes another one: invalid UTF-8 never extends past a line break.
         data = data.decode(errors="replace").encode()
     signs = np.frombuffer(data, np.uint8)
     ends = np.flatnonzero(signs == ord("\n")) + 1
@@ -518,9 +518,9 @@ def _lines_of_width(data: bytes, mark: str, width: int) -> bytes:
 def _quoted(
     signs: NDArray[np.uint8], starts: NDArray[np.intp], sizes: NDArray[np.intp], mark: str
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of the signs inside quotation marks, and of the marks that need a closer look.
+    """Masks of the signs inside quotation marks, and of the marks that need a detailed check.
 
-    Those stand elsewhere than around a whole field, or are never closed in their line.
+    The latter are not around a whole field, or are not closed in their line.
     """
     quotes = signs == ord('"')
     before = np.cumsum(quotes, dtype=np.int32) - quotes
@@ -529,15 +529,15 @@ def _quoted(
     opened = np.concatenate(([True], border[:-1]))
     closed = np.concatenate((border[1:], [True]))
     doubtful = quotes & ~np.where(inside, closed, opened)
-    # A line break inside of quotation marks: the last of them is not closed.
+    # A line break inside quotation marks: the last mark is not closed.
     return inside, doubtful | (inside & (signs == ord("\n")))
 
 
 def _row(line: bytes, mark: str, width: int) -> bytes:
-    """Line of ``width`` fields, each in quotes, or nothing where it has others or can't be told."""
+    """Line of ``width`` quoted fields, or nothing if their number differs or is unclear."""
     try:
         fields = next(csv.reader([line.decode()], delimiter=mark, strict=True), [])
-    except csv.Error:  # by what stands in this line alone
+    except csv.Error:  # depends only on this line
         fields = []
     if len(fields) != width:
         return b""

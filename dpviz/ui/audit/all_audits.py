@@ -14,17 +14,17 @@ from dpviz.work import IsCancelled, Progress, Work
 #: Session entry of the job.
 _JOB = "audit:all job"
 
-#: About what one audit takes with a scenario's own runs.
+#: Approximate duration of one audit with a scenario's own number of runs.
 _SECONDS = 12
 
 
 def all_audits(claim: float, seed: int) -> None:
-    """Show the part, drawn again while the audits run."""
+    """Show the part; it is redrawn while the audits run."""
     follow(job_of(_JOB), lambda: _all_audits(claim, seed), every=1.0)
 
 
 def _all_audits(claim: float, seed: int) -> None:
-    """Button, bar, table and chart of all audits at a claim."""
+    """Show button, progress bar, table and chart of all audits at a claim."""
     rows = table_rows(results(), claim)
     missing = [scenario for scenario, result in rows if result is None]
     wanted = missing or [scenario for scenario, _ in rows]
@@ -81,14 +81,14 @@ def _all_audits(claim: float, seed: int) -> None:
 
 
 def _all_label(wanted: int, rows: int) -> str:
-    """What the button does, and how long that takes."""
+    """Label of the button: its action and the expected duration."""
     minutes = max(1, round(wanted * _SECONDS / 60))
     what = f"all {rows}" if wanted == rows else f"the other {wanted}"
     return f"Run {what} (about {minutes} minute{'' if minutes == 1 else 's'})"
 
 
 def table_rows(found: Results, claim: float) -> list[Row]:
-    """Every scenario with the latest result at a claim, if there is one, method by method."""
+    """Every scenario with its latest result at a claim, if any, ordered by method."""
     latest = {key[:3]: result for key, result in tuple(found.items()) if key[3] == claim}
     ordered = sorted(
         scenarios(),
@@ -98,7 +98,7 @@ def table_rows(found: Results, claim: float) -> list[Row]:
 
 
 def _start(wanted: list[Scenario], claim: float, seed: int) -> None:
-    """Begin to run several audits one after the other."""
+    """Start several audits, one after the other."""
     found = results()
     requests = [
         AuditRequest(one.method, one.variant, one.name, claim, one.runs, seed) for one in wanted

@@ -1,4 +1,4 @@
-"""The second part of the audit page: one audit, claimed against measured."""
+"""The second part of the audit page: one audit that compares claimed and measured epsilon."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _JOB = "audit:one job"
 
 
 def correct_link(state: UrlState) -> None:
-    """Bring a link's scenario and runs in line with its method and variant."""
+    """Correct a link's scenario and runs so that they fit its method and variant."""
     offered, given = _offered(state), state.get("scenario")
     if given not in offered:
         first = next(iter(offered))
@@ -74,12 +74,11 @@ def _offered(state: UrlState) -> dict[str, Scenario]:
 
 
 def _chosen(state: UrlState) -> Scenario:
-    """The chosen scenario."""
     return find(state.get("method"), state.get("variant"), state.get("scenario"))
 
 
 def _reset_scenario(state: UrlState) -> None:
-    """After another method or variant: a scenario that goes with it, and its runs."""
+    """After a change of method or variant: choose a scenario that fits, and its runs."""
     offered = _offered(state)
     if state.get("scenario") not in offered:
         state.set("scenario", next(iter(offered)))
@@ -87,7 +86,7 @@ def _reset_scenario(state: UrlState) -> None:
 
 
 def _reset_runs(state: UrlState) -> None:
-    """After another scenario: as many runs as it needs."""
+    """After a change of scenario: set the number of runs that it needs."""
     state.set("runs", _chosen(state).runs)
 
 
@@ -95,7 +94,7 @@ def _reset_runs(state: UrlState) -> None:
 
 
 def claims(state: UrlState) -> bool:
-    """Show one audit, and all of them; whether no slider is held."""
+    """Show one audit, and all of them; return True if the user holds no slider."""
     st.subheader("Claimed against measured", anchor="claimed-against-measured")
     st.markdown(
         "An audit runs a method many times on two data sets that differ in one person. What comes "
@@ -113,7 +112,7 @@ def claims(state: UrlState) -> bool:
 
 
 def _audit_controls(state: UrlState) -> bool:
-    """Show the controls of an audit; returns whether none is held."""
+    """Show the controls of an audit; return True if the user holds none."""
     first, second = st.columns([3, 2])
     first.selectbox(
         "Method",
@@ -168,12 +167,12 @@ def _scenario_title(scenario: Scenario | None, name: str) -> str:
 
 
 def _request(state: UrlState) -> AuditRequest:
-    """The audit that the controls ask for."""
+    """The audit that the controls describe."""
     return AuditRequest(*map(state.get, AuditRequest._fields))
 
 
 def _progress(state: UrlState) -> None:
-    """Button and bar of one audit."""
+    """Show button and progress bar of one audit."""
     request = _request(state)
     job = current_job(_JOB, request)
     job_button(
@@ -197,7 +196,7 @@ def _progress(state: UrlState) -> None:
 
 
 def _result(state: UrlState) -> None:
-    """Verdict, event and histograms of the chosen audit, or what to expect of it."""
+    """Show verdict, event and histograms of the chosen audit, or its expected result."""
     result = results().get(_request(state))
     runs = int(state.get("runs"))
     most = f"{runs:,} runs on each data set can show at most ε {floored(highest(runs))}"
@@ -229,7 +228,7 @@ def _result(state: UrlState) -> None:
 
 
 def verdict(result: AuditResult) -> tuple[bool, str]:
-    """Whether the claim is refuted, and the verdict as a sentence."""
+    """Return whether the claim is refuted, and the verdict as a sentence."""
     bound = floored(result.epsilon_lower)
     if result.violated:
         return True, (

@@ -1,4 +1,4 @@
-"""What parts of the audit page share: budgets, results of a session, and their jobs."""
+"""Shared code of the audit page's parts: budgets, results of a session, and jobs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from dpviz.ui.job import Job, job_of
 from dpviz.ui.state import Control, number
 from dpviz.work import IsCancelled, Progress
 
-#: Methods that claim something.
+#: Methods with a privacy claim.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
 def budget_control(name: str, low: float, high: float) -> Control:
-    """Control of a budget of 1: a link may go beyond the slider, but not to zero or infinity."""
+    """Control of a budget, 1 by default: a link may exceed the slider, except 0 and infinity."""
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
@@ -61,6 +61,6 @@ def run_audit(
 
 
 def current_job(key: str, request: object) -> Job | None:
-    """Job of a session entry; None where it has ended and was of another request."""
+    """Job of a session entry; None if it has ended and belongs to another request."""
     job = job_of(key)
     return None if job and not job.running and job.request != request else job

@@ -1,4 +1,4 @@
-"""What an audit can see: a part of the audit page, from stored figures."""
+"""What an audit can detect: a part of the audit page, from stored results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpviz.ui.show import csv_button
 
 @st.fragment
 def detected_mistakes() -> None:
-    """Show which bugs an audit finds in which step, as measured beforehand."""
+    """Show which bugs an audit finds in which step, from stored measurements."""
     st.subheader("What this audit can see", anchor="what-this-audit-can-see")
     halved, left_out = (
         [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
@@ -45,7 +45,7 @@ def detected_mistakes() -> None:
         height=388,
         key="audit:steps",
         column_config={
-            # All the same: given in the text above.
+            # All values are equal, so the text above states them.
             **dict.fromkeys(("variant", "runs", "then runs")),
             "options": st.column_config.TextColumn(width=230),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
@@ -58,7 +58,7 @@ def detected_mistakes() -> None:
 
 
 def _count(rows: list[steps.StepResult]) -> str:
-    """How many are found: "3 of 4"."""
+    """Number of detected bugs: "3 of 4"."""
     return f"{sum(row.found for row in rows)} of {len(rows)}"
 
 

@@ -1,4 +1,4 @@
-"""The audit page: one person, claimed against measured, and all audits at once."""
+"""The audit page: one person, claimed and measured epsilon, and all audits together."""
 
 from __future__ import annotations
 

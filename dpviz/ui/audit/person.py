@@ -36,7 +36,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import cluster
 
-#: Techniques on offer, each with its variant.
+#: Available techniques, each with its variant.
 TECHNIQUES = tuple(
     f"{name}-{variant}"
     for name in WAVECLUSTER
@@ -59,7 +59,7 @@ _JOB, _RESULT = "audit:story job", "audit:told"
 
 
 def one_person(state: UrlState) -> bool:
-    """Show the part; returns whether no slider is held."""
+    """Show the part; return True if the user holds no slider."""
     st.subheader("One person", anchor="one-person")
     joining = person_joining()
     without, joined = (counted(stages.n_clusters, "cluster") for stages in joining.stages)
@@ -85,7 +85,7 @@ def one_person(state: UrlState) -> bool:
 
 @st.cache_resource(show_spinner=False)
 def person_joining() -> Joining:
-    """The first sample set with a person who joins two clusters, without and with that one."""
+    """The first sample set with a person whose record joins two clusters, without and with it."""
     facts = with_person()
     sources = pair_of(facts)
     config = Config(method="wavecluster", grid=facts.grid, density=facts.density)
@@ -99,7 +99,7 @@ def person_joining() -> Joining:
 
 
 def _technique(state: UrlState) -> bool:
-    """Controls, draws and what they mean; whether the slider is not held."""
+    """Show controls, draws and their meaning; return True if the user does not hold the slider."""
     first, second, third = st.columns([5, 6, 4], vertical_alignment="bottom")
     first.selectbox(
         "Under a technique",
@@ -156,7 +156,7 @@ def _technique_title(technique: str) -> str:
 
 
 def _start_draws(state: UrlState) -> None:
-    """Begin to draw unless the last draws, finished or not, are what the controls ask for."""
+    """Start draws unless the last draws, finished or not, match the controls."""
     technique, epsilon = state.get("technique"), float(state.get("epsilon"))
     draws, seed = int(state.get("draws")), int(state.get("draw"))
     request = (technique, epsilon, draws, seed)
@@ -176,7 +176,7 @@ def _start_draws(state: UrlState) -> None:
 
 
 def _draws_progress(state: UrlState) -> None:
-    """How far the draws are, with a button beside them."""
+    """Show the progress of the draws, with a button beside it."""
     job = job_of(_JOB)
     left, right = st.columns([5, 2], vertical_alignment="center")
     with left:
@@ -185,7 +185,7 @@ def _draws_progress(state: UrlState) -> None:
         job_button(
             job,
             "Draw again",
-            # The page that is drawn then begins the draws.
+            # The next run of the page starts the draws.
             lambda: state.set("draw", (state.get("draw") + 1) % (MAX_SEED + 1)),
             key="audit:redraw",
             cancel="Stop drawing",
@@ -195,7 +195,7 @@ def _draws_progress(state: UrlState) -> None:
 
 
 def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
-    """What the draws mean for that person, and in smaller print how that was measured."""
+    """Meaning of the draws for that person, and a caption on how it was measured."""
     card = CARDS[experiment.method]
     name, variant = f"{card.title}, {experiment.variant},", card.variant(experiment.variant)
     epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"

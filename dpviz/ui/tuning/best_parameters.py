@@ -55,7 +55,7 @@ def best_parameters_part(context: Context) -> None:
     score = choose_score(context, second, list(POINT_SCORES) if by_points else scores_of(config))
     share, draws = choose_share(context, third), choose_draws(context, fourth)
     show_caption(_OTHER_TRUTHS if by_points else _ONE_TRUTH)
-    # The best value is among these; taking it over must not ask for another map.
+    # The best value is among these; taking it over must not require another map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
     }
@@ -86,7 +86,7 @@ def best_parameters_part(context: Context) -> None:
 
 
 def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
-    """Values to try; of grids those that the wavelet's level fits."""
+    """Values to try; grid sizes must fit the wavelet's level."""
     least = 2 ** getattr(config, "level", 0)
     return {
         name: tuple(
@@ -97,18 +97,18 @@ def _over(pair: str, config: Configuration) -> dict[str, tuple[float, ...]]:
 
 
 def _pair_title(pair: str) -> str:
-    """Signs of two parameters; epsilon is a price, over which the other one is chosen."""
+    """Title from the symbols of two parameters; epsilon is a cost, not a choice."""
     first, second = (PARAMETERS[name].sign for name in PAIRS[pair])
     return f"{second}, over {first}" if "epsilon" in PAIRS[pair] else f"{first} and {second}"
 
 
 def _pairs(active: ActiveData, config: Configuration) -> list[str]:
-    """Pairs that the method and the data have."""
+    """Pairs of parameters that apply to the method and the data."""
     card = CARDS[config.method]
     return [
         pair
         for pair, over in PAIRS.items()
         if all(card.parameter(name) for name in over)
-        # Counts bring their own grid.
+        # A data set of counts has its own grid.
         and not ("grid" in over and active.dataset.counts is not None)
     ]

@@ -1,4 +1,4 @@
-"""What the parts of the panel share: controls, the job of a search, and how its answer is shown."""
+"""Shared code of the panel's parts: controls, the job of a search, and the view of its result."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from dpviz.work import Task
 
 FEWEST_DRAWS, MOST_DRAWS = 10, 500
 
-#: Pixels of a table at most; a longer one is scrolled.
+#: Maximum height of a table in pixels; a longer one scrolls.
 _TABLE_HEIGHT = 213
 
 R = TypeVar("R")
 
-#: A title for the figure, and all else that the answer depends on.
+#: A title for the figure, and everything else that the result depends on.
 Request = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What the panel works with.
+    """Inputs of the panel.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Context:
 
 
 def scores_of(config: Configuration) -> list[str]:
-    """Scores of a family that have a better side."""
+    """Scores of a family where higher or lower is better."""
     return [name for name in family_of(config.method).telling if name in BETTER]
 
 
@@ -67,7 +67,7 @@ def scores_of(config: Configuration) -> list[str]:
 
 
 def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -> str:
-    """Choose a score; another one brings its own target."""
+    """Choose a score; a change of the score resets the target."""
     controls = context.controls
 
     def reset_target() -> None:
@@ -125,7 +125,7 @@ def search_data(
     searched: tuple[str, ...],
     replaced: dict[str, Any],
 ) -> tuple[str, R] | None:
-    """Search on the data and settings on the screen; as for :func:`search`.
+    """Search with the data and settings on the screen; see :func:`search`.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def search_data(
     searched
         Parameters that the search varies.
     replaced
-        Values of parameters of the settings that do not change the answer.
+        Values for parameters that do not affect the result.
     """
     active, config = context.active, context.config
     task = partial(
@@ -156,7 +156,7 @@ def search_data(
 def search(
     context: Context, part: str, label: str, task: Task, request: Request
 ) -> tuple[str, Any] | None:
-    """Show button and progress of a search; return title and answer of the last finished one."""
+    """Show button and progress of a search; return title and result of the last finished one."""
     job_key, found_key = context.key(f"{part} job"), context.key(f"{part} found")
     job = job_of(job_key)
     if job and job.result is not None:
@@ -171,7 +171,7 @@ def search(
 
 
 def _progress(key: str, label: str, task: Task, request: Request) -> None:
-    """Button and bar of a search."""
+    """Show button and progress bar of a search."""
     job = job_of(key)
     left, right = st.columns([2, 5], vertical_alignment="center")
     with left:
@@ -195,7 +195,7 @@ def _progress(key: str, label: str, task: Task, request: Request) -> None:
 
 
 def take_over_button(context: Context, found: dict[str, float]) -> None:
-    """Button that sets the explorer's controls to what was found."""
+    """Button that sets the explorer's controls to the values that were found."""
     values = {PARAMETERS[name].link: value for name, value in found.items()}
 
     def take_over() -> None:
@@ -217,7 +217,7 @@ def written(found: dict[str, float]) -> str:
 
 
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
-    """Draw a figure, with its table below, on the page and as CSV."""
+    """Draw a figure with its table below, and offer the table as CSV."""
     name = f"dpviz exploration not private find {part}"
     show_panels(panels, key=context.key(f"{part} figure"), base_name=name)
     st.dataframe(

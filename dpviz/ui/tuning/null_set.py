@@ -1,4 +1,4 @@
-"""Controls and answer of the null set."""
+"""Controls and result of the null set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpviz.ui.tuning.common import Context, choose_draws, search, show_answer
 
 
 def null_set_part(context: Context) -> None:
-    """Show how many clusters each technique invents where there is none."""
+    """Show how many clusters each technique invents in data without clusters."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     dataset, config = context.active.dataset, context.config
     n = max(1, dataset.n)

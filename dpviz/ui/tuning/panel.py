@@ -28,11 +28,11 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
     Parameters
     ----------
     state
-        Of the explorer: what is found can be taken over into it.
+        Controls of the explorer; it can take over the parameters that are found.
     active, config
         Data and settings on the screen.
     """
-    # Where methods find the number of clusters, they can invent some.
+    # A method that finds the number of clusters can invent clusters.
     invents = family_of(config.method).finds_number
 
     def draw() -> None:
@@ -58,7 +58,7 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
 
 
 def _controls(state: UrlState, config: Configuration) -> UrlState:
-    """Return the panel's own controls; their values stay while the panel is closed."""
+    """Return the panel's own controls; they retain their values while the panel is closed."""
     first = scores_of(config)[0]
     return UrlState(
         f"{state.page}:goal",
@@ -74,7 +74,7 @@ def _controls(state: UrlState, config: Configuration) -> UrlState:
 
 
 def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
-    """Explain what tuning costs, and offer a look-alike instead."""
+    """Explain the privacy cost of tuning, and offer a similar sample set instead."""
     if active.is_sample:
         show_caption(
             "A public sample set is on the screen: tuning on it spends nothing. What is found on a "
@@ -101,6 +101,6 @@ def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:
 
 
 def _switch(state: UrlState, name: str) -> None:
-    """Show a sample set in the explorer, with the parameters that suit it."""
+    """Show a sample set in the explorer, with its own parameters."""
     state.set("data", name)
     take_sample(state, sample(name))

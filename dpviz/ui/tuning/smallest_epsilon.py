@@ -1,4 +1,4 @@
-"""Controls and answer of the search for the smallest budget."""
+"""Controls and result of the search for the smallest budget."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpviz.ui.tuning.common import (
 
 
 def smallest_epsilon_part(context: Context) -> None:
-    """Show controls, progress and answer of the search for the smallest budget."""
+    """Show controls, progress and result of the search for the smallest budget."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
     score = choose_score(context, first, scores_of(context.config))
     sign = BETTER[score]
