@@ -545,5 +545,5 @@ def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
 def _layout(picture: KMeansPicture, **more: Any) -> dict[str, Any]:
     """Return a layout without axes."""
     ground = f"{picture.raster.axes}{picture.shown_domain}{picture.title.partition(' · ')[0]}"
-    # Zoom survives every change except one of the axes' columns or domain.
+    # Zoom survives every change except one of the data, columns or domain.
     return base_layout(picture.title, (56, 16, 46, 38), uirevision=ground, **more)

@@ -458,7 +458,7 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
     layout = base_layout(
         picture.title,
         (56, right, 46, 38),
-        # Zoom survives every change except one of the axes' columns or domain.
+        # Zoom survives every change except one of the data, columns or domain.
         uirevision=str(picture.domain) + picture.title.partition(" · ")[0],
     )
     data: list[Trace] = []
