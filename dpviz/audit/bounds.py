@@ -1,8 +1,8 @@
-"""From the scores of many runs on two neighbouring data sets to a lower bound on epsilon.
+"""Lower bound on epsilon from the scores of many runs on two neighbouring data sets.
 
-One half of the runs chooses one event: a score, a threshold, a tail and which data set shows it
-more often. The other half, which the choice never saw, tests that event once. A bound above the
-claim disproves it; one below proves nothing.
+The first half of the runs chooses one event: a score, a threshold, a tail and the data set that
+shows it more often. The second half is independent of this choice and tests the event once. A
+bound above the claim disproves the claim; a bound below it proves nothing.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ _COMPARE: dict[Sign, Callable[..., Any]] = {
 
 SIGNS = tuple(_COMPARE)
 
-#: Joint confidence of a bound, and the probability of an error in each of its two shares.
+#: Joint confidence of a bound, and the error probability of each of its two shares.
 CONFIDENCE = 0.99
 _ERROR = (1 - CONFIDENCE) / 2
 
-#: Decimals of a score. Finer ones show NumPy's grid of floats, which no exact mechanism has.
+#: Decimals of a score. More decimals show NumPy's grid of floats; an exact mechanism has none.
 DECIMALS = 6
 
-#: Of thousands of rare events the luckiest one looks best. So the choice compares bounds with an
-#: error that is this many times smaller, and prefers events that more runs show.
+#: Among thousands of rare events, a lucky one looks best. So the choice compares bounds with an
+#: error this many times smaller, which prefers events that more runs show.
 CAUTION = 10
 
-#: Fewest runs on a data set: with fewer no event can show anything.
+#: Fewest runs on a data set; with fewer runs, no event can show anything.
 FEWEST = 20
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that a run shows or doesn't.
+    """Event that a run shows or does not show.
 
     Parameters
     ----------
     score
         Column of the scores.
     sign, value
-        The score ``sign`` the value, ``">= 12"`` say.
+        Comparison of the score with the value, for example ``">= 12"``.
     joined_more
-        Whether it is expected more often on the second data set, where the person joined.
+        Whether the second data set, which has the person, is expected to show it more often.
     """
 
     score: int
@@ -63,13 +63,13 @@ class Event:
     joined_more: bool
 
     def count(self, scores: Floats) -> int:
-        """Number of the runs, scores of shape (runs, columns), that show it."""
+        """Number of runs that show the event; scores have shape (runs, columns)."""
         return int(np.count_nonzero(_COMPARE[self.sign](scores[:, self.score], self.value)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Lower bound that the deciding half of the runs gives for one event.
+    """Lower bound for one event from the deciding half of the runs.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
     -------
     Bound
         ln(p_low / q_high) of the tested event, with p_low and q_high the one-sided
-        Clopper-Pearson bounds on its two chances. With the probability :data:`CONFIDENCE` at
-        least it is not above the true epsilon.
+        Clopper-Pearson bounds on its two probabilities. It is at most the true epsilon with
+        probability at least :data:`CONFIDENCE`.
 
     Raises
     ------
     InputError
-        Where there are too few runs, or shapes differ.
+        If there are too few runs, or the shapes differ.
     """
     if without.shape != joined.shape or without.ndim != 2:
         raise InputError(
@@ -122,24 +122,24 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         _best_event(column, first[:half, column], second[:half, column], _ERROR / CAUTION)
         for column in range(first.shape[1])
     )
-    # Of equally good scores the first, which is the plainest, wins.
+    # On ties, the first score wins: it is the simplest.
     _, event = max(choices, key=lambda choice: choice[0])
     return _tested(event, first[half:], second[half:])
 
 
 def highest(runs: int) -> float:
-    """Largest bound that as many runs on each data set can show."""
+    """Largest bound that this number of runs on each data set can show."""
     low, high = _log_shares(runs - runs // 2, _ERROR)
     return float(low[-1] - high[0])
 
 
 def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
-    """Clopper-Pearson bounds on a chance, each wrong with probability ``error`` at most.
+    """Clopper-Pearson bounds on a probability; each is wrong with probability at most ``error``.
 
     Parameters
     ----------
     count, n
-        So many of n independent runs showed the event.
+        ``count`` of ``n`` independent runs showed the event.
 
     Notes
     -----
@@ -161,20 +161,20 @@ def _log_shares(n: int, error: float) -> tuple[Floats, Floats]:
 
 
 def _rounded(scores: Floats) -> Floats:
-    """Scores as they are compared: rounded, and infinite where a run has no such number."""
+    """Scores for the comparison: rounded, and infinite where a run lacks the number."""
     return np.nan_to_num(np.round(scores, DECIMALS), nan=np.inf, posinf=np.inf, neginf=-np.inf)
 
 
 def _best_event(column: int, without: Floats, joined: Floats, error: float) -> tuple[float, Event]:
-    """Event of one score with the largest bound on the choosing half, and that bound.
+    """Event of one score with the largest bound on the choosing half, and this bound.
 
-    All values that occur are tried as thresholds at once, with all signs, in both directions.
+    Tries every value as a threshold, with all signs, in both directions.
     """
     n = len(without)
     values, place = np.unique(np.concatenate([without, joined]), return_inverse=True)
     few, many = (_counts(part, len(values)) for part in (place[:n], place[n:]))
     low, high = _log_shares(n, error)
-    # Of equally good events the one that the person makes more frequent is easier to explain.
+    # On ties, prefer the event that the person makes more frequent: it is easier to explain.
     gains = np.stack([low[many] - high[few], low[few] - high[many]])
     direction, sign, value = np.unravel_index(int(np.argmax(gains)), gains.shape)
     event = Event(
@@ -187,14 +187,14 @@ def _best_event(column: int, without: Floats, joined: Floats, error: float) -> t
 
 
 def _counts(place: NDArray[np.intp], values: int) -> NDArray[np.intp]:
-    """Runs that show each event, shape (signs, values), from the place of each run's value."""
+    """Number of runs per event, shape (signs, values), from the index of each run's value."""
     equal = np.bincount(place, minlength=values)
     at_most = np.cumsum(equal)
     return np.stack([len(place) - at_most + equal, at_most, equal, len(place) - equal])
 
 
 def _tested(event: Event, without: Floats, joined: Floats) -> Bound:
-    """Bound from one test of one event, in the direction that was chosen."""
+    """Bound from one test of one event, in the chosen direction."""
     n = len(without)
     low, high = _log_shares(n, _ERROR)
     few, many = event.count(without), event.count(joined)

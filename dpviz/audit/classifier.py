@@ -1,7 +1,7 @@
 """A trained classifier that joins all released numbers into one score.
 
-It knows nothing of the mechanism. It learns from the choosing half of the runs alone, so that
-the deciding half has never been seen by anything that the audit chose.
+It does not know the mechanism. It learns only from the choosing half of the runs, so that the
+deciding half stays independent of every choice of the audit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Stands for a number that a run lacks: larger than any other.
+#: Replaces a missing number of a run; it is larger than all other numbers.
 MISSING = 1e300
 
 #: Name of the score for people.
@@ -19,20 +19,20 @@ CLASSIFIER_NAME = "score of a trained classifier"
 
 
 def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
-    """Log odds that a run is one on the second data set, learned from the first half of the runs.
+    """Log odds that a run used the second data set, learned from the first half of the runs.
 
     Parameters
     ----------
     without, joined
-        Scores of runs on both data sets, shape (runs, columns); numbers that a run lacks are
-        not finite.
+        Scores of runs on both data sets, shape (runs, columns); missing numbers are not
+        finite.
 
     Returns
     -------
     without, joined
-        Shape (runs,). The second half is scored by a model of the whole first half; of this,
-        even runs by a model of the odd ones and the other way round: what a model says of its
-        own runs would promise too much.
+        Shape (runs,). A model of the whole first half scores the second half. Within the first
+        half, a model of the odd runs scores the even runs and vice versa, since the scores of
+        a model on its own training runs are too good.
 
     Notes
     -----
@@ -49,11 +49,11 @@ def classifier_scores(without: Floats, joined: Floats) -> tuple[Floats, Floats]:
 
 
 def _scored(learned: Floats, others: Floats) -> Floats:
-    """Scores of other runs (2, n) by a model of some, each of shape (2, n, columns)."""
+    """Scores (2, n) of other runs by a model of the learned ones, both (2, n, columns)."""
     from sklearn.ensemble import HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    # Trees can't split what is always the same.
+    # Trees cannot split on constant columns.
     varies = np.ptp(learned, axis=(0, 1)) > 0
     if not varies.any():
         return np.zeros(others.shape[:2])
@@ -61,7 +61,7 @@ def _scored(learned: Floats, others: Floats) -> Floats:
     model = HistGradientBoostingClassifier(
         learning_rate=0.2, max_iter=40, max_leaf_nodes=8, early_stopping=False, random_state=0
     )
-    # The threads of small fits cost more than they save.
+    # For small fits, threads cost more time than they save.
     with threadpool_limits(1, user_api="openmp"):
         model.fit(runs, np.repeat([0, 1], learned.shape[1]))
         scores = model.decision_function(tried)

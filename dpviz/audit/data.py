@@ -1,7 +1,7 @@
-"""Pairs of neighbouring data sets that bring out a leak, small enough for thousands of runs.
+"""Pairs of neighbouring data sets that reveal a leak, small enough for thousands of runs.
 
-Each function takes the claim, which few of them need, and returns the data set without the person
-and the one with; where a record is replaced, before and after.
+Each function takes the claim, which few of them need, and returns the data sets without and with
+the person, or before and after a record is replaced.
 """
 
 from __future__ import annotations
@@ -43,36 +43,36 @@ def _grids(before: ArrayLike, after: ArrayLike) -> Sources:
 
 
 def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> Sources:
-    """A grid of counts, and the same with one more record in a cell; the claim has no effect."""
+    """A grid of counts, without and with one more record in a cell; ignores the claim."""
     after = np.array(before, dtype=np.int64)
     after[cell] += 1
     return _grids(before, after)
 
 
-#: One occupied cell of one record gets a second one.
+#: The only record lies in one cell, which gets a second record.
 largest_cell = partial(_record_in, (0, 0), [[1, 0], [0, 0]])
 
-#: Eleven cells of five records; one of them gets a sixth.
+#: Eleven cells of five records each; one of them gets a sixth record.
 one_of_eleven = partial(_record_in, (0, 0), [[5, 0] * 11, [0] * 22])
 
-#: No record at all, then one.
+#: No record, then one.
 first_in_cell = partial(_record_in, (0, 0), [[0, 0], [0, 0]])
 
-#: A cell of ten records gets an eleventh one.
+#: A cell of ten records gets an eleventh record.
 eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
 
-#: The first of two cells in a row, of ten records, gets an eleventh one.
+#: The first of two adjacent cells of ten records gets an eleventh record.
 eleventh_on_line = partial(_record_in, (0,), [10, 0])
 
-#: Beside a block of ten records an empty one gets its first: a coefficient more is positive.
+#: An empty block beside a block of ten records gets its first: one more coefficient is positive.
 second_block = partial(_record_in, (0, 2), [[10, 0, 0, 0], [0] * 4])
 
-#: Beside blocks of six and forty records an empty one gets its first. Where p = 1/2, the
-#: threshold's rank rises from 1 to 2: its scores fall between the two large coefficients, where
-#: nearly all candidates lie, and rise between the two small ones.
+#: An empty block beside blocks of six and forty records gets its first record. With p = 1/2, the
+#: threshold's rank rises from 1 to 2. The scores then fall between the two large coefficients,
+#: where nearly all candidates lie, and rise between the two small ones.
 third_block = partial(_record_in, (0, 4), [[6, 0, 40, 0, 0, 0], [0] * 6])
 
-#: One of four blocks holds ten records; one of the three empty ones gets its first.
+#: One of four blocks holds ten records; one of the three empty blocks gets its first record.
 fourth_block = partial(_record_in, (2, 2), [[10, 0, 0, 0], [0] * 4, [0] * 4, [0] * 4])
 
 
@@ -82,14 +82,14 @@ def moved_record(claim: float) -> Sources:
 
 
 def synopsis_size(claim: float) -> Sources:
-    """Records in one corner, at the number where a uniform grid of 2 x 2 cells becomes 3 x 3."""
-    # The synopsis has ceil(sqrt(N epsilon / 10)) cells a side, N being the true number.
+    """Records in one corner; with one more record, a uniform grid of 2 x 2 cells becomes 3 x 3."""
+    # The synopsis has ceil(sqrt(N epsilon / 10)) cells per axis; N is the true number of records.
     n = int(40 / claim + 1e-9)
     return _record_in((0, 0), np.pad([[n]], (0, 5)))
 
 
 def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
-    """No record at all, then one, as a method of any family reads them."""
+    """No record, then one, in the form that the method's family reads."""
     family = family_of(method)
     config = family.config(method=method)
     before, after = (
@@ -107,7 +107,7 @@ def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
 def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
     """500 points in [0, 0.1]^2 and one at (1, 1), on 16 x 16 cells of a domain.
 
-    None takes the range of the points, from the smallest to the largest value.
+    If ``domain`` is None, it is the range of the points, from the smallest to the largest value.
     """
     points = np.random.default_rng(0).uniform(0, 0.1, (500, 2))
     one, other = (
@@ -121,53 +121,53 @@ def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
 
 
 def _record_at(place: ArrayLike, points: Floats, claim: float = 1.0) -> RecordPair:
-    """Records of the unit cube without and with one more at the end; the claim has no effect."""
+    """Records of the unit cube, without and with one more at the end; ignores the claim."""
     domain = Domain(((0.0, 1.0),) * points.shape[1])
     more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
     return Records(points=points, domain=domain), Records(points=more, domain=domain)
 
 
-#: No record at all, then one at the end of a line.
+#: No record, then one at the end of a line.
 first_record = partial(_record_at, [1.0], np.empty((0, 1)))
 
-#: No record at all, then one in the corner of a box of forty columns.
+#: No record, then one in the corner of a box with forty columns.
 first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40)))
 
-#: Ten records at one end of a line, and an eleventh one.
+#: Ten records at one end of a line; an eleventh one joins there.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: Two records, of which GUPT makes one block; of three it makes two.
+#: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
 #: Step whose choices go with :data:`opposite_end`: the candidates of PrivGene.
 BRED = "breeding"
 
-#: A hundred records at one end of a line, and one at the other end. Of pairs of centres the best
-#: one for the hundred may lie far from the other end.
+#: A hundred records at one end of a line, and one at the other end. The best pair of centres for
+#: the hundred may lie far from the other end.
 opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
 def far_record(claim: float) -> RecordPair:
-    """Two tight groups of 500 side by side in a corner; a record joins in the opposite one."""
+    """Two tight groups of 500 records in one corner; a record joins in the opposite corner."""
     rng = np.random.default_rng(0)
     middles = np.repeat([[0.02, 0.02], [0.05, 0.02]], 500, axis=0)
     return _record_at([1.0, 1.0], middles + rng.uniform(-0.002, 0.002, middles.shape))
 
 
-#: Step whose choices :func:`lonely_record` knows: where random centres start.
+#: Step whose choices :func:`lonely_record` knows: the random initial centres.
 PUBLIC = "places"
 
-#: Clusters of :func:`lonely_record`, and the contour coefficient of all but the last.
+#: Number of clusters of :func:`lonely_record`; contour coefficient of all but the last one.
 LONELY_CLUSTERS, LONELY_CONTOUR = 15, 0.02
 
 
 def lonely_record(claim: float) -> RecordPair:
-    """14 clusters on the brink of another centre's; a record joins right on the 15th centre.
+    """14 clusters, each almost closer to another centre; a record joins on the 15th centre.
 
-    The centres are those of a random start that everybody knows, see :data:`PUBLIC`.
+    The centres come from a random start that is public, see :data:`PUBLIC`.
     """
     centers = uniform(LONELY_CLUSTERS, 2, public_choices(PUBLIC))
-    # A share f of the way to the nearest other centre the coefficient is 1 - f/(1 - f).
+    # At a fraction f of the way to the nearest other centre, the coefficient is 1 - f/(1 - f).
     share = (1 - LONELY_CONTOUR) / (2 - LONELY_CONTOUR)
     own = centers[:-1]
     distances = np.linalg.norm(own[:, None] - centers, axis=2)
@@ -176,12 +176,12 @@ def lonely_record(claim: float) -> RecordPair:
     return _record_at((centers[-1] + 1) / 2, (points + 1) / 2)
 
 
-#: Sets of :func:`shifted_sets`, one for each cluster, and records in each.
+#: Number of sets of :func:`shifted_sets`, one per cluster; number of records in each set.
 SETS, SET_SIZE = 40, 5
 
 
 def shifted_sets(claim: float) -> RecordPair:
-    """Sets cut from a list in order, their first records in opposite corners by turns."""
+    """Sets cut from a list in order; their first records alternate between opposite corners."""
     points = np.full((SETS * SET_SIZE, 2), 0.5)
     points[::SET_SIZE] = np.arange(SETS)[:, None] % 2
     return _record_at([0.0, 0.0], points)
@@ -192,48 +192,48 @@ BLOCKS, BLOCK_SIZE = 16, 64
 
 
 def shifted_blocks(claim: float) -> RecordPair:
-    """Blocks cut from a list in order, all records of a block at 0 or at 1 by turns.
+    """Blocks cut from a list in order; the blocks alternate between records at 0 and at 1.
 
-    With one record more each block but the first loses its first one and gets the next
-    block's, of the other kind: then its two centres lie apart.
+    One more record shifts the list: each block but the first loses its first record and gets the
+    first record of the next block, which has the other value. Its two centres then lie apart.
     """
     points = (np.arange(BLOCKS * BLOCK_SIZE)[:, None] // BLOCK_SIZE % 2).astype(float)
     return _record_at([0.0], points)
 
 
 def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> RecordPair:
-    """As many records as give EUGkM's grid 10 x 10 cells; one more gives 11 x 11.
+    """Number of records for which EUGkM's grid has 10 x 10 cells; with one more, 11 x 11.
 
     The sound grid would have these sizes if it knew the true number of records. All records lie
-    in one place, so only the number of cells can tell.
+    in one place, so only the number of cells can leak.
 
     Parameters
     ----------
     variant
-        Which of the two grids.
+        Variant of the grid.
     share
         Share of the claim that the method spends on its grid.
     """
     epsilon = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
-    # A grid has round(sqrt(N epsilon / per_cell)) cells a side.
+    # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.
     n = int(PER_CELL[variant] * 10.5**2 / epsilon + 1e-9)
     return _record_at([0.25, 0.25], np.full((n, 2), 0.25))
 
 
-#: Records of :func:`swapped_centers`: so many that a noisy number of them nearly always makes
+#: Number of records of :func:`swapped_centers`: with noise it still nearly always gives
 #: :data:`SWAP_BLOCKS` blocks.
 SWAP_SIZE, SWAP_BLOCKS = 4_930, 30
 
-#: Step whose choices :func:`swapped_centers` knows: which record goes to which block.
+#: Step whose choices :func:`swapped_centers` knows: the block of each record.
 DEALT = "blocks"
 
 
 def swapped_centers(claim: float) -> RecordPair:
-    """Records of which one lies apart, in the block that another one joins farther off.
+    """One record lies apart; another one joins the same block, still farther away.
 
-    That one then takes the second centre of the block, which comes first no longer: in both
-    places of the list the centres change nearly from end to end. Blocks are those of draws that
-    everybody knows, see :data:`DEALT`.
+    The new record takes the second centre of the block, so the order of the block's two centres
+    changes: both centres in the list move almost across the domain. The blocks come from public
+    draws, see :data:`DEALT`.
     """
     blocks = public_choices(DEALT).integers(SWAP_BLOCKS, size=SWAP_SIZE + 1)
     points = np.tile([0.005, 0.0], (SWAP_SIZE, 1))

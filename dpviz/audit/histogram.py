@@ -1,4 +1,4 @@
-"""How often a score takes which values on two data sets, over common bins."""
+"""Histograms of a score on two data sets, over common bins."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Up to as many different values get a bin each; more share as many bins of equal width.
+#: Up to this number of different values get one bin each; more share this many equal bins.
 MOST_VALUES = 40
 
-#: Share of the values at each end that may lie outside of the bins of equal width; they are
-#: counted in the first and in the last one.
+#: Share of the values at each end that may lie outside the bins of equal width; the first and
+#: the last bin count them.
 _TAIL = 0.002
 
 
@@ -26,11 +26,11 @@ class Histogram:
     score
         Name of the score.
     edges
-        Borders of the bins, ascending; the first and last bin also hold what lies outside.
+        Borders of the bins, ascending; the first and last bin also count values outside.
     without, joined
-        Runs per bin on the first and on the second data set, one number less than edges.
+        Runs per bin on the first and on the second data set; one entry fewer than ``edges``.
     missing
-        Runs on both data sets that have no such number.
+        Runs on both data sets that lack this number.
     """
 
     score: str
@@ -57,7 +57,7 @@ class Histogram:
 
 
 def _edges(values: Floats, threshold: float) -> Floats:
-    """Borders of bins for finite values of both data sets together."""
+    """Bin borders for the finite values of both data sets together."""
     different = np.unique(values)
     if not len(different):
         return np.array([0.0, 1.0])
@@ -69,14 +69,14 @@ def _edges(values: Floats, threshold: float) -> Floats:
     fixed = float(threshold if np.isfinite(threshold) else low)
     width, border = (max(high, fixed) - min(low, fixed)) / MOST_VALUES, fixed
     if (different == np.round(different)).all():
-        # As many whole numbers in every bin.
+        # Every bin holds the same number of whole numbers.
         width, border = np.ceil(width), fixed - 0.5
     first = border - np.ceil((border - min(low, fixed)) / width) * width
     return np.asarray(first + width * np.arange(MOST_VALUES + 2))
 
 
 def _between(different: Floats) -> Floats:
-    """Borders half way between neighbouring values, the outer ones as far off as the inner."""
+    """Borders half-way between neighbouring values; the outer borders use the same distances."""
     gaps = np.diff(different) if len(different) > 1 else np.ones(1)
     inner = (different[:-1] + different[1:]) / 2
     return np.concatenate([[different[0] - gaps[0] / 2], inner, [different[-1] + gaps[-1] / 2]])

@@ -1,8 +1,8 @@
-"""One person joins and two clusters become one: what a private technique makes of that.
+"""One person joins and two clusters become one: the effect on a private technique.
 
-Figure 1 of Chen, Yu, Chirkova: without noise the number of clusters tells whether that person
-is among the records. Under a technique it is drawn anew each time, and no number may come up
-more than e^epsilon times as often with the person as without, or the other way round.
+Figure 1 of Chen, Yu, Chirkova: without noise, the number of clusters reveals whether this person
+is among the records. A technique draws the number anew in each run. With the person, no number
+may occur more than e^epsilon times as often as without the person, and vice versa.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.pipeline import Source, cluster
 from dpviz.work import IsCancelled, Progress
 
-#: Draws on each side that show the shape of both histograms.
+#: Draws on each side; enough to show the shape of both histograms.
 DRAWS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipExperiment(Displayed):
-    """How many clusters there are with and without one person, in many draws.
+    """Number of clusters with and without one person, in many draws.
 
     Parameters
     ----------
     sample, method, variant, epsilon, draws
-        What was drawn, so many times on each side.
+        What was drawn; ``draws`` counts the draws on each side.
     true_without, true_joined
         Numbers of clusters that WaveCluster finds without noise.
     numbers
-        Numbers of clusters that came up, ascending.
+        Numbers of clusters that occurred, ascending.
     without, joined
-        Draws with each of them, without and with the person.
+        Draws with each of these numbers, without and with the person.
     epsilon_lower
         Lower bound on the privacy loss that the number of clusters shows.
     confidence
-        Least probability that this bound is right.
+        Lowest probability that this bound is correct.
     """
 
     sample: str
@@ -65,21 +65,21 @@ class MembershipExperiment(Displayed):
 
     @property
     def allowed(self) -> float:
-        """e^epsilon: most often that a number may come up on one side for once on the other."""
+        """e^epsilon: the largest ratio allowed between the chances of a number on the two sides."""
         return math.exp(self.epsilon)
 
     @property
     def limits(self) -> tuple[tuple[float, float], ...]:
-        """Least and largest share with the person that the promise allows, for each number.
+        """Smallest and largest share with the person that the promise allows, for each number.
 
-        From the share without, as it was drawn; the error of both shares comes on top.
+        Computed from the drawn share without the person; does not include sampling errors.
         """
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
 
     @property
     def violated(self) -> bool:
-        """Whether the draws disprove the promise. If not, that proves nothing."""
+        """Whether the draws disprove the promise. If they do not, this proves nothing."""
         return self.epsilon_lower > self.epsilon
 
 
@@ -94,27 +94,27 @@ def membership_experiment(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> MembershipExperiment:
-    """Draw the number of clusters many times with and without the person who joins two.
+    """Draw the number of clusters many times, with and without a person who joins two clusters.
 
     Parameters
     ----------
     method, variant, epsilon
         A WaveCluster technique and its budget; ``"wavecluster"`` draws without noise.
     sample_name
-        A sample set with such a person; None takes the first.
+        A sample set with such a person; None uses the first one.
     draws
         Runs on each side.
     seed
-        The same one gives the same result.
+        The same seed gives the same result.
     progress, cancelled
         As for :func:`dpviz.audit.runs.audit`.
 
     Raises
     ------
     InputError
-        Where technique or sample set do not fit, or numbers are out of range.
+        If the technique or the sample set does not fit, or a number is out of range.
     Cancelled
-        Where ``cancelled`` returns true.
+        If ``cancelled`` returns true.
     """
     check_method(method, METHODS)
     card = METHODS[method].card
@@ -155,7 +155,7 @@ def membership_experiment(
 
 
 def with_person(name: str | None = None) -> Sample:
-    """Return the sample set of a name, or the first one, that has a person who joins clusters."""
+    """Return the named (or the first) sample set with a person who joins two clusters."""
     fitting = [one for one in map(sample, sample_names()) if one.person is not None]
     for one in fitting:
         if name in (None, one.name):

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 
 class RunNoise:
-    """Noise of one run, all from one stream; post-processing has streams of its own.
+    """Noise of one run from a single stream; post-processing has separate streams.
 
     Parameters
     ----------
     seed
         Non-negative whole number.
     key
-        What tells this run from others: the side and the number of the run.
+        Identifies the run: its side and its number.
     public
-        Steps whose choices are the same in every run of every audit, and known to whoever
-        attacks: a start that no data went into, say. A promise must hold whatever they are.
+        Steps whose choices are the same in every run of every audit and known to an attacker,
+        for example a start that does not depend on data. A promise must hold for any choices.
     """
 
     def __init__(self, seed: int, *key: int, public: tuple[str, ...] = ()) -> None:
@@ -40,12 +40,12 @@ class RunNoise:
         return self._stream.gumbel(scale=scale, size=shape)
 
     def generator(self, step: str) -> np.random.Generator:
-        """Return a fresh generator at the start of this step's stream."""
+        """Return a new generator at the start of this step's stream."""
         if step in self.public:
             return public_choices(step)
         return np.random.default_rng((*self._key, crc32(step.encode())))
 
 
 def public_choices(step: str) -> np.random.Generator:
-    """Randomness of a step that everybody knows."""
+    """Return the public generator of a step."""
     return np.random.default_rng(crc32(step.encode()))

@@ -1,7 +1,7 @@
-"""Mistakes planted on purpose: an audit that misses these sees nothing.
+"""Mistakes planted on purpose: an audit that misses them is useless.
 
-A :class:`Bug` sits in any step of any method; what is more than too little noise is a mechanism
-of its own.
+A :class:`Bug` gives any step of any method too little noise; any other mistake is a separate
+mechanism.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, density_threshold
 
-#: Half of the noise, and next to none: the laws of noise have no scale of 0.
+#: Half of the noise, and almost none: a noise distribution cannot have the scale 0.
 HALF, NONE = 0.5, 1e-9
 
 
 @dataclass(frozen=True)
 class Bug:
-    """Noise of some steps is drawn at another scale than the ledger shows.
+    """Some steps draw their noise at a scale that differs from the ledger.
 
     Parameters
     ----------
     steps
-        Pattern for the names of the steps, ``*`` standing for anything.
+        Pattern for the names of the steps; ``*`` matches any text.
     factor
-        Their scales are multiplied by it.
+        Factor on the scales of these steps.
     """
 
     steps: str = "*"
@@ -41,9 +41,9 @@ class Bug:
 
 
 def known_seed(source: Source, config: Config, accountant: Accountant) -> Run:
-    """PrivQT for whoever knows the seed: the noise taken off again.
+    """PrivQT for an attacker who knows the seed and removes the noise.
 
-    Works with a source that draws the same noise whenever the same step asks for it.
+    Needs a noise source that draws the same noise for the same step every time.
     """
     noisy = privqt.run(source, config, accountant).stages.counts
     (spend,) = accountant.ledger

@@ -1,4 +1,4 @@
-"""Run a scenario many times on both of its data sets, and bound its privacy loss from below."""
+"""Run a scenario many times on both data sets, and compute a lower bound on its privacy loss."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ from dpviz.work import IsCancelled, Progress, Work
 
 Floats = NDArray[np.float64]
 
-#: Claims that the data sets of the scenarios are made for.
+#: Range of claims that the data sets of the scenarios support.
 LEAST_CLAIM, MOST_CLAIM = 0.01, 10.0
 
-#: More would take days, and show little more.
+#: More runs would take days and show little more.
 MOST_RUNS = 10_000_000
 
-#: Runs on each data set between two checks for cancelling.
+#: Runs on each data set between two checks of ``cancelled``.
 BATCH = 25
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditResult(Displayed):
-    """What an audit found.
+    """Result of an audit.
 
     Parameters
     ----------
     method, variant, scenario
-        What was audited, and how.
+        What was audited, and in which scenario.
     planted
         Whether the scenario plants a mistake that an audit has to find.
     description
         The scenario in a sentence for people.
     claim
-        Budget that the mechanism claims to keep, and was run with.
+        Budget of the runs, which the mechanism claims not to exceed.
     epsilon_lower
-        The true epsilon is at least this, with the confidence.
+        Lower bound on the true epsilon, at this confidence.
     confidence
-        Least probability that this bound is right.
+        Lowest probability that this bound is correct.
     runs
         Runs on each of the two data sets.
     event
-        In words what differs most between the data sets, and how often it happened on each.
+        The event that differs most between the data sets and its share on each, in words.
     sign, threshold
-        The event: the score of the histogram ``sign`` the threshold; infinite where the event is
-        that a run has no such number, or has one.
+        Comparison of the histogram's score with the threshold that is the event. The threshold is
+        infinite if the event is that a run lacks this number, or has it.
     sides
-        What the two data sets are called after "of runs".
+        Names of the two data sets, as they follow "of runs".
     without, joined
-        Share of the deciding half of the runs that showed the event, without and with the person.
+        Share of the deciding runs that showed the event, without and with the person.
     violated
-        Whether the bound is above the claim. If not, that proves nothing.
+        Whether the bound is above the claim. If it is not, this proves nothing.
     histogram
         The event's score in the deciding half of the runs on both data sets.
     """
@@ -98,27 +98,27 @@ def audit(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> AuditResult:
-    """Bound the true privacy loss of a method from below.
+    """Compute a lower bound on the true privacy loss of a method.
 
     Parameters
     ----------
     method, variant
-        A method that spends a budget; ``"sound"`` or ``"published"``.
+        Method that spends a budget; ``"sound"`` or ``"published"``.
     claim
-        Epsilon that it is run with and claims to keep. Below 0.5 little can be seen.
+        Epsilon of the runs, which the method claims. Below 0.5 an audit shows little.
     runs
-        Runs on each data set; None takes as many as the scenario needs.
+        Runs on each data set; None uses the number that the scenario needs.
     scenario
-        Name of one of :func:`dpviz.audit.scenarios.scenarios`; None takes the first.
+        Name of one of :func:`dpviz.audit.scenarios.scenarios`; None uses the first.
     seed
-        The same one gives the same result.
+        The same seed gives the same result.
     progress, cancelled
-        As for :class:`dpviz.work.Work`, every few runs; the runs on both data sets count.
+        As for :class:`dpviz.work.Work`, every few runs; counts the runs on both data sets.
 
     Raises
     ------
     InputError
-        Where method, variant or scenario do not exist, or numbers are out of range.
+        If the method, variant or scenario does not exist, or a number is out of range.
     Cancelled
         Where ``cancelled`` returns true.
     """
@@ -176,7 +176,7 @@ def collect(
     Raises
     ------
     InputError
-        Where the seed is negative.
+        If the seed is negative.
     Cancelled
         Where ``cancelled`` returns true.
     """
@@ -199,8 +199,8 @@ def with_classifier(
 ) -> tuple[list[str], Floats, Floats]:
     """Add the score of a trained classifier to what :func:`collect` returns.
 
-    It joins all that a run releases; the log-likelihood ratio, which is no such number, stays
-    apart.
+    The classifier uses all released numbers. It does not use the log-likelihood ratio, which is
+    not a released number.
     """
     released = [number for number, name in enumerate(labels) if name != LIKELIHOOD_NAME]
     if not released:
@@ -211,12 +211,12 @@ def with_classifier(
 
 
 class ScenarioRuns:
-    """Runs of a scenario at a claim on both of its data sets.
+    """Runs of a scenario on both data sets at one claim.
 
     Parameters
     ----------
     scenario, claim
-        What to run, and its whole budget.
+        What to run, and the whole budget.
     """
 
     def __init__(self, scenario: Scenario, claim: float) -> None:
@@ -235,7 +235,7 @@ class ScenarioRuns:
         return np.append(found, self._ratio(recorder)) if LIKELIHOOD in groups else found
 
     def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
-        """Run once, and record the answers; where only these are scored there is no run."""
+        """Run once and record the answers; the run is None if only answers are scored."""
         scenario, config = self._scenario, self._config
         recorder = Recorder(
             scenario.noise(seed, side, number),
@@ -249,7 +249,7 @@ class ScenarioRuns:
         return None, recorder
 
     def _ratio(self, recorder: Recorder) -> float:
-        """Log-likelihood ratio of a run's answers, the second data set over the first."""
+        """Log-likelihood ratio of a run's answers: second data set over first."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self._scenario.bug)
         without, joined = (
             log_likelihood(partial(self._run, data, self._config), Replay(recorder.answers, *known))
@@ -268,7 +268,7 @@ def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
 
 
 def _condition(name: str, event: Event) -> str:
-    """Condition on a score; a number that a run lacks counts as infinite."""
+    """Condition on a score; a missing number counts as infinite."""
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
     return f"{name} {event.sign} {event.value:,.6g}"

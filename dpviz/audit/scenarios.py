@@ -1,4 +1,4 @@
-"""What an audit tries: a mechanism, two neighbouring data sets and the scores to look at."""
+"""Scenarios of an audit: a mechanism, two neighbouring data sets and the scores to compare."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ class Scenario:
     Parameters
     ----------
     name
-        Key on the command line; under the same name a sound variant faces the same case as
-        its published sibling.
+        Key on the command line; the sound and the published variant of the same case have the
+        same name.
     method, variant
         What is audited.
     description
-        One sentence for people: who joins or changes what, and why that may show.
+        One sentence for users: who joins or changes, and why this may be visible.
     pair
         Claim -> the two data sets.
     groups
-        Scores to look at, by their names in :mod:`dpviz.audit.scores`.
+        Names of the compared scores in :mod:`dpviz.audit.scores`.
     runs
-        Runs on each data set that show what there is to show in less than half a minute.
+        Runs on each data set; enough to show the effect, in less than half a minute.
     options
         Parameters of the method that differ from its defaults.
     relation
-        What the mechanism takes for neighbours.
+        Neighbouring relation of the mechanism.
     planted
-        Whether the mechanism is no variant on offer but a mistake made on purpose.
+        Whether the mechanism is a mistake made on purpose, not an available variant.
     bug
         Planted mistake in the noise of some steps.
     run
-        Planted mechanism that runs in place of the method.
+        Planted mechanism that replaces the method.
     noise
-        Where the noise comes from: its seed may be known, or some choices public.
+        Source of the noise; its seed may be known, or some choices may be public.
     sides
-        What the two data sets are called after "of runs".
+        Names of the two data sets, as they follow "of runs".
     """
 
     name: str
@@ -70,7 +70,7 @@ class Scenario:
     sides: tuple[str, str] = ("without", "with the person")
 
     def config(self, claim: float) -> Configuration:
-        """Public parameters at a budget of the claim."""
+        """Public parameters, with the claim as the budget."""
         given: dict[str, Any] = {
             "method": self.method,
             "variant": self.variant,
@@ -83,24 +83,24 @@ class Scenario:
 
     @property
     def private(self) -> bool:
-        """Whether the method's card promises that the mechanism keeps its claim."""
+        """Whether the mechanism is private as claimed, according to the method's card."""
         return not self.planted and CARDS[self.method].variant(self.variant).private
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or those of a method or variant; planted mistakes come last."""
+    """All scenarios, or those of a method or variant, with planted mistakes last."""
     return tuple(
         one for one in _SCENARIOS if method in (None, one.method) and variant in (None, one.variant)
     )
 
 
 def find(method: str, variant: str, name: str | None = None) -> Scenario:
-    """Return a scenario by its name, or the first one of a method and variant.
+    """Return a scenario by name, or the first one of a method and variant.
 
     Raises
     ------
     InputError
-        Where there is none, with the choices.
+        If it does not exist; the message lists the choices.
     """
     check_method(method, CARDS)
     if not CARDS[method].spends:
@@ -139,7 +139,7 @@ def _both(
     noise: Callable[..., NoiseSource] = RunNoise,
     **options: Any,
 ) -> tuple[Scenario, ...]:
-    """Published and sound scenario, with fields that each has of its own; ``[1:]`` is sound."""
+    """Published and sound scenario, each with its own fields; ``[1:]`` is the sound one."""
     shared = {
         "method": method,
         "name": name,
@@ -157,13 +157,13 @@ def _both(
     )
 
 
-#: Scenarios with all that a run releases, and how likely its noisy answers are.
+#: Scenarios that score all released numbers and the likelihood of the noisy answers.
 _cells = partial(_both, (*scores.WAVECLUSTER_RELEASES, scores.LIKELIHOOD))
 _centers = partial(_both, (*scores.KMEANS_RELEASES, scores.LIKELIHOOD))
 
 
 def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
-    """Grid over the range of the data, or over a declared domain."""
+    """Grid over the range of the data (published) or over a declared domain (sound)."""
     return _cells(
         method,
         "far-point",
@@ -176,7 +176,7 @@ def _far_point(method: str, runs: int = 20_000) -> tuple[Scenario, ...]:
 
 
 def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
-    """Records outside the L1 ball that the noise is for, or in the box that it is for."""
+    """Records outside the L1 ball that the noise assumes, or inside the box that it assumes."""
     return _centers(
         method,
         "outside-ball",
@@ -191,14 +191,14 @@ def _outside_ball(method: str, runs: int) -> tuple[Scenario, ...]:
 
 
 def _far_record(method: str, published: int, sound: int) -> tuple[Scenario, ...]:
-    """Starts from the records, or from a noisy grid; so many runs of each."""
+    """Starts from the records or from a noisy grid, with the number of runs of each."""
     return _centers(
         method,
         "far-record",
         "A thousand persons stand in one corner; one joins in the opposite corner. Starting "
         "centres drawn from the raw records nearly always take that one.",
         data.far_record,
-        # The start itself is raw records, no audit needed: what comes after it tells too.
+        # The start itself is raw records and needs no audit; the later steps leak too.
         published={"runs": published, "groups": ("iterations", "ledger")},
         sound={"runs": sound},
         clusters=2,
@@ -212,14 +212,14 @@ _MORE_CELLS = (
 
 
 def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
-    """A grid as fine as the true or as a noisy number of records allows."""
+    """Grid size from the true (published) or a noisy (sound) number of records."""
     pair = partial(data.grid_size, variant="sound", share=share)
     published = {"pair": partial(data.grid_size, variant="published", share=share)}
     return _centers(method, "true-size", _MORE_CELLS, pair, runs, published=published, clusters=1)
 
 
 def _first_record(method: str, runs: int, **options: Any) -> tuple[Scenario, ...]:
-    """Nothing in particular: the largest change that one record makes by itself."""
+    """Default case: the largest change that a single record makes."""
     text = f"{_NOBODY} at the end of a line."
     return _centers(
         method, "first-record", text, data.first_record, runs, **{"clusters": 1, **options}
@@ -330,7 +330,7 @@ _DESIGNED = (
         clusters=1,
     ),
     *_first_record("privgene", 10_000, iterations=1),
-    # Published variants of the others have scenarios of their own.
+    # Published variants of the other methods have separate scenarios.
     *_first_record("dplloyd", 10_000, iterations=1)[1:],
     *_first_record("dpkmeanspp", 5_000)[1:],
     *_first_record("dpkmeansup", 3_000)[1:],
@@ -344,7 +344,7 @@ _DESIGNED = (
     *_first_record("gupt", 5_000)[1:],
 )
 
-#: Methods for which nobody designed a scenario get the plainest one.
+#: Methods without a designed scenario get the simplest one.
 _PLAIN = tuple(
     scenario
     for method in sorted(
@@ -374,7 +374,7 @@ def _planted(
     options: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Scenario:
-    """Mistake in a sound variant, looked for in all noisy answers at once or in some scores."""
+    """Mistake in a sound variant; the audit uses all noisy answers at once or some scores."""
     return Scenario(
         method=method,
         variant="sound",

@@ -1,7 +1,7 @@
 """Every number that a run releases, as one row of scores; and some that it must not release.
 
-A group of scores is a function from a run to named arrays, whose shapes are the same in all runs
-of one scenario: what a run lacks (a third iteration, say) is NaN.
+A group of scores is a function from a run to named arrays. Their shapes are the same in all runs
+of one scenario: missing numbers (for example of a third iteration) are NaN.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
 
-#: A name for people and numbers of any shape; an array's positions are added to the name.
+#: Name for users, and numbers of any shape; names get the positions in the array added.
 Named = tuple[str, ArrayLike]
 Group = Callable[[Any], Iterator[Named]]
 
-#: Spends whose scale is looked at one by one; all of them count in the sums.
+#: Number of spends with a separate score of their scale; the sums include all spends.
 SPENDS = 8
 
 
@@ -28,7 +28,7 @@ SPENDS = 8
 
 
 def ledger(run: Run | KMeansRun) -> Iterator[Named]:
-    """What the ledger shows: how many spends, and how large their noise is."""
+    """The ledger: the number of spends and the size of their noise."""
     spends: Ledger = run.ledger
     yield "number of spends on the ledger", len(spends.spends)
     yield "sum of the noise scales on the ledger", sum(spend.scale for spend in spends)
@@ -39,7 +39,7 @@ def ledger(run: Run | KMeansRun) -> Iterator[Named]:
 
 
 def clusters(run: Run) -> Iterator[Named]:
-    """What the picture shows first."""
+    """Number and sizes of the clusters."""
     stages = run.stages
     yield "number of clusters", stages.n_clusters
     yield "number of significant cells", np.count_nonzero(stages.labels)
@@ -47,13 +47,13 @@ def clusters(run: Run) -> Iterator[Named]:
 
 
 def threshold(run: Run) -> Iterator[Named]:
-    """Threshold of the noisy subband, and what was counted in it."""
+    """Threshold of the noisy subband, and the numbers counted in the subband."""
     found = run.stages.threshold
     yield "density threshold d'", found.value
     yield "number of positive coefficients", found.positive
     yield "rank k' of the threshold", np.nan if found.k is None else found.k
     if found.k is not None:
-        # From d' and W' alone: of how many positive coefficients k' is the share 1 - p.
+        # From d' and W' alone: the number of positive coefficients whose share 1 - p is k'.
         left = np.floor(found.k / (1 - run.config.density) + 1e-9)
         yield "number of positive coefficients that were dropped", found.positive - left
 
@@ -72,7 +72,7 @@ def subband(run: Run) -> Iterator[Named]:
 
 
 def rank(run: Run) -> Iterator[Named]:
-    """PrivTHREM's k' in the true data: never released, and only looked at to show why."""
+    """PrivTHREM's k' in the true data: never released; this score shows the reason."""
     yield "rank k' of the threshold in the true data", run.trace["rank"]
 
 
@@ -87,13 +87,13 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 
 def start(run: KMeansRun) -> Iterator[Named]:
-    """Where the centres start."""
+    """Initial centres."""
     if run.start is not None:
         yield "coordinate of starting centre", run.start
 
 
 def iterations(run: KMeansRun) -> Iterator[Named]:
-    """Noisy counts and sums of each iteration, and their noise; sorted ones know no order."""
+    """Noisy counts and sums of each iteration, and their noise; sorted copies ignore the order."""
     most = run.config.iterations or 1
     yield "number of iterations", len(run.iterations)
     yield "number of centres that stayed", run.kept_centers
@@ -120,7 +120,7 @@ def grid(run: KMeansRun) -> Iterator[Named]:
 
 
 def chain(run: KMeansRun) -> Iterator[Named]:
-    """MCMC's Markov chain: the size of its data set and how well that fits."""
+    """MCMC's Markov chain: the size of its data set, and its fit."""
     if run.chain is not None:
         yield "number of simulated records", len(run.chain.points)
         yield "log-likelihood of the simulated records", run.chain.best
@@ -138,7 +138,7 @@ GROUPS: dict[str, Group] = {
 WAVECLUSTER_RELEASES = ("clusters", "threshold", "ledger", "counts", "subband")
 KMEANS_RELEASES = ("iterations", "grid", "ledger", "centers", "start", "chain")
 
-#: The score that is no number of a run, but of what all its mechanisms answered.
+#: The score that comes from the answers of all mechanisms of a run, not from its results.
 LIKELIHOOD = "likelihood"
 LIKELIHOOD_NAME = "log-likelihood ratio of all noisy answers"
 
@@ -150,7 +150,7 @@ def row(run: Run | KMeansRun, groups: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
-    """Names for people of what :func:`row` returns, and of the likelihood if it is a group.
+    """Names for users of the scores from :func:`row`, and of the likelihood if it is a group.
 
     Positions count from 1.
     """
@@ -163,7 +163,7 @@ def names(run: Run | KMeansRun, groups: tuple[str, ...]) -> list[str]:
 
 
 def _position(place: tuple[int, ...]) -> str:
-    """Where in an array a number stands: nothing, " 3" or " (3, 1)"."""
+    """Position of a number in an array, as text: nothing, " 3" or " (3, 1)"."""
     shown = ", ".join(str(index + 1) for index in place)
     return f" ({shown})" if len(place) > 1 else f" {shown}".rstrip()
 
@@ -176,7 +176,7 @@ def _all(run: Run | KMeansRun, groups: tuple[str, ...]) -> Iterator[Named]:
 
 
 def _padded(values: ArrayLike, size: int) -> NDArray[np.float64]:
-    """First numbers of a list, NaN where it has fewer."""
+    """First ``size`` numbers of a list, with NaN where it has fewer."""
     padded = np.full(size, np.nan)
     given = np.asarray(values, dtype=float)[:size]
     padded[: len(given)] = given

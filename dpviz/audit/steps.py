@@ -1,11 +1,11 @@
-"""What this audit can see: too little noise in every step of every sound method.
+"""Power of this audit: it looks for too little noise in every step of every sound method.
 
 ``steps.json`` beside this file holds the figures; ``python -m tests.benchmarks.audit_steps``
-measures them anew. In one step after the other the noise is halved or left out, while the ledger
-still shows all of it; data sets are chosen so that all steps move as far as they may at once. A
-step with a share s of the budget and its noise halved then has a loss of 1 + s at the claim 1.
-The score is the log-likelihood ratio of all noisy answers of the mechanism as built: no other one
-sees more, so what it does not show no audit of as many runs shows.
+measures them again. One step at a time, the noise is halved or left out, but the ledger still
+shows the full noise. On the chosen data sets, all steps change as much as possible at once. A step
+with a share s of the budget and half of its noise then has a loss of 1 + s at the claim 1. The
+score is the log-likelihood ratio of all noisy answers of the mechanism as built. No other score
+is stronger: what it does not find, no audit with the same number of runs finds.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from dpviz.audit.scenarios import Scenario
 from dpviz.audit.scores import LIKELIHOOD
 from dpviz.families import CARDS
 
-#: Where the figures lie.
+#: File of the figures.
 FILE = Path(__file__).with_name("steps.json")
 
-#: Claim of all rows, and runs on each data set by the factor on the noise.
+#: Claim of all rows; runs on each data set, by the factor on the noise.
 CLAIM = 1.0
 RUNS = {HALF: 20_000, NONE: 2_000}
 
-#: Bugs by the factor on the noise, for people.
+#: Names of the bugs for users, by the factor on the noise.
 BUGS = {HALF: "noise halved", NONE: "noise left out"}
 
-#: A loss that exceeds the claim by less than this can't be distinguished from it.
+#: A loss that exceeds the claim by less than this cannot be distinguished from the claim.
 NEAR = 0.12
 
 Reason = Literal["small share", "many numbers", "moves little"]
 
-#: Why some bugs are not found, for people.
+#: Reasons why some bugs are not found, for users.
 REASONS: dict[Reason, str] = {
     "small share": (
         f"the step has so little of the budget that the true ε stays below {CLAIM + NEAR:g}, "
@@ -61,7 +61,7 @@ REASONS: dict[Reason, str] = {
 def step_scenario(
     method: str, pair: Callable[[float], Any], *, public: tuple[str, ...] = (), **options: Any
 ) -> Scenario:
-    """A sound method on data sets between which all of its steps move.
+    """A sound method on two data sets that differ in all of its steps.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def step_scenario(
 
 
 def shares(scenario: Scenario) -> dict[str, float]:
-    """Largest share of the budget of each step; a noisy size may change the steps."""
+    """Largest budget share of each step; a noisy size may change the steps."""
     scenario_runs, found = ScenarioRuns(scenario, CLAIM), dict[str, float]()
     for number in range(20):
         for spend in scenario_runs.record(0, 0, number)[1].ledger:
@@ -92,7 +92,7 @@ def shares(scenario: Scenario) -> dict[str, float]:
     return found
 
 
-#: One cluster: counts and sums move as far as they may.
+#: One cluster: counts and sums change as much as possible.
 _kmeans = partial(step_scenario, pair=data.eleventh_record, clusters=1)
 
 SCENARIOS = (
@@ -128,7 +128,7 @@ SCENARIOS = (
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """What an audit finds of one bug in one step.
+    """Result of an audit of one bug in one step.
 
     Parameters
     ----------
@@ -137,9 +137,9 @@ class StepResult:
     step, share
         Step with the bug, and its share of the budget.
     factor
-        On the noise of that step, one of ``BUGS``.
+        Factor on the noise of that step, one of ``BUGS``.
     pair_loss
-        Largest loss that any run on the two data sets had; None where there is no limit.
+        Largest loss of any run on the two data sets; None if there is no limit.
     bound
         Lower bound on epsilon, with 99% confidence.
     runs
@@ -158,7 +158,7 @@ class StepResult:
 
     @property
     def largest_loss(self) -> float:
-        """Loss with the bug where all steps move as far as they may, at the claim 1."""
+        """Loss with the bug at the claim 1 if all steps change as much as possible."""
         if self.factor == NONE:
             return math.inf
         return CLAIM * (1 - self.share + self.share / self.factor)
@@ -170,7 +170,7 @@ class StepResult:
 
     @property
     def reason(self) -> Reason | None:
-        """Why the bug is not found; None where it is."""
+        """Reason why the bug is not found; None if it is found."""
         if self.found:
             return None
         if self.largest_loss <= CLAIM + NEAR:
@@ -189,14 +189,14 @@ def measure(
     scenario, step, factor
         Where the bug is, and the factor on the noise.
     runs
-        On each data set; None takes as many as the committed figures have.
+        Runs on each data set; None uses the number of the committed figures.
     seed
-        The same one gives the same figures.
+        The same seed gives the same figures.
     """
     from sklearn import config_context
 
     count = RUNS[factor] if runs is None else runs
-    # Checks of scikit-learn on tiny data take longer than its work.
+    # On tiny data, the checks of scikit-learn take longer than the fit.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         _, without, joined = collect(replace(scenario, bug=Bug(step, factor)), CLAIM, count, seed)
     largest = max(float(abs(side).max()) for side in (without, joined))
@@ -220,7 +220,7 @@ def table() -> tuple[StepResult, ...]:
 
 
 def frame(rows: Sequence[StepResult]) -> pd.DataFrame:
-    """Return figures as a table for people: one row for each step, both bugs side by side."""
+    """Return the figures as a table for users: one row per step, with both bugs side by side."""
     left_out = {_step(row): row for row in rows if row.factor == NONE}
     return pd.DataFrame(
         [

@@ -1,10 +1,9 @@
-"""What a run's mechanisms answered, and how likely these answers are on another data set.
+"""The answers of a run's mechanisms, and the likelihood of these answers on another data set.
 
-The log-likelihood ratio of all answers is the most telling score there is of a mechanism whose
-output is computed from them: no threshold on any other number does better. It is that of the
-mechanism as it is built, planted mistakes included: whoever attacks has its code, as an auditor
-has, so a secret mistake protects nobody, and scales read off the ledger would hide just what is
-looked for.
+The log-likelihood ratio of all answers is the strongest score of a mechanism whose output is
+computed from them: no threshold on another number does better. It uses the mechanism as built,
+with planted mistakes. An attacker has the code, as an auditor has, so a secret mistake protects
+nobody. Scales from the ledger would hide exactly the mistakes that the audit looks for.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ from dpviz.privacy.mechanisms import Accountant
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 
-#: Steps whose choices a release does not show: which record went where.
+#: Steps whose choices a release does not show: the block or set of each record.
 HIDDEN = ("blocks", "sets")
 
 
 class _Built(Accountant):
-    """Accountant of a mechanism as it is built: its ledger shows what is claimed.
+    """Accountant of a mechanism as built; its ledger shows the claimed scales.
 
     Parameters
     ----------
     noise, epsilon, neighbours
         As for :class:`Accountant`.
     bug
-        What is wrong with the noise, if anything.
+        Mistake in the noise, or None.
     """
 
     def __init__(
@@ -49,7 +48,7 @@ class _Built(Accountant):
         self._bug = bug
 
     def _spend(self, step: str, *given: Any) -> float:
-        """Record the spend; return the scale that the noise really has."""
+        """Record the spend; return the real scale of the noise."""
         scale = super()._spend(step, *given)
         return scale * self._bug.of(step) if self._bug else scale
 
@@ -62,8 +61,8 @@ class Recorder(_Built):
     given
         Noise, epsilon, neighbours and bug, as for the base class.
     answers_only
-        Whether to end the method with :class:`TranscriptEnd` once the budget is spent: what
-        follows is computed from the answers alone.
+        Whether to end the method with :class:`TranscriptEnd` as soon as the budget is spent.
+        Later steps use only the answers.
     """
 
     def __init__(self, *given: Any, answers_only: bool = False) -> None:
@@ -72,24 +71,24 @@ class Recorder(_Built):
         self._answers_only = answers_only
 
     def laplace(self, *given: Any, **named: Any) -> Floats:
-        """Laplace mechanism, its answer recorded."""
+        """Laplace mechanism with a recorded answer."""
         return self._record(super().laplace(*given, **named))
 
     def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
-        """Laplace mechanism on disjoint rows, its answer recorded."""
+        """Laplace mechanism on disjoint rows with a recorded answer."""
         return self._record(super().laplace_disjoint(*given, **named))
 
     def choose(self, *given: Any, **named: Any) -> int:
-        """Exponential mechanism, its answer recorded."""
+        """Exponential mechanism with a recorded answer."""
         return self._record(super().choose(*given, **named))
 
     def interval(self, *given: Any, **named: Any) -> tuple[int, float]:
-        """Exponential mechanism over a line; the point is an answer, its interval is not."""
+        """Exponential mechanism over a line; records the point but not its interval."""
         index, value = super().interval(*given, **named)
         return index, self._record(value)
 
     def _record(self, answer: T) -> T:
-        """Record an answer; end after the last one if nothing else is needed."""
+        """Record an answer; with ``answers_only``, end after the last one."""
         self.answers.append(answer)
         if self._answers_only and self.ledger.epsilon >= self.budget * (1 - 1e-9):
             raise TranscriptEnd
@@ -97,17 +96,17 @@ class Recorder(_Built):
 
 
 class Replay(_Built):
-    """Accountant that gives the answers of another run and adds up how likely they are.
+    """Accountant that returns the answers of another run and sums their log-likelihoods.
 
-    It ends the method with :class:`TranscriptEnd` after the last answer: what follows is computed
-    from the answers alone.
+    It ends the method with :class:`TranscriptEnd` after the last answer: later steps use only the
+    answers.
 
     Parameters
     ----------
     answers
-        Of a :class:`Recorder`.
+        Answers of a :class:`Recorder`.
     noise
-        Of the run that gave them; choices that it hides are drawn anew.
+        Noise of the run that gave them; choices that this run hides are drawn anew.
     given
         Epsilon, neighbours and bug of that run.
     """
@@ -126,7 +125,7 @@ class Replay(_Built):
         epsilon: float,
         composition: Composition = "sequential",
     ) -> Floats:
-        """Give the answer; its density is Laplace's around the values."""
+        """Return the answer; its density is a Laplace density around the values."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, composition)
         exact = np.asarray(values, dtype=float)
         return self._noisy(exact, np.full(exact.shape, scale))
@@ -134,7 +133,7 @@ class Replay(_Built):
     def laplace_disjoint(
         self, step: str, values: Floats, *, sensitivity: float, epsilons: Floats
     ) -> Floats:
-        """Give the answer; its density is Laplace's, of another scale in each row."""
+        """Return the answer; its density is a Laplace density with one scale per row."""
         scales = [
             self._spend(step, sensitivity, float(epsilon), 1.0, "parallel") for epsilon in epsilons
         ]
@@ -149,7 +148,7 @@ class Replay(_Built):
         epsilon: float,
         monotone: bool = False,
     ) -> int:
-        """Give the answer; chances are proportional to exp(score / scale)."""
+        """Return the answer; probabilities are proportional to exp(score / scale)."""
         scale = self._spend(step, sensitivity, epsilon, 1.0 if monotone else 2.0, "sequential")
         answer = int(self._remaining.pop(0))
         self._add(scores[answer] / scale - _log_sum(scores / scale))
@@ -158,7 +157,7 @@ class Replay(_Built):
     def interval(
         self, step: str, edges: Floats, scores: Floats, *, sensitivity: float, epsilon: float
     ) -> tuple[int, float]:
-        """Give the answer; densities are proportional to exp(score / scale)."""
+        """Return the answer; densities are proportional to exp(score / scale)."""
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
         answer = float(self._remaining.pop(0))
         index = int(np.searchsorted(edges, answer)) - 1
@@ -168,7 +167,7 @@ class Replay(_Built):
         return index, answer
 
     def _noisy(self, exact: Floats, scales: Floats) -> Floats:
-        """Give the next answer as a noisy version of the values."""
+        """Return the next answer as a noisy version of the values."""
         answer: Floats = self._remaining.pop(0)
         if answer.shape != exact.shape:
             self._add(-np.inf)
@@ -176,40 +175,40 @@ class Replay(_Built):
         return answer
 
     def _add(self, log: float) -> None:
-        """Count an answer's likelihood; end where nothing more can change the sum."""
+        """Add the log-likelihood of an answer; end if later answers cannot change the sum."""
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd
 
 
-class TranscriptEnd(Exception):  # noqa: N818 - a wanted end, not an error
-    """All answers have been given, or one of them is impossible."""
+class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error
+    """All answers are used, or one of them is impossible."""
 
 
 def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float:
     """Log-likelihood of a replay's answers on the data that ``run`` reads.
 
-    It is -infinity where a run on this data can't give them.
+    It is -infinity if a run on this data cannot give these answers.
     """
     try:
         run(replay)
     except TranscriptEnd:
         return replay.log_likelihood
-    # The method ended without asking for all of the answers.
+    # The method ended before it used all answers.
     return -np.inf
 
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:
-    """Logarithm of the (weighted) sum of numbers that are given by their logarithms."""
+    """Logarithm of the (weighted) sum of numbers, from their logarithms."""
     if weights is not None:
-        # The largest of them may weigh nothing.
+        # The largest number may have the weight 0.
         logs = logs[weights > 0] + np.log(weights[weights > 0])
     highest = logs.max()
     return float(highest + np.log(np.exp(logs - highest).sum()))
 
 
 class _Attacker:
-    """Choices as whoever attacks knows them: those that are shown, and a guess at the hidden."""
+    """Choices as an attacker knows them: the visible ones, and a guess at the hidden ones."""
 
     def __init__(self, noise: NoiseSource) -> None:
         self._noise = noise
@@ -221,6 +220,6 @@ class _Attacker:
     gumbel = uniform = laplace
 
     def generator(self, step: str) -> np.random.Generator:
-        """Stream of the run, or where it is hidden always the same one."""
+        """Stream of the run; for a hidden step, always the same stream."""
         hidden = step in HIDDEN and step not in getattr(self._noise, "public", ())
         return np.random.default_rng(0) if hidden else self._noise.generator(step)

@@ -1,1 +1,1 @@
-"""Passes over the records: what pictures and methods read of them, computed once."""
+"""Passes over the records for pictures and methods, computed once."""

@@ -1,4 +1,4 @@
-"""Records on the lattice of the screen: a picture reads a bounded number of cells, whatever n."""
+"""Records on the lattice of the screen: a picture reads a bounded number of cells for any n."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpviz.counts import quantize, tally
 from dpviz.domain import Domain, flat_cells
 from dpviz.wavecluster.pipeline import Source
 
-#: Cells a side that travel to the screen at most; finer ones are put together in blocks.
+#: Maximum number of cells per axis on the screen; finer cells are combined into blocks.
 MOST_CELLS = 256
 
 
@@ -32,7 +32,7 @@ class Raster:
     def of_source(cls, source: Source) -> Raster:
         """Count the records of a source on the finest lattice of the screen that refines its grid.
 
-        A grid that is too fine to be refined is the lattice itself: no pass over the records.
+        A grid that is too fine to refine is itself the lattice, without a pass over the records.
         """
         factor = max(1, MOST_CELLS // max(source.shape))
         if factor == 1:
@@ -50,7 +50,7 @@ class Raster:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordRaster(Raster):
-    """A raster that also knows the cell of every record.
+    """A raster that also stores the cell of every record.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class RecordRaster(Raster):
 def cell_means(
     points: NDArray[np.float64], values: NDArray[np.float64], domain: Domain, side: int
 ) -> NDArray[np.float64]:
-    """Mean of a value over the records of each cell of a lattice, NaN where there is none.
+    """Mean of a value over the records of each cell of a lattice; NaN in empty cells.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Many draws of one setting: every score as a band, and what the draws agree on, as a map."""
+"""Many draws of one setting: every score as a band, and the agreement of the draws as a map."""
 
 from __future__ import annotations
 

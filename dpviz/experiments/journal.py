@@ -1,8 +1,8 @@
-"""The table of a sweep on disk, and a journal of finished rows that no kill can spoil.
+"""The table of a sweep on disk, and a journal of finished rows that survives a killed process.
 
-The journal is a SQLite file, and each finished part of the work a transaction: after a kill all its
-rows are there, or none. SQLite's lock on it ends with the process. SQLite's own file beside it
-(``.journal-journal``) may stay behind after a kill and belongs to it.
+The journal is a SQLite file, and each finished part of the work is one transaction: after a kill,
+the file has all of its rows or none. SQLite's lock on it ends with the process. After a kill,
+SQLite's own file beside it (``.journal-journal``) may remain; it belongs to the journal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dpviz.serialize import no_formulas
 #: Scores of a row by name.
 Scores = dict[str, float]
 
-#: Columns by which a table is recognized as a sweep's: they tell its rows apart.
+#: Columns that identify the rows of a sweep; a table with all of them is from a sweep.
 KEYS = ("run", "data", "method", "variant", "epsilon", "seed")
 
 #: Marks a journal among the files of SQLite ("dpsw").
@@ -49,31 +49,31 @@ class Store:
         Raises
         ------
         InputError
-            Where no table can be, another sweep is at work, or the journal is not of a sweep;
-            also later, where a file can't be written.
+            If no table can be written there, another sweep is running, or the journal is not from
+            a sweep; also later, if a file cannot be written.
         """
         _check_out(out)
         journal = _beside(out, "journal")
         try:
             with suppress(FileNotFoundError):
                 found = journal.lstat()
-                # SQLite takes a file of one byte for an empty one.
+                # SQLite treats a file of one byte as empty.
                 if not stat.S_ISREG(found.st_mode) or found.st_size == 1:
                     raise _foreign(journal)
-            # Half a second: another sweep may be about to end, or to start and be refused. The
-            # absolute path: some builds of SQLite take "file:..." for a URI.
+            # Half a second: another sweep may be about to end, or to start and be refused.
+            # Absolute path: some builds of SQLite read "file:..." as a URI.
             with closing(sqlite3.connect(journal.absolute(), timeout=0.5)) as connection:
                 store = cls(out, connection)
-                # A power cut must not undo a part; its syncs take little of its half a second.
+                # A power failure must not undo a part; syncs take little of its half second.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("BEGIN EXCLUSIVE")
-                # Not before: of sweeps that start at once, all might be refused then.
+                # Not earlier: otherwise, sweeps that start at the same time might all be refused.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 application = store._number("PRAGMA application_id")
                 begun = application or store._number("PRAGMA schema_version")
                 if begun and application != APPLICATION:
                     raise _foreign(journal)
-                # Also where it is set: writing fails if the file was removed before the lock.
+                # Even if it is already set: writing fails if the file was removed before the lock.
                 connection.execute(f"PRAGMA application_id = {APPLICATION}")
                 connection.execute(f"CREATE TABLE IF NOT EXISTS finished {_COLUMNS} WITHOUT ROWID")
                 connection.commit()
@@ -94,13 +94,13 @@ class Store:
         return rows
 
     def start(self, done: Mapping[str, Scores], *, anew: bool) -> None:
-        """Put the rows that are taken over into the journal.
+        """Put the reused rows into the journal.
 
         Raises
         ------
         InputError
-            Where a file is there already that no sweep wrote, or, anew, finished rows of an
-            interrupted one: they would be lost.
+            If there is a file that no sweep wrote or, with ``anew``, finished rows of an
+            interrupted sweep: they would be lost.
         """
         part = _beside(self.out, "part")
         if os.path.lexists(part) and not self._number("PRAGMA user_version"):
@@ -114,7 +114,7 @@ class Store:
                     f"row{'' if rows == 1 else 's'} of an interrupted sweep: go on with --resume, "
                     "or remove it."
                 )
-            # Old rows must not come back when the new sweep is killed and taken up again.
+            # Old rows must not return when the new sweep is killed and resumed.
             self.out.unlink(missing_ok=True)
         self.add(done)
 
@@ -131,7 +131,7 @@ class Store:
         """Write the table at once and whole, and remove the journal."""
         if table.empty:
             return
-        # What a kill leaves beside is known as ours by this.
+        # This identifies a file that remains after a kill as ours.
         self.connection.execute("PRAGMA user_version = 1")
         part = _beside(self.out, "part")
         as_csv = no_formulas(table).to_csv
@@ -143,7 +143,7 @@ class Store:
             os.replace(part, self.out)
         finally:
             part.unlink(missing_ok=True)
-        # Under the lock: later, the name may be that of another sweep's journal.
+        # Under the lock: later, another sweep's journal may have this name.
         _beside(self.out, "journal").unlink(missing_ok=True)
 
     def _number(self, query: str) -> int:
@@ -158,7 +158,7 @@ class Store:
             if self.out.suffix == ".parquet":
                 table = pd.read_parquet(self.out)
             else:
-                # As text: Python's own reading of a number gives back the very bits written.
+                # As text: Python's parser returns exactly the bits that were written.
                 table = pd.read_csv(self.out, dtype=str, keep_default_na=False).replace("", "nan")
             missing = [name for name in KEYS if name not in table.columns]
             if missing:
@@ -179,7 +179,7 @@ def _beside(out: Path, ending: str) -> Path:
 
 
 def _check_out(out: Path) -> None:
-    """Raise InputError where no table can be."""
+    """Raise InputError if no table can be written there."""
     if out.suffix not in (".csv", ".parquet"):
         raise InputError(f'out = "{out}": name a file that ends in .csv or .parquet.')
     try:
@@ -203,7 +203,7 @@ def _foreign(path: Path) -> InputError:
 
 
 def _unusable(out: Path, journal: Path, error: OSError | sqlite3.Error) -> InputError:
-    """Error on what the system can't do with the table, or SQLite with the journal."""
+    """Error for a failed operation on the table, or of SQLite on the journal."""
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_NOTADB:
         return _foreign(journal)

@@ -1,7 +1,7 @@
-"""The figures of the papers as sweeps: what each draws, and what to look for in it.
+"""The figures of the papers as sweeps: what each one draws, and what to look for in it.
 
-The papers print curves without a table; where they leave the marks on the axis of epsilon to the
-picture, the marks here are ours, within the range that the text gives.
+The papers print curves without a table. If only the picture shows the values of epsilon, the
+values here are ours, within the range in the text.
 """
 
 from __future__ import annotations
@@ -63,12 +63,12 @@ class Preset:
 
     @property
     def draws(self) -> tuple[object, ...]:
-        """What its draws depend on: presets in which it is equal share them."""
+        """Settings of its draws: presets with equal settings share their draws."""
         options = tuple(sorted(self.options.items()))
         return (self.methods, self.epsilons, self.repeats, self.samples, self.variant, options)
 
 
-#: Note where the paper prints no average to compare a mean rank with.
+#: Note if the paper prints no average for the comparison with a mean rank.
 NONE_PRINTED = "The paper prints averages for its own set DS2 alone: none of this data is it."
 
 
@@ -111,7 +111,7 @@ def _hu(number: int, theirs: str, sample: str) -> Preset:
         scores={"f_measure": "F-measure", "nicv": "NICV"},
         repeats=50,
         samples=(sample,),
-        # The paper goes on until errors settle; halving leaves later steps next to no budget.
+        # The paper iterates until errors converge; halving leaves almost no budget for late steps.
         options={
             "iterations": 2,
             "schedule": "halving",
@@ -171,7 +171,7 @@ _ALL = (
             "geometry": "l1",
         },
     ),
-    # No sample set is like one of theirs: each figure takes another of ours.
+    # No sample set is similar to one of theirs: each figure uses a different one of ours.
     _hu(1, "house8", "spirals"),
     _hu(2, "unbalance", "shapes"),
     _hu(3, "ConfLongDemo", "incomes"),
@@ -214,7 +214,7 @@ PRINTED = {
     (1.0, "privthrem"): 142.8,
 }
 
-#: What the paper says of DS2: records, k, and cells of the average subband that are not positive.
+#: DS2 in the paper: records, k, and cells of the average subband that are not positive.
 _DS2 = (31_200, 144, 241)
 
 
@@ -277,7 +277,7 @@ def figure_table(one: Preset, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rank_table(table: pd.DataFrame, true: Mapping[str, tuple[int, Stages]]) -> pd.DataFrame:
-    """Hold k' beside the true k, and beside the averages that the paper prints.
+    """Compare k' with the true k and with the averages that the paper prints.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Sweeps: many draws over data sets, methods and budgets, as one tidy table.
 
-A row is one draw, and its name is a hash of all that it depends on. Finished rows go to a journal
-beside the table at once, so a sweep that was killed goes on where it stood; rows are the same to
-the last bit however many processes work on them, and wherever they stopped.
+A row is one draw, and its name is a hash of everything that it depends on. Finished rows go to a
+journal beside the table at once, so a killed sweep can resume. Rows are identical to the last bit
+for any number of processes and any interruption.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from dpviz.metrics.bands import band
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.work import Cancelled, IsCancelled, Progress, Work
 
-#: Goes into the name of a row: another number where the same settings give other numbers than in
-#: an earlier version of the program, so that no sweep mixes both.
+#: Part of the name of a row. It changes when the same settings give other numbers than in an
+#: earlier version of the program, so that no sweep mixes both.
 FORMAT = 2
 
-#: More rows than this are no sweep but a slip of the pen.
+#: More rows than this are a mistake, not a sweep.
 MOST_ROWS = 5_000_000
 
 #: Largest seed: a table keeps them in 64 bits.
@@ -68,14 +68,14 @@ COLUMNS: dict[str, str] = {
     "neighbours": "str", "cap": "int64", "outside": "str", "domain": "str",
 }  # fmt: skip
 
-#: What a summary tells draws apart by.
+#: Columns that group draws in a summary.
 GROUP = ("data", "method", "variant", "epsilon")
 
-#: The work is cut into parts of half a second, so that a kill loses little and an answer to "stop"
-#: comes soon.
+#: The work is split into parts of half a second, so that a kill loses little work and "stop" acts
+#: quickly.
 PART_SECONDS, MOST_SEEDS = 0.5, 200
 
-#: True runs that a process holds: those of one data set for both families, and the next one's.
+#: True runs cached per process: those of one data set for both families, and of the next one.
 _TRUE_RUNS = 4
 
 
@@ -165,7 +165,7 @@ class Plan:
     scores: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check what can be checked before anything is drawn."""
+        """Check everything that can be checked before the first draw."""
         for name in ("subjects", "methods", "epsilons", "seeds", "scores"):
             given = getattr(self, name)
             if given is not None and not given:
@@ -270,7 +270,7 @@ def run_sweep(
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> pd.DataFrame:
-    """Draw all that a plan asks for.
+    """Draw all rows of a plan.
 
     Parameters
     ----------
@@ -279,10 +279,10 @@ def run_sweep(
     jobs
         Processes that work on it.
     out
-        Table to write, .csv or .parquet; finished rows stand beside it (``.journal``) until
-        it is whole. A table that exists is started anew unless ``resume``.
+        Table to write, .csv or .parquet; finished rows are beside it (``.journal``) until it is
+        complete. An existing table is replaced unless ``resume``.
     resume
-        Take over the rows of ``out`` and of its journal that the plan asks for.
+        Reuse the rows of ``out`` and of its journal that the plan contains.
     progress, cancelled
         As for :class:`dpviz.work.Work`, after each part of the work; rows are counted.
 
@@ -317,14 +317,14 @@ def run_sweeps(
 ) -> pd.DataFrame:
     """Draw several plans into one table; rows that they share are drawn once.
 
-    All else is as for :func:`run_sweep`; :func:`rows_of` finds the rows of one plan again.
+    Otherwise like :func:`run_sweep`; :func:`rows_of` returns the rows of one plan.
     """
     if isinstance(jobs, bool) or jobs < 1:
         raise InputError(f"jobs = {jobs}: give the number of processes, 1 or more.")
     planned = {
         (one.subject.name, row): (one, seed) for plan in plans for one, row, seed in _planned(plan)
     }
-    # Data sets that differ in what a method does not look at have rows of the same name.
+    # Data sets that differ only in properties that a method ignores have rows of the same name.
     wanted = {row: (one, row, seed) for (_, row), (one, seed) in planned.items()}
     columns = tuple(dict.fromkeys(name for plan in plans for name in plan.columns))
     with ExitStack() as stack:
@@ -336,7 +336,7 @@ def run_sweeps(
         work = Work(len(wanted), "draws", progress, cancelled, done=len(done))
         notes = _draw_parts(parts, jobs, store, done, work)
         table = _table(planned, done, columns)
-        # In the order of the plan, whichever part was done first.
+        # In the order of the plan, not in the order of completion.
         table.attrs["notes"] = list(dict.fromkeys(note for _, note in sorted(notes)))
         if work.done < work.total:
             raise SweepCancelled(f"stopped after {work}", table)
@@ -346,7 +346,7 @@ def run_sweeps(
 
 
 def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Rows of a table that a plan asks for, in the order of the plan."""
+    """Rows of a table that belong to a plan, in the order of the plan."""
     place = {
         key: number for number, key in enumerate(zip(table["data"], table["run"], strict=True))
     }
@@ -519,7 +519,7 @@ def _draw_parts(
     stopped = Event()
     if parts and work.cancelled:
         return notes
-    # Parts that are being drawn when it is stopped are waited for: nothing drawn is lost.
+    # After a stop, wait for the parts in progress, so that no finished draw is lost.
     wanted = takewhile(lambda _: not stopped.is_set(), parts)
     with closing(_drawn(wanted, min(jobs, len(parts)))) as results:
         for number, rows, failed in results:
@@ -543,11 +543,11 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
         return
     from joblib import Parallel, delayed, parallel_config
 
-    # As they start, and by its id: this process may be gone before a worker looks for it.
+    # At their start, and by its id: this process may end before a worker checks it.
     with parallel_config(
         backend="loky", inner_max_num_threads=1, initializer=_watch_parent, initargs=(os.getpid(),)
     ):
-        # Without memory maps: what is compiled for writable arrays need not be compiled again.
+        # Without memory maps, which are read-only: code for writable arrays is already compiled.
         parallel = Parallel(
             n_jobs=jobs, return_as="generator_unordered", batch_size=1, max_nbytes=None
         )
@@ -556,7 +556,7 @@ def _drawn(parts: Iterable[_Part], jobs: int) -> Generator[_Drawn, None, None]:
 
 
 def _watch_parent(parent: int) -> None:
-    """End this process soon after the one that it draws for: a kill leaves nothing running."""
+    """End this process soon after its parent: after a kill, no process remains."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -571,14 +571,14 @@ _OF_WORKER = LRUCache(_TRUE_RUNS)
 
 
 def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
-    """Draw the rows of a part; errors of what does not fit are collected, not raised."""
-    # Limits hold only for libraries that are loaded.
+    """Draw the rows of a part; collects errors of settings that do not fit, instead of raising."""
+    # Limits apply only to loaded libraries.
     import sklearn.cluster  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     rows: dict[str, Scores] = {}
     failed: list[str] = []
-    # Sums of libraries depend on the number of threads.
+    # Sums in libraries depend on the number of threads.
     with threadpool_limits(limits=1):
         try:
             trial = _trial(part.setting, true_runs)
@@ -593,7 +593,7 @@ def _draw(part: _Part, true_runs: LRUCache = _OF_WORKER) -> _Drawn:
 
 
 def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
-    """Bring data and configuration together, with a true run that other settings share."""
+    """Combine data and configuration, with a true run that other settings share."""
     subject, config = setting.subject, setting.config
     family = family_of(config.method)
     key = (
@@ -619,7 +619,7 @@ def _scores(trial: Trial, seed: int, names: Sequence[str]) -> Scores:
 def _taken_over(
     found: Mapping[str, Scores], wanted: Mapping[str, tuple[_Setting, str, int]]
 ) -> dict[str, Scores]:
-    """Rows of an earlier sweep; the plan has to contain all of them, or they would be lost."""
+    """Rows of an earlier sweep; the plan must contain all of them, or they would be lost."""
     others = len(found.keys() - wanted.keys())
     if others:
         raise InputError(

@@ -1,11 +1,11 @@
 """What soundness costs: scores of sound and published variants, measured side by side.
 
 ``utility.json`` beside this file holds the figures; ``python -m tests.benchmarks.utility``
-measures them anew. Compared is what a person gets who keeps to the proof with what the papers
-do: the sound variant on a declared domain, the published one on the range of the data. That
-holds two prices, of the mechanism and of a box that does not hug the data (the records of
-Unbalance fill a thirteenth of theirs), so the sound variant is measured on the range of the
-data too: what is then left is the mechanism's. Each run is scored against the noise-free
+measures them again. They compare a proven result with the method of the papers: the sound variant
+on a declared domain, the published variant on the range of the data. The difference has two
+costs: the mechanism, and a box larger than the data (the records of Unbalance fill a thirteenth
+of theirs). So the sound variant is also measured on the range of the data; the remaining
+difference is the cost of the mechanism. Each run is scored against the noise-free
 clustering under its own domain, and for WaveCluster on its own grid. A domain stretches the
 axes, so NICV itself differs between the two; its ratio to the noise-free optimum hardly does.
 """
@@ -25,7 +25,7 @@ from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.method import check_method
 
-#: Where the figures lie.
+#: File of the figures.
 FILE = Path(__file__).with_name("utility.json")
 
 #: Scores in which less is better: the noise-free clustering has 0 and 1.
@@ -97,8 +97,8 @@ class Cost:
     def verdict(self) -> Verdict:
         """Whether the sound variant is clearly better or worse than the published one.
 
-        It is where the medians differ by more than ``CLEAR``, and by more than draws do: the
-        sound median lies outside the published 5% to 95%.
+        It is if the medians differ by more than ``CLEAR`` and by more than the draws: the sound
+        median lies outside the published 5% to 95%.
         """
         sound, published = self.sound.median, self.published
         difference = sound - published.median
@@ -109,7 +109,7 @@ class Cost:
 
     @property
     def mostly_box(self) -> bool:
-        """Whether the declared domain makes more of the difference than the mechanism."""
+        """Whether the declared domain causes more of the difference than the mechanism."""
         on_range = self.sound_on_range.median
         return abs(self.sound.median - on_range) > abs(on_range - self.published.median)
 

@@ -1,1 +1,1 @@
-"""The contract that both families keep, and what is written against it alone."""
+"""The common interface of both families, and code that uses only this interface."""

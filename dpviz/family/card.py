@@ -1,4 +1,4 @@
-"""The facts about a method that people read: one card in every method file."""
+"""The facts about a method for users: one card in every method file."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Card:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """All of it as plain values; of a parameter its name, default and range."""
+        """The card as plain values; a parameter as its name, default and range."""
         listed = [
             {name: getattr(one, name) for name in ("name", "default", "low", "high")}
             for one in self.parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dpviz.domain import Domain
 from dpviz.family.card import Card, VariantName
 
-#: What every true result and every seeded draw is: stated wherever one is shown.
+#: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
 
@@ -22,8 +22,8 @@ class Claim:
 def claim(card: Card, variant: VariantName, domain: Domain) -> Claim:
     """Judge a run: the method's variant first, then the domain.
 
-    The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for what a
-    seed takes away.
+    The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
+    seed.
     """
     judged = card.variant(variant)
     if not judged.private:

@@ -1,4 +1,4 @@
-"""True and private runs of one method as plain values and lines of text: what ``run`` prints."""
+"""True and private runs of one method as plain values and text, for the ``run`` command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpviz.domain import Domain, Outside
 
 Report = dict[str, Any]
 
-#: Numbers of the known classes, shape (n,), where a column of them was named.
+#: Numbers of the known classes, shape (n,), if a class column is given.
 Classes = NDArray[np.intp] | None
 
 
@@ -57,12 +57,12 @@ class Comparison(ABC):
         return asdict(self.trial.config)
 
     def beyond(self, draws: Sequence[Any]) -> Comparison:
-        """Return the same with a true run that no draw is better than."""
+        """Return this comparison with a true run that is at least as good as every draw."""
         return self
 
     @abstractmethod
     def notes(self) -> list[str]:
-        """What a person may not expect of these data."""
+        """Notes for users on unexpected properties of these data."""
 
     @abstractmethod
     def true(self) -> Report:
@@ -90,7 +90,7 @@ class Comparison(ABC):
 
 
 def first_draws(lines: list[str], most: int = 10) -> list[str]:
-    """As many lines as a person reads, and how many draws more there are."""
+    """First lines, and the number of further draws."""
     if len(lines) <= most:
         return lines
     return [*lines[:most], f"         ... and {len(lines) - most} more draws"]

@@ -1,4 +1,4 @@
-"""What the estimators of all families do alike: read parameters, points, people and domain; fit."""
+"""Common part of all estimators: reading parameters, points, people and domain; fitting."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Estimator(ClusterMixin, BaseEstimator):
         Raises
         ------
         InputError
-            Where a parameter is wrong or does not fit the data; the message names it, its
-            value and the way out.
+            If a parameter is wrong or does not fit the data; the message names it, its value
+            and how to fix it.
         """
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
         dataset = dataset_of(self, points, units)
@@ -91,7 +91,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         self._store(material)
 
     def _store(self, material: Any) -> None:
-        """Store what the run found, besides what all families have."""
+        """Store the results that are specific to the family."""
         raise NotImplementedError
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -139,14 +139,14 @@ def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike 
 
 
 def as_frame(X: Any) -> Any:
-    """Pandas from a pyarrow Table, anything else as it is."""
+    """Convert a pyarrow Table to pandas; return anything else unchanged."""
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
 def seed_of(random_state: Any) -> int:
-    """Seed of the noise streams from what scikit-learn calls a random state."""
+    """Seed of the noise streams from a scikit-learn random state."""
     if random_state is None:
-        # 128 bits from the system: a seed that could be guessed would take the noise off.
+        # 128 bits from the system: an attacker who guesses the seed can remove the noise.
         return cast(int, np.random.SeedSequence().entropy)
     if isinstance(random_state, int | np.integer):
         if random_state < 0:

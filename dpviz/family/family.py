@@ -1,4 +1,4 @@
-"""A family of methods: all that the rest of the program asks of it, in one object."""
+"""A family of methods: everything that the rest of the program needs from it, in one object."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ class Family:
     parameters, methods, scores
         What it offers; scores and methods by name.
     first
-        Method that a screen begins with.
+        Default method on a screen.
     quick
-        Scores that cost no more than a draw.
+        Scores that cost at most as much as a draw.
     leading
-        Scores that tell most, in the order in which they are offered.
+        Most informative scores, in the order of the menus.
     swept
-        Scores of a sweep that names none, in the order of the table's columns.
+        Default scores of a sweep, in the order of the table's columns.
     slow_times
-        How many times as long a draw takes with all scores.
+        Factor on the time of a draw if all scores are computed.
     grows
         Whether a draw takes longer on more records.
     many_columns
@@ -73,7 +73,7 @@ class Family:
     scores_classes
         Whether its draws are scored against known classes.
     found
-        Attribute of its estimators that says what was found.
+        Attribute of its estimators with the main result.
     fits_counts
         Whether its estimators fit a grid of counts.
     searched
@@ -82,17 +82,17 @@ class Family:
         Parameters that the true clustering depends on.
     material
         ``material(dataset, config, domain, outside, secure=False)``: data as the methods read it;
-        for a release (``secure``) whatever the records are like.
+        a release (``secure``) must accept any records.
     preparing
-        What making the material is called among the timed steps.
+        Name of the step that builds the material, among the timed steps.
     trial, comparison
         ``trial(material, config)``, ``comparison(trial, outside, classes)``.
     material_settings
-        Of a configuration: what the material depends on, as a key for caches.
+        Settings of a configuration that the material depends on, as a key for caches.
     true_settings
-        Of a configuration: what the true run depends on, as a key for caches.
+        Settings of a configuration that the true run depends on, as a key for caches.
     given_by_data
-        Of a material: parameters that the data decided, by name.
+        Parameters of a material that the data determine, by name.
     released
         ``released(run, domain)``: result of a private run as ``release.json`` has it.
     suited
@@ -154,7 +154,7 @@ class Family:
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """Names of all scores, those that tell most first."""
+        """Names of all scores, most informative first."""
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: Any) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class Family:
     def build(
         self, dataset: Dataset, config: Any, domain: Domain | None, outside: Outside
     ) -> Trial:
-        """Bring data and configuration together.
+        """Combine data and configuration.
 
         Raises
         ------
@@ -179,7 +179,7 @@ class Family:
         return self.trial(self.material(dataset, config, domain, outside), config)
 
     def seconds(self, method: str, records: int, scores: Collection[str]) -> float:
-        """About how long a draw of a method with some scores takes."""
+        """Estimate the seconds of a draw of a method with some scores."""
         seconds = self.methods[method].seconds
         if self.grows:
             seconds *= max(LEAST_TIME, records / USUAL_RECORDS)

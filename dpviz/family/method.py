@@ -1,4 +1,4 @@
-"""A method as the rest of the program knows it."""
+"""A method, as the rest of the program uses it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Method:
 
 
 def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str, Method]:
-    """Methods of modules by name; a module's ``SECONDS`` and ``UNIT`` go before the family's."""
+    """Methods of modules by name; a module's ``SECONDS`` and ``UNIT`` override the family's."""
     return {
         module.CARD.name: Method(
             card=module.CARD,

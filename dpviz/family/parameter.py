@@ -1,4 +1,4 @@
-"""A public choice of a family: the one object from which every place reads what it is.
+"""A public choice of a family: the single object that describes it everywhere.
 
 Sliders, links, options of the command line, release boxes, titles, columns of sweeps, axes of
 searches and the words of the report all come from here.
@@ -25,10 +25,10 @@ class Parameter:
     name
         Field of the configuration, option on the command line, key in ``release.json``.
     label, sign, help
-        On the screen: name of its control, short name in titles and on axes (empty where its
-        value says enough), one or two sentences beside the control.
+        On the screen: name of its control, short name in titles and on axes (empty if its value
+        is enough), one or two sentences beside the control.
     kind
-        What its values are.
+        Kind of its values.
     default
         Of the method on whose card it stands.
     low, high, step, log, ends, format
@@ -37,13 +37,13 @@ class Parameter:
     options, words
         What a choice offers, and how options are written for people where it differs.
     check
-        Raises InputError where a value (of a choice: a text) is wrong.
+        Raises InputError if a value (of a choice: a text) is wrong.
     link, column, python
         Its name in links, in tables of sweeps and in estimators; ``name`` where empty.
     metavar, usage
         On the command line: placeholder and help.
     report, meaning
-        What it is called in the report of a release; its description in the release's schema.
+        Name in the report of a release; description in the release's schema.
     limits
         Ends of the open interval that the library allows, where that is not the slider's range.
     titled
@@ -79,7 +79,7 @@ class Parameter:
     searched: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Names that are not given are the parameter's own."""
+        """Fill in missing names with the parameter's name."""
         for place in ("link", "column", "python"):
             if not getattr(self, place):
                 object.__setattr__(self, place, self.name)

@@ -1,4 +1,4 @@
-"""A score: what it is called, how to read it, and the function that computes it."""
+"""A score: its name, its meaning, and the function that computes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Compute = Callable[[Any], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """A number that says how good a draw is, or how large.
+    """A number that measures the quality or the size of a draw.
 
     Parameters
     ----------
@@ -28,17 +28,17 @@ class Score:
     compute
         Returns the score of a family's ``Evaluation`` of one draw.
     best
-        What a result like the true one scores, in words; empty where that is no one number.
+        Score of a result equal to the true one, in words; empty if there is no single number.
     better
         ``"<="`` where less is better, ``">="`` where more is; None where the true value is best.
     log
         Whether its values span powers of ten.
     target
-        Bound that a search for parameters begins with.
+        Default bound in a search for parameters.
     redraws
-        Whether it draws anew on parts of the data, so that it costs many draws.
+        Whether it needs draws on parts of the data, so that it costs many draws.
     of_table
-        Score of a contingency table of two clusterings, where nothing else is needed.
+        Function of the contingency table of two clusterings, if it needs nothing else.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Score:
 
     @property
     def axis(self) -> str:
-        """Name with what is best."""
+        """Name with the best value."""
         return f"{self.title} ({self.best})" if self.best else self.title
 
 
@@ -76,7 +76,7 @@ def ratio_to_true(name: str, title: str, compute: Compute, target: float) -> Sco
 
 
 def higher_is_better(name: str, title: str, compute: Compute, target: float) -> Score:
-    """How like the true result something is."""
+    """A similarity with the true result."""
     return Score(
         name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target
     )
@@ -85,7 +85,7 @@ def higher_is_better(name: str, title: str, compute: Compute, target: float) -> 
 def table_likeness(
     name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
 ) -> Score:
-    """A likeness that the contingency table of two clusterings tells."""
+    """A similarity computed from the contingency table of two clusterings."""
     return Score(
         name=name,
         title=title,

@@ -1,6 +1,6 @@
 """One method at one setting on one data set, ready to be drawn and scored many times.
 
-What varies is the seed; all that does not depend on it is computed once.
+Only the seed varies; everything that does not depend on it is computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dpviz.privacy.ledger import Neighbours
 
 
 class Configuration(Protocol):
-    """What the configurations of all families have, all of them dataclasses with fields beside."""
+    """Common fields of the configurations of all families, which are dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -80,7 +80,7 @@ class Trial(Protocol):
         ...
 
     def true(self) -> dict[str, float]:
-        """Scores of the true run, those that are no comparison with it."""
+        """Scores of the true run that are not comparisons with it."""
         ...
 
     def label(self, one: Any | None) -> NDArray[np.intp]:

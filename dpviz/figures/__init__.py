@@ -1,1 +1,1 @@
-"""Results -> Plotly figures, and the table behind each; the only part that knows Plotly."""
+"""Results -> Plotly figures, and the table behind each; the only part that uses Plotly."""

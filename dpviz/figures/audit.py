@@ -53,7 +53,7 @@ from dpviz.wavecluster.pipeline import Source, Stages
 
 
 def floored(bound: float) -> str:
-    """A lower bound with two decimals, never rounded up: it would promise too much."""
+    """A lower bound with two decimals, always rounded down so that it stays a lower bound."""
     return f"{math.floor(bound * 100) / 100:.2f}"
 
 
@@ -145,7 +145,7 @@ def _cluster_numbers(joining: Joining, stages: Stages, mode: Mode) -> Trace:
 
 
 def _person(joining: Joining, number: int, mode: Mode) -> Trace:
-    """The person, or the place where that one is missing; named."""
+    """The person, or the place of the missing person, with a name."""
     there, ink = number == 1, INK[mode]
     look = (INVENTED[mode], "star") if there else (ink, "circle-open")
     return scatter(
@@ -174,7 +174,7 @@ def joining_frame(joining: Joining) -> pd.DataFrame:
 
 
 def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
-    """Draw how often each number of clusters came up, and what the promise allows."""
+    """Draw how often each number of clusters occurred, and the range that the promise allows."""
     numbers = np.array(experiment.numbers)
     shares = [
         100 * np.array(counts) / experiment.draws
@@ -221,7 +221,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             tickformat="d",
             dtick=max(1, (high - low) // 14),
         ),
-        # Where nearly every draw gives one number, the band would dwarf all bars.
+        # If nearly all draws give one number, the band would be much higher than all bars.
         yaxis=chart_axis("share of draws, %", range=[0, min(100.0, 1.7 * most)]),
         legend=LEGEND,
         uirevision=CARDS[experiment.method].title,
@@ -261,7 +261,7 @@ def membership_frame(experiment: MembershipExperiment) -> pd.DataFrame:
 
 # -- the telling score -------------------------------------------------------------------
 
-#: Room for as many bars of each data set at least.
+#: Minimum number of bars of each data set that fit.
 _FEWEST_PLACES = 6
 
 
@@ -269,7 +269,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     """Draw the telling score on both data sets, the event's side of the threshold shaded."""
     histogram, sides = result.histogram, result.sides
     bins = _Bins.of(histogram)
-    # The last bar, of runs without such a number, is there only if there are any.
+    # The last bar is for runs without the number; it exists only if there are such runs.
     n = len(bins.middles)
     data = []
     for number, (counts, side) in enumerate(zip(_counts(histogram), sides, strict=True)):
@@ -328,10 +328,10 @@ def _counts(histogram: Histogram) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Bins:
-    """Where bars stand: few different values side by side, many on a true scale.
+    """Positions of bars: few different values side by side, many values on a true scale.
 
-    The event is compared with ``values``. Where runs have no such number there is one more bar at
-    the end, with the value infinity.
+    ``values`` are compared with the event's threshold. If runs lack the number, there is one more
+    bar at the end, with the value infinity.
     """
 
     middles: Floats
@@ -356,7 +356,7 @@ class _Bins:
             middles = np.append(middles, middles[-1] + 2 * width)
             values = np.append(values, math.inf)
             labels.append("no such number")
-        # Two or three bars stand in the middle instead of filling the figure.
+        # Two or three bars are in the middle and do not fill the figure.
         beside = 0.6 + max(0, _FEWEST_PLACES - len(middles)) / 2
         reach = [float(middles[0] - beside * width), float(middles[-1] + beside * width)]
         ticks: dict[str, Any] = {"range": reach}
@@ -373,7 +373,7 @@ class _Bins:
 
 
 def _different(edges: Floats) -> Floats:
-    """Values whose half-way points are the edges."""
+    """Values whose midpoints are the edges."""
     values = [(edges[0] + edges[1]) / 2]
     for edge in edges[1:-1]:
         values.append(2 * edge - values[-1])
@@ -423,7 +423,7 @@ def _shaded(bins: _Bins, shown: NDArray[np.bool_], mode: Mode) -> list[dict[str,
 
 
 def _event_name(sign: str, value: float) -> dict[str, Any]:
-    """What the shaded ground stands for, above the right end of the axes."""
+    """Name of the shaded event, above the right end of the axes."""
     signs = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
     what = f"{signs[sign]} {value:,.6g}"
     if math.isinf(value):
@@ -433,10 +433,10 @@ def _event_name(sign: str, value: float) -> dict[str, Any]:
 
 # -- claimed against measured ------------------------------------------------------------
 
-#: A scenario and what was found under it, if anything yet.
+#: A scenario and its result, or None without a result.
 Row = tuple[Scenario, AuditResult | None]
 
-#: Room for as many bars at least, so that a single one is not a block.
+#: Minimum number of bars that fit, so that a single bar is not a block.
 _FEWEST_BARS = 4
 
 
@@ -492,7 +492,7 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
 
 
 def bounds_frame(rows: Sequence[Row], claim: float) -> pd.DataFrame:
-    """Table behind the bars: one row per scenario, empty where nothing was run yet."""
+    """Table behind the bars: one row per scenario, empty if it has not run yet."""
     table = pd.DataFrame(
         [
             {

@@ -31,7 +31,7 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
     """Draw a score over two parameters: the first to the right, the second upwards.
 
-    Every cell has its number; marks tell the best cell and the setting of the search.
+    Every cell has its number; marks show the best cell and the setting of the search.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "zmax": high,
         "xgap": 1,
         "ygap": 1,
-        # No darker than ink can be read on.
+        # Not too dark for readable text.
         "colorscale": [
             [end, blend(BOTH[mode], BACKGROUND[mode], s)] for end, s in enumerate((0.05, 0.6))
         ],
@@ -90,7 +90,7 @@ def _map_name(found: ParameterMap) -> str:
 
 
 def _ends(values: Floats, score: str) -> tuple[float, float]:
-    """Ends of the colours: a few huge errors must not make all others look alike."""
+    """Ends of the colour scale: a few huge errors must not make all other cells look the same."""
     if np.isnan(values).all():
         return 0.0, 1.0
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -134,7 +134,7 @@ def _marks(found: ParameterMap, mode: Mode) -> list[Trace]:
 
 
 def _axis(name: str) -> str:
-    """How a parameter is called on an axis."""
+    """Name of a parameter on an axis."""
     label = PARAMETERS[name].label
     return label[0].lower() + label[1:]
 

@@ -59,15 +59,15 @@ class Chart:
     Parameters
     ----------
     heading
-        What stands above the panel: the data set, or the score.
+        Heading of the panel: the data set, or the score.
     score
         Name of the score.
     table
         Rows of :func:`dpviz.experiments.sweep.summary` for this data set; may be empty.
     true
-        Value of the run without noise, where the score is no comparison with it.
+        Value of the run without noise, if the score is not a comparison with it.
     data
-        Name of the data set, for whoever clicks on a point.
+        Name of the data set, for clicks on a point.
     """
 
     heading: str
@@ -113,7 +113,7 @@ def curves(
     charts
         One panel each, at least one.
     methods
-        What is compared, also where nothing of it is known yet.
+        Compared methods, also those without results.
     epsilons
         Budgets, which span the horizontal axis.
     title
@@ -128,7 +128,7 @@ def curves(
     Panels
         The figure; its legend hides and shows a method in all panels.
     """
-    # Four stand better as two by two than as three and one.
+    # Four panels look better as two by two than as three and one.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
     ends = _span(epsilons)
@@ -197,9 +197,9 @@ def _span(epsilons: Sequence[float]) -> tuple[float, float]:
 
 
 def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
-    """Ends of the vertical axis: all bands fit in; from zero, but on a log scale.
+    """Ends of the vertical axis: all bands fit in; starts at zero, except on a log scale.
 
-    Set, not left to plotly: a first drawing without any rows would fix its empty axis.
+    Set here and not by Plotly: a first drawing without rows would fix its empty axis.
     """
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
@@ -218,7 +218,7 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
     return low - room, high + room
 
 
-#: Where ticks stand, times powers of ten, on axes that span less than a factor.
+#: Positions of ticks, times powers of ten, on axes that span less than a factor.
 _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (3, (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 7)),
     (10, (1, 1.5, 2, 3, 5, 7)),
@@ -228,7 +228,7 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
 
 
 def _log_axis(low: float, high: float) -> dict[str, Any]:
-    """Log scale with ticks at round numbers, the closer the less it spans."""
+    """Log scale with ticks at round numbers; a shorter range has closer ticks."""
     steps = next(steps for factor, steps in _STEPS if high / low < factor)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     places = [step * 10.0**power for power in powers for step in steps]
@@ -329,20 +329,20 @@ class _Values:
     def of(cls, chart: Chart, method: str) -> _Values:
         """Numbers of the rows of one method."""
         names = ("epsilon", "median", "low", "high", "draws")
-        # Nothing run yet may have no columns either.
+        # A table without rows may have no columns.
         table = chart.table.reindex(columns=["method", *names])
         part = table[table["method"] == method]
         found = part.sort_values("epsilon")[list(names)].to_numpy(dtype=float)
-        # An empty cluster makes some ratios infinite: a gap, which the table names.
+        # An empty cluster makes some ratios infinite: a gap here, a value in the table.
         found = found[np.isfinite(found[:, 1])]
         epsilons, median, low, high, draws = found.T
         return cls(epsilons=epsilons, median=median, low=low, high=high, draws=draws)
 
 
 def _band(method: str, values: _Values, look: Look, n_methods: int) -> Trace:
-    """Area between the ends of the bands; paler where many lie on each other."""
-    kept = np.isfinite(values.low) & np.isfinite(values.high)
-    across, low, high = values.epsilons[kept], values.low[kept], values.high[kept]
+    """Area between the ends of the bands; paler if there are many methods."""
+    finite = np.isfinite(values.low) & np.isfinite(values.high)
+    across, low, high = values.epsilons[finite], values.low[finite], values.high[finite]
     channels = ",".join(str(int(look.colour[i : i + 2], 16)) for i in (1, 3, 5))
     return scatter(
         "lines",
@@ -357,7 +357,7 @@ def _band(method: str, values: _Values, look: Look, n_methods: int) -> Trace:
 
 
 def _line(method: str, values: _Values, look: Look, chart: Chart) -> Trace:
-    """Medians, told apart by colour, symbol and dash."""
+    """Medians; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
     # One budget has no area: its band becomes a whisker.
     ends = (values.low, values.median, values.high)
@@ -401,7 +401,7 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str]) -> str:
 
 
 def _held(charts: Sequence[Chart]) -> str:
-    """What the bands hold; while draws still come in, some have fewer than others."""
+    """Text on the range of the bands; during a run, some have fewer draws than others."""
     draws = [int(n) for chart in charts if len(chart.table) for n in chart.table["draws"].unique()]
     words = {band_words(n) for n in draws}
     if len(words) == 1:

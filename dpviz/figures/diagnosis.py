@@ -1,7 +1,7 @@
-"""What broke this cluster: all stages around one true cluster, true above private.
+"""Which stage broke a cluster: all stages around one true cluster, true above private.
 
 The figure is that of all stages (:func:`dpviz.figures.wavecluster.panels`), zoomed to the
-cluster's surroundings, with its outline on every panel and the stage marked that broke it.
+cluster's surroundings, with its outline on every panel and a mark on the stage that broke it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dpviz.figures.wavecluster import WaveClusterPicture, panels
 from dpviz.figures.wavecluster import frame as cells_frame
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
-#: Column of the figure that a stage is marked at; the grid shows in the counts.
+#: Column of the figure that marks a stage; the grid is visible in the counts.
 COLUMNS: dict[Stage, int] = {
     "grid": 0,
     "counts": 0,
@@ -71,7 +71,7 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark stands below the tool bar
     width = picture.width(picture.true.level)
-    # Ink on a lighter ground, so that it shows on any colour.
+    # Dark on a lighter line, so that it is visible on any colour.
     edges = [
         outline(inside, picture.domain, width, {"color": colour, "width": pixels})
         for colour, pixels in ((BACKGROUND[picture.mode], 4), (INK[picture.mode], 1.5))

@@ -61,14 +61,14 @@ class Display(Displayed):
             Fitted; any of ours.
         X
             The points that it was fitted on, shape (n, d): array, pandas DataFrame or pyarrow
-            Table, whose names of columns are taken.
+            Table, whose column names are used.
         view
-            What to show; the first of the family's views unless named.
+            View to show; the default is the family's first view.
 
         Raises
         ------
         InputError
-            Where the view is unknown, or the points are not what the picture needs.
+            If the view is unknown, or the points do not fit the picture.
         """
         check_is_fitted(estimator, "domain_")
         table, config = as_frame(X), estimator.config_
@@ -100,6 +100,6 @@ class Display(Displayed):
         return self.pictures.panels(self._picture(mode), self.view).figure()
 
     def _picture(self, mode: Mode) -> Any:
-        """What the view is drawn from."""
+        """Data behind the view."""
         title = f"{CARDS[self.trial.config.method].title} · {EXPLORATION}"
         return self.pictures.build(self.trial, self.run, self.columns, title, mode)

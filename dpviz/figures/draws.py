@@ -1,4 +1,4 @@
-"""Many draws: where they agree, as a map, and every score with its band."""
+"""Many draws: a map of their agreement, and every score with its band."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
 from dpviz.metrics.bands import Band, band_words, end_names
 from dpviz.wavecluster.pipeline import Stages
 
-#: Cells a side of the map of records that change their cluster.
+#: Cells per axis of the map of records that change their cluster.
 _LATTICE = 64
 
-#: What the true run scores, held against itself; noise keeps none of its centres in place.
+#: Scores of the true run compared with itself; noise stops none of its centres.
 _ITSELF = {
     "dsg_c": 0.0,
     "ocm": 0.0,
@@ -69,7 +69,7 @@ def wavecluster_maps(picture: WaveClusterPicture, draws: Draws, shown: Stages, n
     draws
         All draws.
     shown, name
-        Stages of the draw on the right, and what it is called.
+        Stages of the draw on the right, and its name.
     """
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
     true, private = picture.true.significant, shown.significant
@@ -262,7 +262,7 @@ def _strip(
     draws: Draws, values: NDArray[np.float64], current: int | None, panel: int, mode: Mode
 ) -> list[Trace]:
     """Dots of one score, spread out sideways, and the marked draw."""
-    # Always the same places, so that the dots stay where they are from one redraw to the next.
+    # Always the same positions, so that the dots do not move when the figure is redrawn.
     places = _SPREAD * (2 * np.random.default_rng(0).random(len(values)) - 1)
     dots = scatter(
         "markers",
@@ -306,7 +306,7 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
 
 
 def _range(values: NDArray[np.float64], true: float | None) -> list[float]:
-    """Ends of a strip: all values, the true one among them, with a margin."""
+    """Ends of a strip: all values and the true one, with a margin."""
     finite = values[np.isfinite(values)]
     shown = np.append(finite, [] if true is None else [true])
     if not shown.size:
@@ -326,7 +326,7 @@ def _maps(
     """Two maps side by side, zoomed together; the left one has a colour bar at its right."""
     layout = base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
     data = add_maps(layout, columns, domain, maps)
-    # Room for the colour bar between the two.
+    # Space for the colour bar between the two.
     layout["xaxis"]["domain"] = [0, 0.465]
     layout["xaxis2"]["domain"] = [0.585, 1]
     return Panels(data=data, layout=layout, alt=alt, height=350, share=0.5)

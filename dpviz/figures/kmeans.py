@@ -52,16 +52,16 @@ VIEWS: dict[View, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansPicture:
-    """What all panels are drawn from.
+    """Data behind all panels.
 
     Parameters
     ----------
     truth
         Noise-free clustering and its records.
     left
-        What the left panel shows: the true run, or the method itself without noise.
+        Run on the left panel: the true run, or the method itself without noise.
     private
-        The private run. Clusters of both bear the numbers of the true ones they are matched to.
+        The private run. Clusters of both have the numbers of their matched true clusters.
     raster
         Records on the screen's lattice.
     columns
@@ -114,7 +114,7 @@ class KMeansPicture:
         return self.path_of(self.private)
 
     def path_of(self, run: KMeansRun) -> tuple[Centers, ...]:
-        """Path of a run, what post-processing made of its end included."""
+        """Path of a run, including the result of post-processing."""
         path = self.unprocessed(run).path
         return path if run.before is None else (*path, run.centers)
 
@@ -122,7 +122,7 @@ class KMeansPicture:
 def picture_of(
     trial: KMeansTrial, run: KMeansRun, columns: Sequence[str], title: str, mode: Mode
 ) -> KMeansPicture:
-    """Picture of a private run beside the true one, from scratch."""
+    """Build the picture of a private run beside the true one."""
     truth = trial.truth.beyond(run.centers)
     records = truth.records
     return KMeansPicture(
@@ -229,7 +229,7 @@ def _state(picture: KMeansPicture, step: int) -> str:
 def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
     """Traces of one panel: regions and records, paths, centres with their numbers."""
     path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
-    # A run on the left may have more iterations: its result stands beside the result.
+    # A run on the left may have more iterations: its result is shown beside the result.
     at_end = step >= min(max(len(picture.path) - 1, 0), len(path))
     centers = run.centers if at_end else path[step]
     traces = [_painted(picture, centers)]
@@ -243,7 +243,7 @@ def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
 def _painted(picture: KMeansPicture, centers: Centers) -> Trace:
     """Heatmap of the records in the colours of their clusters, regions tinted.
 
-    With more than two columns a region is no area of the plane: there a cell shows the
+    With more than two columns, a region is not an area of the plane. A cell then shows the
     cluster of one of its records.
     """
     truth, raster, domain = picture.truth, picture.raster, picture.shown_domain
@@ -276,9 +276,9 @@ def _shown(
 
 
 def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
-    """Line from each centre's start to where it is, with the start as a ring."""
+    """Line from each centre's start to its position, with the start as a ring."""
     x, y = _shown(picture, np.array(path))
-    # A NaN between two paths lifts the pen.
+    # A NaN between two paths interrupts the line.
     gap = np.full((1, x.shape[1]), np.nan)
     ink = INK[picture.mode]
     return [
@@ -302,12 +302,12 @@ def _paths(picture: KMeansPicture, path: tuple[Centers, ...]) -> list[Trace]:
 
 
 def _numbers(centers: Centers) -> list[str]:
-    """Numbers of centres, as hover texts have them."""
+    """Numbers of centres for hover texts."""
     return [str(number) for number in range(1, len(centers) + 1)]
 
 
 def _centres(picture: KMeansPicture, centers: Centers, kept: NDArray[np.bool_] | None) -> Trace:
-    """Centres with their numbers; a square where one had to keep its place."""
+    """Centres with their numbers; a square marks a centre that noise stopped."""
     x, y = _shown(picture, centers)
     stayed = np.zeros(len(centers), dtype=bool) if kept is None else kept
     symbols = np.where(stayed, "square", "circle").tolist()
@@ -332,9 +332,9 @@ def numbered_centres(
     Parameters
     ----------
     hover
-        What the hover text says after the place.
+        End of the hover text, after the position.
     more
-        Further properties of the trace, which win.
+        Further properties of the trace, which override others.
     """
     look = {
         "textposition": "top center",
@@ -352,7 +352,7 @@ def numbered_centres(
 
 
 def _inwards(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:
-    """Where a centre's number stands: above to the right, but inside the panel at its border."""
+    """Position of a centre's number: above to the right, but at a border inside the panel."""
     across, up = (
         (one - lo) / (hi - lo) for one, (lo, hi) in zip((x, y), domain.bounds, strict=True)
     )
@@ -362,7 +362,7 @@ def _inwards(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> 
 
 
 def _true_centres(picture: KMeansPicture) -> Trace:
-    """True centres in the private panel, to see how far off the private ones are."""
+    """True centres in the private panel, to show the errors of the private ones."""
     x, y = _shown(picture, picture.truth.centers)
     return scatter(
         "markers",
@@ -378,7 +378,7 @@ def _true_centres(picture: KMeansPicture) -> Trace:
 
 
 def _noise(picture: KMeansPicture) -> Panels:
-    """Bars of the noise: its scale, and what it does to each centre, per iteration."""
+    """Bars of the noise per iteration: its scale, and its effect on each centre."""
     run = picture.unprocessed(picture.private)
     if not run.iterations:
         return _spends(picture)
@@ -459,7 +459,7 @@ def _chart_axes(
 ) -> None:
     """Add the axes of a chart that shows no domain: their names and further properties."""
     (left, right), height = place((0, 1), slot)
-    # Plotly decides on lines at zero: bars have one upwards, and none across.
+    # Lines at zero: bars have a horizontal one and no vertical one.
     layout[f"xaxis{suffix(panel)}"] = {
         "title": axis_title(across),
         "tickfont": {"size": 11},
@@ -485,7 +485,7 @@ def _chain(picture: KMeansPicture) -> Panels:
     """Before and after post-processing, and the likelihood along the chain."""
     private, before = picture.private, picture.before
     chain = private.chain
-    assert chain is not None  # noqa: S101 - the view is offered only then
+    assert chain is not None  # noqa: S101 - the view exists only then
     ratios = [picture.truth.scores(run, ("nicv_ratio",))["nicv_ratio"] for run in (before, private)]
     true, layout = _true_centres(picture), _layout(picture)
     data = add_maps(
@@ -532,7 +532,7 @@ def _chain(picture: KMeansPicture) -> Panels:
 
 
 def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
-    """Steps of the chain that its thinned trace stands for."""
+    """Steps of the chain behind its thinned trace."""
     from dpviz.kmeans.methods.mcmc import STEPS
 
     assert run.chain is not None  # noqa: S101 - callers checked
@@ -545,5 +545,5 @@ def _trace_steps(run: KMeansRun) -> NDArray[np.float64]:
 def _layout(picture: KMeansPicture, **more: Any) -> dict[str, Any]:
     """Return a layout without axes."""
     ground = f"{picture.raster.axes}{picture.shown_domain}{picture.title.partition(' · ')[0]}"
-    # Zoom survives every change but that of the ground it was made on.
+    # Zoom survives every change except one of the data, columns or domain.
     return base_layout(picture.title, (56, 16, 46, 38), uirevision=ground, **more)

@@ -1,7 +1,7 @@
-"""What all figures are drawn with, in Plotly's terms: traces, shapes, notes, axes, legends.
+"""Common elements of all figures for Plotly: traces, shapes, notes, axes, legends.
 
-Text is literal where it is said so; everything else reads tags: take text from outside from
-:func:`literal`.
+Text is literal only if its description states this. All other text may have tags: pass external
+text through :func:`literal`.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 
 
 def literal(text: str) -> str:
-    """Text that Plotly draws as it is: it reads no tag, no entity and no formula in it.
+    """Text that Plotly draws unchanged, without tags, entities and formulas.
 
-    File names and names of columns come from outside, and Plotly makes links of their tags.
+    File names and column names are external, and Plotly would turn their tags into links.
     """
     return html.escape(text, quote=False).replace("$", "&#36;")
 
@@ -85,7 +85,7 @@ def note(
 
 
 def number_font(mode: Mode, size: int = 13) -> dict[str, Any]:
-    """Font of cluster numbers, which stand on any colour."""
+    """Font of cluster numbers, readable on any colour."""
     ground = BACKGROUND[mode]
     return {
         "size": size,
@@ -95,7 +95,7 @@ def number_font(mode: Mode, size: int = 13) -> dict[str, Any]:
 
 
 def finite(values: Any) -> Floats:
-    """Return numbers that can be drawn: NaN where infinite."""
+    """Return numbers for drawing: NaN replaces infinite ones."""
     given = np.asarray(values, dtype=float)
     return np.where(np.isfinite(given), given, np.nan)
 
@@ -104,18 +104,18 @@ def finite(values: Any) -> Floats:
 
 
 def base_layout(title: str, margin: tuple[int, int, int, int], **more: Any) -> dict[str, Any]:
-    """Layout that all figures start from.
+    """Base layout of all figures.
 
-    The page's theme takes the place of Plotly's templates, hence a plain dictionary.
+    A plain dictionary, since the page's theme replaces Plotly's templates.
 
     Parameters
     ----------
     title
-        Stands in the top left corner, any text.
+        Title in the top left corner, any text.
     margin
         Pixels at the left, at the right, at the top and at the bottom.
     more
-        Further properties, which win; with a legend among them legends are shown.
+        Further properties, which override others; with a legend, legends are shown.
     """
     return {
         "title": {
@@ -150,7 +150,7 @@ def category_axis(names: Sequence[str], fewest: int) -> dict[str, Any]:
     Parameters
     ----------
     fewest
-        Room for as many rows at least, so that a single bar does not fill the figure.
+        Minimum number of rows, so that a single bar does not fill the figure.
     """
     return {
         "type": "category",
@@ -214,7 +214,7 @@ def scatter(mode: str, x: Any, y: Any, hover: str | None = None, **more: Any) ->
 
 
 def marker(size: float, colour: Any = None, symbol: Any = None, **more: Any) -> dict[str, Any]:
-    """Look of markers; what is None is left to Plotly."""
+    """Look of markers; Plotly chooses properties that are None."""
     given = {"color": colour, "symbol": symbol}
     return {"size": size, **{name: one for name, one in given.items() if one is not None}, **more}
 
@@ -244,7 +244,7 @@ def whiskers(low: Any, median: Any, high: Any, **more: Any) -> dict[str, Any]:
 
 
 def hatched(colour: str, mode: Mode) -> dict[str, Any]:
-    """Look of bars with a hatching, the cue beside colour."""
+    """Look of bars with hatching, as a cue in addition to colour."""
     return {
         "color": colour,
         "pattern": {

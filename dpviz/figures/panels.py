@@ -25,9 +25,9 @@ class Panels:
     data, layout
         As in Plotly's JSON.
     pairs
-        Indexes of (true, private) heatmaps whose hover texts tell of each other.
+        Indexes of (true, private) heatmaps whose hover texts show both values.
     alt
-        What the figure shows, in words.
+        Description of the figure in words.
     height, share
         Pixels at least; share of the window's height where that is more.
     """
@@ -103,7 +103,7 @@ def add_axes(
 
 
 def add_heading(layout: dict[str, Any], panel: int, text: str) -> None:
-    """Add the heading above a panel, with tags: take text from outside from ``literal``."""
+    """Add the heading above a panel, with tags: pass external text through ``literal``."""
     axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
     layout["annotations"].append(note(text, 0, 1, *axes))
 

@@ -1,4 +1,4 @@
-"""What is drawn for which result, and which pictures each family has."""
+"""The figure of each kind of result, and the pictures of each family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _register(
     frame: Callable[[Any], pd.DataFrame],
     panels: Callable[[Any, Mode], Panels],
 ) -> None:
-    """Register what draws a kind of result."""
+    """Register the functions that draw a kind of result."""
     register(kind, Drawer(frame, lambda result, mode: panels(result, mode).figure()))
 
 

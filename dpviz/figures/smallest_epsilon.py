@@ -30,7 +30,7 @@ from dpviz.metrics.bands import band_words, end_names
 #: Extents of the two panels of the curves; to the right of each stands its target's name.
 _SIDES = ((0.0, 0.42), (0.55, 0.94))
 
-#: So many times the target, larger values of a score run out of the picture.
+#: Values of a score above this multiple of the target are outside the picture.
 _HEADROOM = 6
 
 
@@ -64,7 +64,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
             shape("line", side, (value, value), yref=up, line=dashes)
             for side, value, up, _ in goals
         ],
-        # Names of the targets stand beside the right ends of their lines: there is no data.
+        # Names of the targets are beside the right ends of their lines, where there is no data.
         annotations=[
             note(text, side[1], value, yref=up, yanchor="middle", xshift=4, align="left")
             for side, value, up, text in goals
@@ -74,7 +74,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     )
     if goal.epsilon is not None:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
-        # An annotation on a logarithmic axis stands at the exponent, a shape at the value.
+        # On a logarithmic axis, annotations use the exponent as position, shapes the value.
         exponent = math.log10(goal.epsilon)
         found = f"<b>smallest ε = {goal.epsilon:.3g}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))

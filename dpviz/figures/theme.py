@@ -6,7 +6,7 @@ from typing import Any
 
 from dpviz.display import Mode as Mode
 
-#: Clusters, after Okabe and Ito (2008) and Tol (2021): told apart under all common
+#: Clusters, after Okabe and Ito (2008) and Tol (2021): distinguishable with all common
 #: colour-vision deficiencies; numbers on the clusters are the second cue.
 CLUSTERS: dict[Mode, tuple[str, ...]] = {
     "light": (

@@ -67,7 +67,7 @@ Pair = tuple[NDArray[Any], NDArray[Any]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class WaveClusterPicture:
-    """What all panels are drawn from.
+    """Data behind all panels.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class WaveClusterPicture:
 def picture_of(
     trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
 ) -> WaveClusterPicture:
-    """Picture of a private run beside the true one, from scratch."""
+    """Build the picture of a private run beside the true one."""
     return WaveClusterPicture(
         truth=trial.truth,
         private=run.stages,
@@ -278,7 +278,7 @@ def significant_cells(
 
 
 def _significant(picture: WaveClusterPicture) -> _Column:
-    """Significant cells; the private panel tells invented and missed ones."""
+    """Significant cells; the private panel marks invented and missed ones."""
     width, mode = picture.width(picture.true.level), picture.mode
     true, private = (stages.significant for stages in picture.stages)
     codes, colours = significant_cells(true, private, mode)
@@ -361,7 +361,7 @@ def _top(band: NDArray[Any]) -> float:
 
 
 def _blocks(band: NDArray[Any], width: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
-    """Put cells together where there are more than the screen should get.
+    """Combine cells into blocks if there are too many for the screen.
 
     Values become means; labels, codes and masks the highest of their block, so that a
     single cell does not vanish.
@@ -390,7 +390,7 @@ def _heatmap(
 
 
 def _ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace:
-    """Invisible heatmap that only answers the pointer: what it says is not what is drawn."""
+    """Invisible heatmap for hover texts only: they differ from the drawn values."""
     return _heatmap(
         picture,
         band.astype(np.float32),
@@ -419,7 +419,7 @@ def _points(picture: WaveClusterPicture, labels: NDArray[np.intp], level: int) -
 def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
     """Number of each cluster near its middle: the cue beside colour."""
     shown = min(stages.n_clusters, 40)
-    if stages.n_clusters > 20:  # in a crowd, single cells go without
+    if stages.n_clusters > 20:  # with many clusters, single cells get no number
         shown = min(shown, int((stages.cluster_sizes > 1).sum()))
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
@@ -458,7 +458,7 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
     layout = base_layout(
         picture.title,
         (56, right, 46, 38),
-        # Zoom survives every change but that of the ground it was made on.
+        # Zoom survives every change except one of the data, columns or domain.
         uirevision=str(picture.domain) + picture.title.partition(" · ")[0],
     )
     data: list[Trace] = []

@@ -25,8 +25,8 @@ DELTA = 0.001
 #: Most values of the log likelihood that a chain shows.
 TRACE = 300
 
-#: Log likelihoods nearer than this are equal: with two iterations a move can win in one what
-#: it loses in the other, and rounding must not choose between data sets that are equally good.
+#: Log likelihoods closer than this are equal: with two iterations, a move can gain in one what it
+#: loses in the other. Rounding must not choose between equally good data sets.
 ROUNDING = 1e-9
 
 
@@ -41,9 +41,9 @@ class Statistics:
     updated
         c(t), shape (T, K, d): the centres after its update, where proposals come from.
     counts
-        n', shape (T, K), records. A chain takes consistent ones.
+        n', shape (T, K), numbers of records; consistent for a chain.
     sums
-        s', shape (T, K, d), sums of coordinates. A chain takes consistent ones.
+        s', shape (T, K, d), sums of coordinates; consistent for a chain.
     """
 
     assigned: Floats
@@ -63,7 +63,7 @@ class Draws:
     normals
         Shape (steps, d), standard normal: the successor around its centre.
     accept
-        Shape (steps,), uniform: below the acceptance probability, the step is taken.
+        Shape (steps,), uniform: a step is taken if this is below the acceptance probability.
     """
 
     index: Floats
@@ -75,7 +75,7 @@ class Draws:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Chain:
-    """The best data set of a chain, and how the chain went.
+    """The best data set of a chain, and the course of the chain.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Chain:
     best
         Log likelihood of ``points``.
     accepted
-        Share of the steps that were taken; 0 where there were none.
+        Share of the steps that were taken; 0 if there are no steps.
     """
 
     points: Floats
@@ -96,7 +96,7 @@ class Chain:
 
 
 def draws(generator: np.random.Generator, steps: int, d: int) -> Draws:
-    """Draw the random numbers of a chain; fewer steps are the beginning of more."""
+    """Draw the random numbers of a chain; a shorter chain gets the first ones of a longer chain."""
     uniform, normal = generator.spawn(2)
     index, iteration, component, accept = uniform.random((steps, 4)).T
     return Draws(
@@ -122,17 +122,16 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
     Returns
     -------
     counts, sums
-        Of all that agree, those with the least L1 change, spread equally over the clusters
-        (of counts: as equally as zero allows).
+        The consistent values with the least L1 change, spread equally over the clusters
+        (counts: as equally as possible without negative values).
 
     Notes
     -----
     Lee, Kifer, section 3.2, solve a linear programme; this is an optimum in closed form.
-    Raising the negative counts to zero is a price that every solution pays. An iteration
-    then has some total, and reaches another one at the price of the difference if it moves
-    one way only: the median of the totals is cheapest. The Euclidean projection moves one
-    way only: where counts are missing it lowers none, where there are too many it raises
-    none above zero.
+    Every solution has the cost of raising the negative counts to zero. Each iteration then has a
+    total. Moving to another total costs the difference, if no count moves against the direction,
+    so the median of the totals is cheapest. The Euclidean projection moves in one direction only:
+    if the total is too low it lowers no count; if it is too high it raises none above zero.
     """
     raised = np.maximum(counts, 0.0).sum(axis=1)
     totals = sums.sum(axis=1)
@@ -143,8 +142,8 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 def _project(counts: Floats, total: float) -> Floats:
     """Nearest point of the simplex ``x >= 0, sum x = total`` to each row."""
     largest = -np.sort(-counts, axis=1)
-    # Every count gives the same, down to zero. With too few or too many givers that would
-    # be less: the right number of them asks for most.
+    # Every count loses the same amount, but stays at least zero. The right number of counts that
+    # stay above zero is the one that gives the largest amount.
     levels = (np.cumsum(largest, axis=1) - total) / np.arange(1, counts.shape[1] + 1)
     projected: Floats = np.maximum(counts - levels.max(axis=1, keepdims=True), 0.0)
     return projected
@@ -160,7 +159,7 @@ def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
     -------
     points, clusters
         Shapes (size, d) and (size,). The shares of the last counts are rounded by largest
-        remainder (ties to the lower number), and are equal where all counts are zero.
+        remainder (ties to the lower number). They are equal if all counts are zero.
     """
     shares = size * _weights(statistics.counts)[-1]
     points_of = np.floor(shares).astype(np.intp)
@@ -171,7 +170,7 @@ def start(statistics: Statistics, size: int) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _weights(counts: Floats) -> Floats:
-    """Weights of each iteration's mixture, shape (T, K); equal where all counts are zero."""
+    """Weights of each iteration's mixture, shape (T, K); equal if all counts are zero."""
     totals = counts.sum(axis=1, keepdims=True)
     weights: Floats
     weights = np.where(totals > 0, counts, 1.0) / np.where(totals > 0, totals, counts.shape[1])
@@ -179,7 +178,7 @@ def _weights(counts: Floats) -> Floats:
 
 
 def _scaled(statistics: Statistics, size: int) -> Statistics:
-    """Statistics that speak of ``size`` records; where no record was counted, unchanged."""
+    """Statistics scaled to ``size`` records; unchanged if no record was counted."""
     total = float(statistics.counts[-1].sum())
     factor = size / total if total > 0 else 1.0
     return replace(statistics, counts=factor * statistics.counts, sums=factor * statistics.sums)
@@ -195,33 +194,33 @@ def run_chain(
     draws: Draws,
     delta: float = DELTA,
 ) -> Chain:
-    """Look for the data set under which the statistics are most likely.
+    """Search for the data set under which the statistics are most likely.
 
     The log likelihood of a data set is minus the sum over the iterations of rate times L1
     distance between (n', s') and its own counts and sums by the nearest of ``assigned``
     (ties to the lower number). A step replaces one point by a draw around a centre of
-    ``updated``, of a random iteration and as likely as its count, and is taken with the
-    probability of Metropolis-Hastings. It costs O(T K d), whatever the size.
+    ``updated`` from a random iteration; the probability of a centre is proportional to its count.
+    The step is taken with the Metropolis-Hastings probability. It costs O(T K d) for any size.
 
     Parameters
     ----------
     statistics
         Of all iterations, consistent (see :func:`consistent`); scaled to ``size`` here.
     rates
-        Shape (T,), what a unit of L1 discrepancy costs. The noise's own rate is the inverse
-        of its scale, in units of the scaled statistics.
+        Shape (T,), cost per unit of L1 distance. The rate of the noise itself is the inverse of
+        its scale, in units of the scaled statistics.
     size
         M, points of the simulated data set, at least 1.
     draws
-        Random numbers, as many as there are steps.
+        Random numbers for every step.
     delta
         Variance of the proposals around their centre, in squared scaled units.
 
     Notes
     -----
-    Lee, Kifer, section 3, with the minus sign that the last line of the likelihood in 3.1
-    lost. The correction for the proposals is theirs: weight and density of the one
-    component that a point was drawn from, not of the mixture.
+    Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood
+    in 3.1. The correction for the proposals is theirs: weight and density of the component that
+    the point was drawn from, not of the mixture.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)
@@ -248,7 +247,7 @@ def run_chain(
 
 
 def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floats, Floats]:
-    """All points that will be proposed: the chain's state has no influence on them.
+    """All proposed points; they do not depend on the state of the chain.
 
     Returns
     -------
@@ -259,35 +258,35 @@ def _proposals(statistics: Statistics, draws: Draws, delta: float) -> tuple[Floa
     weights = _weights(statistics.counts)
     t = (draws.iteration * len(weights)).astype(np.intp)
     upto = np.cumsum(weights, axis=1)[t]
-    # Strictly above: a component of weight zero is never drawn, and has no logarithm.
+    # Strictly above: a component of weight zero has no logarithm and must not be drawn.
     k = (upto > (draws.component * upto[:, -1])[:, None]).argmax(axis=1)
     points = statistics.updated[t, k] + math.sqrt(delta) * draws.normals
     return points, np.log(weights[t, k]) - (draws.normals**2).sum(axis=1) / 2
 
 
 def _copy(values: Floats) -> Floats:
-    """Writable C order: another layout or type would be compiled for anew, which takes seconds."""
+    """Writable copy in C order: another layout or type needs a new compilation of seconds."""
     return np.array(values, dtype=np.float64, order="C")
 
 
 def _with_one(points: Floats) -> Floats:
-    """Rows (1, x): what a point adds to the count and the sums of its cluster."""
+    """Rows (1, x): the contribution of a point to the count and the sums of its cluster."""
     return _copy(np.column_stack([np.ones(len(points)), points]))
 
 
 def _best_step(trace: Floats) -> int:
-    """First step that no other beats by more than rounding."""
+    """First step whose value no other step exceeds by more than rounding errors."""
     return int(np.argmax(trace >= trace.max() - ROUNDING))
 
 
 def _thinned(trace: Floats) -> Floats:
-    """Up to TRACE values, the first and the last among them."""
+    """Up to TRACE values, with the first and the last one."""
     last = len(trace) - 1
     return trace[np.linspace(0, last, min(len(trace), TRACE)).round().astype(np.intp)]
 
 
 def _replayed(points: Floats, proposed: Floats, index: Labels, taken: NDArray[np.bool_]) -> Floats:
-    """Data set after the given steps: copying it at every improvement would cost O(M)."""
+    """Data set after the given steps; a copy at every improvement would cost O(M) each time."""
     steps = np.flatnonzero(taken)
     last = np.full(len(points), -1)
     np.maximum.at(last, index[steps], steps)
@@ -311,8 +310,8 @@ def _walk(
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Log likelihood after every step, shape (steps + 1,), and the steps that were taken.
 
-    Points are rows (1, x). ``gaps`` comes as the statistics (n', s'), shape (T, K, 1 + d),
-    and is kept as what they exceed the data set's own by. Works in place.
+    Points are rows (1, x). ``gaps`` starts as the statistics (n', s'), shape (T, K, 1 + d), and
+    then holds the statistics minus the data set's own counts and sums. Works in place.
     """
     labels = np.empty((len(points), len(rates)), np.int64)
     for i in range(len(points)):
@@ -361,7 +360,7 @@ def _gain(
     new: Floats,
     new_labels: Labels,
 ) -> float:
-    """Log likelihood that replacing the old point by the new one wins."""
+    """Change of the log likelihood when the new point replaces the old one."""
     total = 0.0
     for t in range(len(rates)):
         left, joined = gaps[t, old_labels[t]], gaps[t, new_labels[t]]
@@ -378,7 +377,7 @@ def _gain(
 
 @compiled()
 def _add(gaps: Floats, point: Floats, labels: Labels, sign: float) -> None:
-    """Add a point to the gaps of its cluster in every iteration, or take it off."""
+    """Add (sign 1) or subtract (sign -1) a point in the gaps of its cluster in every iteration."""
     for t in range(len(gaps)):
         for j in range(len(point)):
             gaps[t, labels[t], j] += sign * point[j]

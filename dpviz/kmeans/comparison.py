@@ -16,7 +16,7 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise
 
-#: More centres, or longer ones, are not listed for people.
+#: Text output does not list more centres, or longer ones.
 LISTED, LISTED_COLUMNS = 10, 4
 
 
@@ -29,7 +29,7 @@ class KMeansComparison(Comparison):
     trial: KMeansTrial
 
     def notes(self) -> list[str]:
-        """What happened to points outside the domain, and to the true run."""
+        """Notes on points outside the domain, and on the true run."""
         said = []
         if self.n_outside:
             fate = "left out" if self.outside == "drop" else "moved to its border"
@@ -42,7 +42,7 @@ class KMeansComparison(Comparison):
         return said
 
     def beyond(self, draws: Sequence[KMeansRun]) -> KMeansComparison:
-        """Return the same with a true run that no draw is better than."""
+        """Return this comparison with a true run that is at least as good as every draw."""
         truth = self.truth
         for one in draws:
             truth = truth.beyond(one.centers)
@@ -103,7 +103,7 @@ class KMeansComparison(Comparison):
         ]
 
     def _against_classes(self, one: KMeansRun) -> dict[str, float]:
-        """F-measure against the known classes, where there are any."""
+        """F-measure against the known classes, if there are any."""
         if self.classes is None:
             return {}
         return {"f_classes": self.truth.against_classes(one, self.classes)}

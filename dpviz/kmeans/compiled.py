@@ -1,7 +1,7 @@
-"""Compiling a function by numba, whose machine code is kept on disk where that can be done.
+"""Compiles functions with numba and caches the machine code on disk if possible.
 
-Kept code saves seconds at a start, and no more: without a folder to write, or with damaged files
-in it, functions are compiled anew.
+The cache only saves seconds at a start: without a writable folder, or with damaged files,
+functions are compiled again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _SIZE = 16
 def compiled(
     *, inline: Literal["never", "always"] = "never"
 ) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function to be compiled at its first call; it lets go of the interpreter.
+    """Decorate a function: it is compiled at its first call and releases the interpreter lock.
 
     Parameters
     ----------
     inline
-        "always" where its body belongs into the functions that call it.
+        "always" inserts its body into the functions that call it.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher: Any = njit(nogil=True, inline=inline)(function)
-        # What njit(cache=True) does; numba raises RuntimeError where no folder can be written.
+        # As njit(cache=True); numba raises RuntimeError if no folder is writable.
         with suppress(RuntimeError, OSError):
             dispatcher._cache = _Cache(function)
         return dispatcher
@@ -42,7 +42,7 @@ def compiled(
 
 
 class _Cache(FunctionCache):
-    """Numba's cache of one function, without which everything goes on, if more slowly."""
+    """Numba's cache of one function; without it, everything works but starts more slowly."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -51,26 +51,26 @@ class _Cache(FunctionCache):
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what is kept for a signature, or None where nothing usable is."""
+        """Return the cached code of a signature, or None if there is no usable code."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            # Unpickling spoilt bytes may raise anything. With a new index they are replaced.
+            # Unpickling damaged bytes may raise any error. A new index replaces them.
             with suppress(Exception):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled, where there is room."""
+        """Save compiled code, if there is space on the disk."""
         with suppress(Exception):
             super().save_overload(sig, data)
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """Files of a cache with a checksum: a flipped bit of machine code computes something else."""
+    """Files of a cache with a checksum: one wrong bit of machine code changes the results."""
 
     def _load_data(self, name: str) -> Any:
-        """Return what a data file holds; ValueError where it is not what was written."""
+        """Return the content of a data file; ValueError if it differs from what was written."""
         content = Path(self._data_path(name)).read_bytes()
         if content[:_SIZE] != _checksum(content[_SIZE:]):
             raise ValueError(f"{name} is damaged")

@@ -1,10 +1,10 @@
 """The k-means family as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
 
-Each constructor holds parameters only, and only those that its method has; everything is
-checked in ``fit``. They explore: noise comes from a seed, and ``labels_``, ``inertia_`` and
-``n_points_outside_`` from the true points. Nothing that they return may be published;
-``claim_`` says whether the mechanism itself, with noise that nobody can repeat, would be
-private.
+Each constructor has only parameters, and only those of its method; ``fit`` checks everything.
+The estimators are for exploration: noise comes from a seed, and ``labels_``, ``inertia_`` and
+``n_points_outside_`` come from the true points. Do not publish anything that they return;
+``claim_`` states whether the mechanism itself would be private with noise that nobody can
+repeat.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _KMeansEstimator(Estimator):
-    """What all eleven estimators share; the subclasses add parameters."""
+    """Common part of all eleven estimators; the subclasses add parameters."""
 
     _family = FAMILY
 
@@ -84,13 +84,13 @@ class TrueKMeans(_KMeansEstimator):
         Row of the nearest centre on the scaled domain, shape (n,); -1 = dropped.
     inertia_
         Sum of squared distances to the nearest centres in the units of X, over the records
-        that take part: inside the domain, dropped or moved to its border as ``outside`` says.
-        Where the domain is no cube, a nearest centre can be another one than on the scaled
+        that take part: inside the domain, dropped or moved to its border, see ``outside``.
+        If the domain is not a cube, the nearest centre can differ from the one on the scaled
         domain.
     n_points_outside_
         Points outside the domain.
     domain_, claim_, ledger_
-        Bounds; whether the mechanism is private, and why or why not; its spends, here none.
+        Bounds; whether the mechanism is private, with the reason; its spends, here empty.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class DPLloyd(_LloydKMeans):
     epsilon
         Whole privacy budget.
     iterations
-        T, noisy updates of the centres. None, here and below: the method's default.
+        T, noisy updates of the centres. None, here and below, means the method's default.
     start
         ``"sphere_packing"``, ``"random"``, ``"records"``, ``"partition"``, ``"kmeans++"`` or
         ``"utility_plus"``.
@@ -146,23 +146,23 @@ class DPLloyd(_LloydKMeans):
     cap
         Most points of a person, with ``fit(X, units=...)``.
     random_state
-        Seed of the noise; None draws anew in every fit.
+        Seed of the noise; None uses new noise in every fit.
 
     Attributes
     ----------
     cluster_centers_, labels_, inertia_, domain_, n_points_outside_
         As in :class:`TrueKMeans`.
     n_iter_
-        Noisy iterations that were made; 0 where a method has none.
+        Number of noisy iterations; 0 if the method has none.
     path_
-        Centres (K, d) from the start on, one array more than iterations; empty where a
-        method has none.
+        Centres (K, d) from the start on, one array more than iterations; empty if the method
+        has none.
     kept_centers_
-        How often a centre stayed where it was for want of a usable update.
+        How often a centre did not move because its update was unusable.
     ledger_
-        What was spent, step by step.
+        Budget of each step.
     claim_
-        Whether the mechanism is private as configured, and why or why not (the default
+        Whether the mechanism is private as configured, with the reason (the default
         ``domain="data"`` is not).
 
     Examples
@@ -200,7 +200,7 @@ class DPKMeansUp(_LloydKMeans):
 class DPKMeansMapReduce(_LloydKMeans):
     """Noisy means of a partition, then noisy iterations until they rest (Li et al. 2016).
 
-    Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the most that are made.
+    Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the maximum number.
     """
 
     _method = "dpkmeans_mapreduce"
@@ -221,7 +221,7 @@ class MCMCKMeans(_LloydKMeans):
 
     Parameters as in :class:`DPLloyd`, and ``temperature`` of the Markov chain: ``"printed"``
     or ``"posterior"``. Attributes as in :class:`DPLloyd`; ``path_`` is that of DPLloyd, before
-    the chain, with rows in an order of its own.
+    the chain, and its rows have a different order.
     """
 
     _method = "mcmc"

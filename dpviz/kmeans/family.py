@@ -1,4 +1,4 @@
-"""The k-means family as the rest of the program knows it."""
+"""The k-means family, as the rest of the program uses it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
 from dpviz.serialize import whole_numbers
 
-#: Least part of an iteration's budget that a method gives to a cluster: a start and a grid may
-#: take their shares before, and simplified silhouettes halve it at most.
+#: Smallest part of an iteration's budget that a method gives to a cluster: a start and a grid may
+#: take their shares first, and simplified silhouettes at most halve it.
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 
@@ -47,10 +47,10 @@ def _material(
 
 
 def _check_noise(records: Records, config: KMeansConfig) -> None:
-    """Refuse iterations whose noise would be too wide, by public numbers alone.
+    """Refuse iterations with too much noise; uses public numbers only.
 
-    A method that stops early by chance may get as far as those, or not: a refusal by what it
-    does would tell something that nobody paid for, and after the debit it would waste that.
+    A method that stops early may or may not reach these iterations. A refusal during the run
+    would reveal data without a budget for it, and would waste the budget already spent.
     """
     if config.iterations is None:
         return
@@ -65,13 +65,13 @@ def _check_noise(records: Records, config: KMeansConfig) -> None:
 
 
 def _released(run: KMeansRun, domain: Domain) -> dict[str, Any]:
-    """Centres in the units of the data, with noisy numbers of records where there are any."""
+    """Centres in the units of the data, with noisy numbers of records if the run has them."""
     space = Space(domain)
     counts: NDArray[Any] | None = None
     if run.iterations:
         counts = run.iterations[-1].counts
         if run.before is not None:
-            # Post-processed centres stand in another order than the clusters they come from.
+            # Post-processed centres have a different order than the clusters of the counts.
             counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
     elif run.grid is not None:
         owner = nearest(run.grid.centers, space.scale(run.centers))
@@ -85,7 +85,7 @@ def _released(run: KMeansRun, domain: Domain) -> dict[str, Any]:
 
 def _suited(sample: Sample) -> dict[str, Any]:
     """Number of clusters of a sample set."""
-    # Where WaveCluster sees one cluster, k-means still has something to tell apart.
+    # If WaveCluster finds one cluster, k-means still needs more than one.
     return {"clusters": max(sample.clusters, 2)}
 
 

@@ -1,4 +1,4 @@
-"""A noisy uniform grid of counts: what EUGkM clusters, and a start that leaks nothing."""
+"""A noisy uniform grid of counts: the input of EUGkM, and of a start without a leak."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from dpviz.family.card import VariantName
 from dpviz.kmeans.records import Records
 from dpviz.privacy.mechanisms import Accountant
 
-#: Records that a cell should hold per unit of 1/epsilon: as printed (Su et al. 2016), and ours.
-#: With few records ten are too coarse to tell clusters apart (S1, K 15, epsilon 0.1: NICV 2.2
-#: times the true one instead of 1.1); with many it makes little difference; where some clusters
-#: are small beside the others it costs (Unbalance on the range of its data, epsilon 1: 1.7 instead
-#: of 1.1).
+#: Records per cell and per unit of 1/epsilon: the printed value (Su et al. 2016), and ours. With
+#: few records, ten is too coarse to separate clusters (S1, K 15, epsilon 0.1: NICV 2.2 times the
+#: true one instead of 1.1). With many records it makes little difference. If some clusters are
+#: small compared with the others, ours is worse (Unbalance on the range of its data, epsilon 1:
+#: 1.7 instead of 1.1).
 PER_CELL = {"published": 10.0, "sound": 3.0}
 
-#: Part of a grid's budget that pays for the number of records, which sets its size.
+#: Share of a grid's budget for the noisy number of records, which determines the grid's size.
 SIZE_SHARE = 0.02
 
-#: A finer grid would not fit into an answer's time.
+#: A finer grid would take too long.
 MAX_CELLS = 2**20
 
 
@@ -64,8 +64,8 @@ def noisy_grid(
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``.
 
-    The sound variant pays ``SIZE_SHARE`` of it for a noisy number of records; the published
-    one reads the true number off the data.
+    The sound variant spends ``SIZE_SHARE`` of it on a noisy number of records; the published
+    variant uses the true number.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def noisy_grid(
     Raises
     ------
     InputError
-        Where the columns are too many for a grid.
+        If there are too many columns for a grid.
 
     Notes
     -----
-    Su, Cao, Li, Bertino, Jin 2015, EUGkM. Taking the noisy counts to the simplex of their
-    total is not in the paper: negative counts would be dropped and the total inflated.
+    Su, Cao, Li, Bertino, Jin 2015, EUGkM. The projection of the noisy counts onto the simplex of
+    their total is not in the paper; dropping negative counts would inflate the total.
     """
     size, size_scale = float(records.n), 0.0
     cells_share = epsilon
@@ -99,7 +99,7 @@ def noisy_grid(
     )
     noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=cells_share)
     scale = accountant.ledger.spends[-1].scale
-    # Two noisy totals, each weighted by the other's variance: that of m cells is m times one's.
+    # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
     in_cells, of_size = len(counts) * scale**2, size_scale**2
     total = (size * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
     return NoisyGrid(shape=shape, weights=onto_simplex(noisy_counts, max(total, 0.0)), scale=scale)
@@ -108,9 +108,9 @@ def noisy_grid(
 def grid_sides(
     size: float, epsilon: float, ndim: int, clusters: int, per_cell: float
 ) -> tuple[int, ...]:
-    """Cells per axis: (N epsilon / c)^(2d / (2 + d)) cells in all, shared equally.
+    """Cells per axis, equal on all axes, from (N epsilon / c)^(2d / (2 + d)) cells in total.
 
-    Never fewer cells than clusters, and no fewer than 2 on an axis.
+    At least as many cells as clusters, and at least 2 cells per axis.
     """
     if 2**ndim > MAX_CELLS:
         raise InputError(
@@ -135,8 +135,8 @@ def onto_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float6
 
     Notes
     -----
-    All values shrink by one amount, and what would become negative is 0: the amount is found
-    on the sorted values (Held, Wolfe, Crowder 1974).
+    Subtracts one amount from all values and sets negative results to 0; the amount comes from
+    the sorted values (Held, Wolfe, Crowder 1974).
     """
     descending = np.sort(values)[::-1]
     excess = (np.cumsum(descending) - total) / np.arange(1, len(values) + 1)

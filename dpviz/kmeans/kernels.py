@@ -1,7 +1,7 @@
-"""Compiled loops of the data passes; imported on first use, since that takes a moment.
+"""Compiled loops of the data passes; imported on first use, since the import is slow.
 
-The loops let go of the interpreter, so several threads can run them; their machine code is
-kept on disk.
+The loops release the interpreter lock, so several threads can run them. Their machine code is
+cached on disk.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def label(points, centers, labels):  # type: ignore[no-untyped-def]
 
 @compiled()
 def error(points, centers, unit):  # type: ignore[no-untyped-def]
-    """Sum of squared distances to the nearest centres, each cut to multiples of a unit above 0."""
+    """Sum of squared distances to the nearest centres, rounded down to multiples of unit if > 0."""
     total = 0.0
     for i in range(points.shape[0]):
         _, best = own_center(points, i, centers)
@@ -57,7 +57,7 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
     """Add counts, errors, losses and contour coefficients by nearest centre."""
     for i in range(points.shape[0]):
         weight = weights[i]
-        if weight == 0:  # or nothing times an infinite loss would be no number
+        if weight == 0:  # otherwise 0 times an infinite loss would be NaN
             continue
         best, second, own = np.inf, np.inf, 0
         for k in range(centers.shape[0]):
@@ -91,10 +91,10 @@ def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
 
 @compiled()
 def neighbours(centers, radii):  # type: ignore[no-untyped-def]
-    """Centres that a point of each cluster can have as nearest or second nearest, in order.
+    """Possible nearest and second nearest centres for the points of each cluster, in order.
 
-    Takes squared radii. Returns how many there are, their numbers and their squared distances
-    from the cluster's own centre; row k holds those of cluster k.
+    Takes squared radii. Returns the number of these centres, their indices and their squared
+    distances from the cluster's own centre; row k belongs to cluster k.
     """
     clusters, ndim = centers.shape
     many = np.zeros(clusters, dtype=np.int64)
@@ -111,8 +111,8 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
             row[other] = distance
             if other != k and distance < nearest:
                 nearest = distance
-        # The nearest other centre is within radius + its distance of every point, so a second
-        # nearest one is within another radius of that. A little more, for the rounding.
+        # Every point is within radius + distance of the nearest other centre. So its second
+        # nearest centre is within one more radius of the own centre. The factor covers rounding.
         reach = (2 * np.sqrt(radii[k]) + np.sqrt(nearest)) ** 2 * (1 + 1e-9)
         found = np.empty(clusters, dtype=np.int32)
         for other in range(clusters):
@@ -130,9 +130,9 @@ def neighbours(centers, radii):  # type: ignore[no-untyped-def]
 def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untyped-def]
     """Lloyd's iteration, in place, from any labels (n,); returns the error of the centres.
 
-    Ends where no label changes, or where an iteration gains less than the share ``least`` of
-    the error, after ``most`` iterations, or where five times the last gain would miss the goal.
-    Centres of empty clusters stay.
+    Ends if no label changes, if an iteration gains less than the share ``least`` of the error,
+    after ``most`` iterations, or if five times the last gain is not enough to reach the goal.
+    Centres of empty clusters do not move.
     """
     clusters, ndim = centers.shape
     last = np.inf
@@ -149,7 +149,7 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
                 distance += difference * difference
             best, own = distance, first
             for place in range(many[first]):
-                # A centre twice as far from the own one as the point is can't be nearer.
+                # A centre at twice the point's distance from the own centre cannot be nearer.
                 if squares[first, place] >= 4 * distance:
                     break
                 k, other = numbers[first, place], 0.0
@@ -182,9 +182,9 @@ def lloyd(points, centers, labels, least, most, goal):  # type: ignore[no-untype
 
 @compiled()
 def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
-    """What taking away each centre costs and splitting its cluster gains, to be put in order.
+    """Loss from removing each centre and gain from splitting its cluster, as a ranking.
 
-    Clusters are split at their centre, across their widest axis. Returns second nearest centres
+    Splits each cluster at its centre, along its widest axis. Returns second nearest centres
     (n,), losses (K,), gains (K,), and the means of both halves (K, 2, d).
     """
     clusters, ndim = centers.shape
@@ -200,7 +200,7 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             spread[own, j] += difference * difference
         next_best, away = np.inf, np.sqrt(distance)
         for place in range(many[own]):
-            # So far from the point is a centre at least that is so far from the own one.
+            # Lower bound on the point's distance to a centre at this distance from the own centre.
             gap = apart[own, place] - away
             if gap > 0 and gap * gap >= next_best:
                 break

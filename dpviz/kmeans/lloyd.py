@@ -1,6 +1,6 @@
-"""Lloyd's iteration under a budget, from exchangeable parts: start, schedule, update.
+"""Lloyd's iteration with a privacy budget and exchangeable parts: start, schedule, update.
 
-Nearly all methods of the family are this function with other parts.
+Nearly all methods of the family are this function with different parts.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import drawn, plus_plus, sphere_packing, uniform, utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
-#: Share of the budget for the noisy grid that a start from the data is drawn from.
+#: Budget share of the noisy grid, from which a start from the data is drawn.
 START_SHARE = 0.3
 
-#: Whether the iteration may stop, from the centres before and after an update (both scaled).
+#: Tests whether the iteration may stop, from the scaled centres before and after an update.
 Settled = Callable[[NDArray[np.float64], NDArray[np.float64]], bool]
 
-#: Budget of each cluster from the centres and the iteration's budget; none may exceed it.
+#: Budget of each cluster from the centres and the iteration's budget, which none may exceed.
 ClusterBudgets = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 
 
-#: Starts from points: of the records as printed, of a noisy grid's cells when sound.
+#: Starts from points: the records as published, the cells of a noisy grid when sound.
 _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_plus}
 
 
 def space_of(records: Records, config: KMeansConfig) -> Space:
-    """Space that a configuration computes in.
+    """Space in which a configuration computes.
 
-    As printed, records of [-1, 1]^d are not drawn into the L1 ball, although the noise is
-    for records of L1 norm 1.
+    As published, records of [-1, 1]^d are not projected into the L1 ball, although the noise
+    assumes records of L1 norm 1.
     """
     geometry = config.geometry or "box"
     return Space(records.domain, geometry, projected=config.variant == "sound")
@@ -60,14 +60,14 @@ def lloyd(
     Parameters
     ----------
     epsilon
-        Budget for start and iterations; None takes all of it.
+        Budget for start and iterations; None uses the whole budget.
     start
-        Scaled centres (K, d); None takes the configured start.
+        Scaled centres (K, d); None uses the configured start.
     settled
-        Rule to stop early by; what is left then goes to one final iteration.
+        Rule for an early stop; one final iteration then uses the remaining budget.
     cluster_budgets
-        How an iteration's budget is dealt to the clusters; None gives each all of it, in
-        one release.
+        Splits an iteration's budget over the clusters; None gives each cluster the whole budget,
+        in one release.
 
     Notes
     -----
@@ -105,7 +105,7 @@ def lloyd(
 
 
 def restored(run: KMeansRun, space: Space) -> KMeansRun:
-    """Take a run's scaled centres back to the units of the data, clusters in canonical order."""
+    """Convert a run's scaled centres to the units of the data; clusters in canonical order."""
     run = replace(
         run,
         centers=space.restore(run.centers),
@@ -161,11 +161,11 @@ def updated_centers(
     sums: NDArray[np.float64],
     space: Space,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Centres s'/n' (K, d), and which of them had to stay.
+    """Centres s'/n' (K, d), and a mask of the centres that did not move.
 
-    A centre stays where n' is not positive, and where s'/n' lies outside the domain: such a
-    place says no more than that noise outweighs the cluster, and clipping it would move the
-    centre to a corner.
+    A centre does not move if n' is not positive or if s'/n' lies outside the domain. Such a
+    position only shows that the noise is larger than the cluster, and clipping it would move
+    the centre to a corner.
     """
     positive = counts > 0
     moved = sums / np.where(positive, counts, 1)[:, None]
@@ -180,7 +180,7 @@ def _start(
     accountant: Accountant,
     epsilon: float,
 ) -> tuple[NDArray[np.float64], NoisyGrid | None, tuple[float, ...]]:
-    """Initial centres, the grid that they were drawn from, and the budgets of the iterations."""
+    """Initial centres, the grid behind them, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
     schedule = config.schedule or "uniform"
     if config.start == "partition":
@@ -214,9 +214,9 @@ def _partition(
     accountant: Accountant,
     epsilon: float,
 ) -> NDArray[np.float64]:
-    """Noisy mean of each of K sets of records: cut from the list as printed, drawn when sound.
+    """Noisy means of K sets of records: cut from the list as published, drawn when sound.
 
-    In a list, one record that joins moves all behind it into other sets.
+    In the list, one more record moves all later records, some of them into other sets.
     """
     points, K = records.scaled(space), config.clusters
     if config.variant == "published":

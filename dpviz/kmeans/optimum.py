@@ -1,8 +1,8 @@
-"""The best k-means that can be found: what every private result is held against.
+"""The best k-means clustering that a search finds: the reference for every private result.
 
-Lloyd's iteration ends in the next local optimum. What tells most of them from the best is one
-centre too many here and one too few there. So centres move from where they are missed least to
-where they help most, and chance moves some more.
+Lloyd's iteration ends in a local optimum. Most local optima have one centre too many in one place
+and one too few in another. So centres move from the place with the smallest loss to the place
+with the largest gain, and random moves follow.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from numpy.typing import NDArray
 
 from dpviz.kmeans.start import plus_plus
 
-#: Of more records the search sees samples.
+#: With more records, the search uses samples.
 SAMPLE = 2**15
 
-#: Records that a chain of each level sees, a sample of its own; how many chains there are, going
-#: on from the best so far; and how often chance moves centres in each.
+#: Per level: size of the separate sample of each chain; number of chains, which continue from the
+#: best centres so far; number of random moves in each chain.
 _LEVELS = ((2**12, 6, 25), (SAMPLE, 2, 8))
 
-#: Chains times clusters at most, and kicks of a chain times clusters: with very many clusters
-#: each takes seconds.
+#: Maximum of chains times clusters, and of random moves of a chain times clusters: with very many
+#: clusters each takes seconds.
 _MOST = 2_500
 
-#: A chain sees at least so many records per cluster.
+#: Minimum number of records per cluster in a chain.
 _PER_CLUSTER = 64
 
-#: Moves of a centre that may fail in a row: in search of the best, and after a kick.
+#: Moves of a centre that may fail in a row: in the search, and after a random move.
 _TRIES, _FEW = 10, 3
 
-#: Lloyd's iteration ends where it gains less than this share of the error, or after so many
-#: iterations: in a search, in a comparison, and in the end.
+#: Lloyd's iteration ends at a gain below this share of the error, or after this number of
+#: iterations: in a search, in a comparison, and at the end.
 _ROUGH, _FINE, _EXACT = (1e-4, 20), (1e-6, 200), (0.0, 10_000)
 
-#: Better by less than this share is not better.
+#: A smaller relative gain does not count as better.
 _ROUNDING = 1e-7
 
 
@@ -53,20 +53,19 @@ class _Found:
 def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
     """Centres (K, d) with the smallest sum of squares to points (n, d) that the search finds.
 
-    The same points always give the same centres. Where there are fewer distinct points than
+    The same points always give the same centres. If there are fewer distinct points than
     clusters, centres repeat.
 
     Notes
     -----
-    An iterated local search. Its step, one centre that moves to where it splits another
-    cluster, is that of Hu et al., Algorithm 3; its kicks are those of random swap (Fränti
-    2018).
+    An iterated local search. Its step moves one centre so that it splits another cluster (Hu et
+    al., Algorithm 3). Its random moves are those of random swap (Fränti 2018).
     """
     generator = np.random.default_rng(0)
     begun: list[NDArray[np.float64] | None] = [None] * _LEVELS[0][1]
     for level, (size, chains, kicks) in enumerate(_LEVELS, start=1):
         size = max(size, _PER_CLUSTER * clusters)
-        # What is best on a sample need not be on all: who goes on is judged by more records.
+        # The best on a sample may not be the best on all records: a larger sample decides.
         judge = points if level == len(_LEVELS) else _sample(points, _LEVELS[level][0], generator)
         kicks = min(kicks, _MOST // clusters) if clusters > 1 else 0
         chains = max(min(chains, _MOST // clusters), 1)
@@ -80,19 +79,19 @@ def optimum(points: NDArray[np.float64], clusters: int) -> NDArray[np.float64]:
 
 
 def descended(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Local optimum (K, d) that Lloyd's iteration leads to: no worse than where it starts."""
+    """Local optimum (K, d) of Lloyd's iteration; never worse than the given centres."""
     return _lloyd(points, centers, _EXACT).centers
 
 
 def _error(found: _Found) -> float:
-    """What is compared."""
+    """Error, as the key of comparisons."""
     return found.error
 
 
 def _sample(
     points: NDArray[np.float64], size: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """So many of the points, or all where there are no more."""
+    """Sample of the points of the given size, or all points if there are no more."""
     if len(points) <= size:
         return points
     return points[generator.choice(len(points), size, replace=False)]
@@ -105,7 +104,7 @@ def _lloyd(
     labels: NDArray[np.int32] | None = None,
     goal: float = np.inf,
 ) -> _Found:
-    """Lloyd's iteration, given up where it can't fall below the goal."""
+    """Lloyd's iteration; stops if the error cannot fall below the goal."""
     from dpviz.kmeans import kernels
 
     centers = centers.copy()
@@ -122,10 +121,10 @@ def _chain(
     centers: NDArray[np.float64] | None,
     generator: np.random.Generator,
 ) -> _Found:
-    """Search on a sample; as often as said, put one or two of the best centres on random points.
+    """Search on a sample; repeatedly put one or two of the best centres on random points.
 
-    Starts where it is told, or by k-means++ (moves of centres mend what a start on few points
-    misses). The result is that for the judge's points.
+    Starts from the given centres, or by k-means++ (moves of centres repair a start on few
+    points). The result is for the judge's points.
     """
     seen = _sample(points, size, generator)
     if centers is None:
@@ -143,12 +142,12 @@ def _chain(
 
 
 def _swapped(points: NDArray[np.float64], best: _Found, tries: int) -> _Found:
-    """Move one centre at a time, the most promising first, until so many moves in a row fail."""
+    """Move one centre at a time, best prospects first, until ``tries`` moves in a row fail."""
     from dpviz.kmeans import kernels
 
     while True:
         second, losses, gains, halves = kernels.prospects(points, best.centers, best.labels)
-        # Among the best pairs of so many are no others than these.
+        # The best ``tries`` pairs are always among these.
         sources, targets = np.argsort(losses)[: tries + 1], np.argsort(-gains)[: tries + 1]
         worth = gains[targets] - losses[sources, None]
         for move in np.argsort(-worth, axis=None)[:tries]:

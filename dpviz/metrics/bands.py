@@ -1,4 +1,4 @@
-"""What many draws of one score say: their median, and the band that holds nine in ten."""
+"""Summary of many draws of one score: their median, and the band with nine in ten draws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 #: Ends of the band: nine draws in ten lie between.
 LOW, HIGH = 0.05, 0.95
 
-#: So many draws tell these ends; of fewer the band has the lowest and the highest instead.
+#: Minimum number of draws for these ends; with fewer, the band is from the lowest to the highest.
 ENOUGH = round(1 / LOW) - 1
 
 
@@ -20,7 +20,7 @@ ENOUGH = round(1 / LOW) - 1
 class Band:
     """Mean and median of one score, and its 5% and 95% quantiles.
 
-    Of fewer than ``ENOUGH`` draws low and high are the lowest and the highest.
+    With fewer than ``ENOUGH`` draws, low and high are the lowest and the highest draw.
     """
 
     mean: float
@@ -34,7 +34,7 @@ def band(values: ArrayLike) -> Band:
     found = np.asarray(values, dtype=float)
     low, median, high = quantiles(found, (LOW, 0.5, HIGH))
     if np.array_equal(found, np.rint(found)):
-        # Outwards, so that the band covers no less; but for what the last bits do.
+        # Outwards, so that the band covers no less; ignores errors in the last bits.
         low, high = float(np.floor(round(low, 6))), float(np.ceil(round(high, 6)))
     return Band(mean=float(found.mean()), median=median, low=low, high=high)
 
@@ -44,28 +44,28 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> list[floa
 
     Notes
     -----
-    Of n draws the one of rank r is the quantile r / (n + 1). Between the ranks r < s lie
-    (s - r) / (n + 1) of all further draws on average, whatever the distribution of a score
-    without ties: of n >= 19 draws the band from 5% to 95% covers nine in ten. NumPy's own rule
+    The draw of rank r among n draws is the quantile r / (n + 1). For any distribution without
+    ties, (s - r) / (n + 1) of all further draws lie between the ranks r < s on average. So with
+    n >= 19 draws, the band from 5% to 95% covers nine in ten. NumPy's default rule
     covers 86% with 50 draws. Hyndman, Fan 1996, type 6.
     """
     if np.isnan(values).any():
         return [math.nan] * len(shares)
     if np.isfinite(values).all():
         return [float(one) for one in np.quantile(values, shares, method="weibull")]
-    # Between an infinite ratio and another nothing can be interpolated: the next draw outwards.
+    # Next to an infinite ratio, interpolation is impossible: use the next draw outwards.
     ranks = np.quantile(np.arange(values.size), shares, method="weibull").round(6)
     outwards = np.where(np.less_equal(shares, 0.5), np.floor(ranks), np.ceil(ranks))
     return [float(one) for one in np.sort(values)[outwards.astype(int)]]
 
 
 def band_words(draws: int) -> str:
-    """Say what the band of so many draws holds: "5% to 95% of draws", "all 10 draws"."""
+    """Name the range of the band of these draws: "5% to 95% of draws", "all 10 draws"."""
     if draws >= ENOUGH:
         return "5% to 95% of draws"
     return "the one draw" if draws == 1 else f"all {draws} draws"
 
 
 def end_names(draws: int) -> tuple[str, str]:
-    """Heads of the columns that hold the ends of the band of so many draws."""
+    """Names of the columns with the ends of the band, for a number of draws."""
     return ("5%", "95%") if draws >= ENOUGH else ("lowest", "highest")

@@ -1,4 +1,4 @@
-"""Scores that hold centres, or clusters matched by their centres, against each other."""
+"""Scores that compare centres, or clusters matched by their centres."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Scores from a contingency table: DSG_C, OCM, 2CE, F-measure, ARI, AMI.
 
-Every label grid has one label per cell, so points never have to be listed: a table of
-how many cells, or how many points, carry which pair of labels says everything.
+Every label grid has one label per cell, so no list of points is necessary: a table with the
+number of cells, or points, for each pair of labels is enough.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def contingency(
 
 
 def matched_numbers(true: NDArray[np.int32], private: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Number for each private cluster: that of the true one that it shares most cells with.
+    """Number for each private cluster: the number of its matched true cluster.
 
-    One to one at the largest total; private clusters that stay alone get the next free numbers.
+    Matches one to one with the most shared cells; unmatched clusters get the next free numbers.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     """Dissimilarity of significant grids and clusters, DSG_C.
 
     Clusters are matched one to one at the least total cost; a pair costs
-    max(|Ci minus Cj|, |Cj minus Ci|) cells, a cluster of the larger side that stays
-    alone its size.
+    max(|Ci minus Cj|, |Cj minus Ci|) cells, and an unmatched cluster of the larger side
+    costs its size.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
     cost = np.maximum(sizes_true[:, None], sizes_private[None, :]) - table[1:, 1:]
     true_is_larger = sizes_true.size >= sizes_private.size
     alone = sizes_true[:, None] if true_is_larger else sizes_private[None, :]
-    # Relative to staying alone: then what is not matched costs nothing more.
+    # Relative to the cost without a match: unmatched clusters then cost nothing more.
     rows, columns = linear_sum_assignment(cost - alone)
     total = (sizes_true if true_is_larger else sizes_private).sum()
     total += (cost - alone)[rows, columns].sum()
@@ -188,7 +188,7 @@ def _entropy(sizes: NDArray[np.float64]) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-#: What the sum over a hypergeometric distribution leaves out has a chance below 2 exp(-this).
+#: The part left out of the sum over a hypergeometric distribution has probability < 2 exp(-this).
 _TAIL = 40.0
 
 

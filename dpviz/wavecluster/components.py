@@ -16,8 +16,8 @@ def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int
     -------
     labels, n_clusters
         Labels grid (0 = not significant, 1 to n_clusters = cluster), numbered from the
-        largest cluster to the smallest (ties in reading order), so that numbers say
-        something and don't depend on where a cluster lies.
+        largest cluster to the smallest (ties in reading order), so that a number has a meaning
+        and does not depend on the position of a cluster.
     """
     structure = np.ones((3,) * significant.ndim, dtype=bool)
     labels, n_clusters = ndimage.label(significant, structure=structure)
@@ -48,7 +48,7 @@ def label_points(
     points
         Shape (n, d).
     domain, shape
-        The grid that the counts were taken on.
+        The grid of the counts.
     labels
         Labels grid of the average subband, one cell per block of 2**level cells.
     level
@@ -59,7 +59,7 @@ def label_points(
     """
     check_outside(outside)
     result = np.empty(len(points), dtype=np.intp)
-    # One label per cell of the fine grid: points then need one look-up each.
+    # One label per cell of the fine grid: each point then needs one look-up.
     fine = labels
     for axis, side in enumerate(shape):
         fine = np.repeat(fine, 2**level, axis=axis).take(range(side), axis=axis)

@@ -1,39 +1,39 @@
 """What broke this cluster? A true cluster followed through the steps of a private run.
 
-What became of a true cluster C is read off its match P, the private cluster that holds most
-of its cells (the smaller one of two that hold as many):
+The match P of a true cluster C is the private cluster with most of its cells (on ties, the
+smaller one). The fate of C follows from P:
 
-* P holds more than half of C's cells. Then C is *joined* where another true cluster has at
-  least half as many cells in P as C has; otherwise *kept* where P and C overlap by more than
-  half (intersection over union, in cells); else *grown*, or *shrunk* where P is the smaller.
-* No private cluster holds more than half of it. Then C is *broken* where more than half of its
-  cells are still significant, *shrunk* where some are, *lost* where none is.
+* P has more than half of C's cells. Then C is *joined* if another true cluster has at least half
+  as many cells in P as C has; otherwise *kept* if P and C overlap by more than half
+  (intersection over union, in cells); otherwise *shrunk* if P is the smaller one, else *grown*.
+* No private cluster has more than half of it. Then C is *broken* if more than half of its cells
+  are still significant, *shrunk* if some are, *lost* if no cell is.
 
-Not "half or more": of a cluster cut in two equal halves, or of two equal ones that were joined,
-nothing is kept.
+The rule is not "half or more": a cluster cut into two equal halves, or two equal clusters that
+are joined, do not count as kept.
 
 The stage of a cluster that is not kept is the first of these that applies.
 
 ``grid``
-    C has one or two cells, so that one cell decides, and was not joined; or it came apart
-    (broken, shrunk, lost), and without any noise, on a grid twice as fine, it is several
-    clusters: two or more hold a quarter of its records each.
+    C has one or two cells, so that one cell decides, and was not joined. Or it is broken, shrunk
+    or lost, and without noise on a grid twice as fine it is several clusters: at least two of
+    them have a quarter of its records each.
 ``components``
-    The cells are right but for one, of C or touching it: the true cells with that one alone as
-    the private run has it would not keep C, since it bridges or cuts, and the private cells with
-    that one alone as it truly is would. (It comes before the next three, which say what moves
-    many cells; ``cell_stage`` tells which of them moved this one.)
+    One cell of C, or touching C, bridges or cuts. The true cells with only this cell from the
+    private run do not keep C; the private cells with only this cell from the true run do. (This
+    stage comes before the next three, which are about many cells; ``cell_stage`` is the one of
+    them that moved this cell.)
 ``counts``
-    With the true threshold C is not kept, where each cell of the subband has the noise of its
-    own counts alone.
+    C is not kept with the true threshold, if each cell of the subband has only the noise of its
+    own counts.
 ``subband``
-    Nor with the noise that the wavelet carries in from other cells' counts. Haar carries none.
+    C is not kept if noise from other cells' counts is added. Haar adds none from other cells.
 ``threshold``
-    With all noise in the cells and the true threshold C is kept: it is the private threshold.
+    With all noise in the cells and the true threshold, C is kept: the private threshold broke it.
 
-Stages are so replaced by private ones from left to right. What would have kept C is answered
-by whole runs of thresholding and components on exchanged parts, see ``RUNS``. All this reads
-the true data: it is for exploring, never for a release.
+So private stages replace true ones from left to right. To find what would have kept C, whole runs
+of thresholding and components use exchanged parts, see ``RUNS``. All this reads the true data: it
+is for exploration, never for a release.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ EXCHANGED: tuple[RunName, ...] = ("true_threshold", "true_cells", "twice_budget"
 #: Draws behind a share.
 DRAWS = 20
 
-#: Clusters of so few cells stand or fall with one cell.
+#: In clusters with at most this number of cells, one cell decides.
 FEW_CELLS = 2
 
-#: Clusters that a sentence names.
+#: Maximum number of clusters that a sentence names.
 MOST_NAMED = 4
 
-#: Share of a cluster's records that makes a cluster of the finer grid one of its parts.
+#: A cluster of the finer grid is a part of a cluster if it has this share of its records.
 PART = 0.25
 
 
@@ -96,7 +96,7 @@ class Outcome:
     fate
         See the module's text.
     match
-        Number of the cluster that holds most of its cells; 0 where none holds any.
+        Number of the cluster with most of its cells; 0 if no cluster has any of them.
     match_cells
         Cells of the match.
     overlap
@@ -104,9 +104,9 @@ class Outcome:
     left
         Cells of the true cluster that are still significant.
     pieces
-        Clusters among which those cells are.
+        Number of clusters that contain these cells.
     joined
-        Other true clusters with half as many cells in the match, or more.
+        Other true clusters with at least half as many cells in the match.
     """
 
     fate: Fate
@@ -131,28 +131,28 @@ class Diagnosis:
     outcome
         What became of it in the private run.
     stage
-        First stage at which true and private part; None where it is kept.
+        First stage at which the true and the private run differ; None if the cluster is kept.
     at_stage
-        What became of it when the stages up to that one are private and the later ones true:
-        for ``counts`` and ``subband`` that of the noisy cells under the true threshold, else
-        the outcome.
+        Its fate if the stages up to this one are private and the later ones true: for
+        ``counts`` and ``subband``, of the noisy cells with the true threshold; otherwise the
+        outcome.
     runs
         What became of it in each of ``RUNS``.
     finer_parts
-        Clusters that it is on a grid twice as fine, without noise; None where no finer grid
-        is known.
+        Number of its clusters on a grid twice as fine, without noise; None if there is no
+        finer grid.
     cell
-        Where one cell bridges or cuts: its place in the subband.
+        Position in the subband of the one cell that bridges or cuts, if there is one.
     cell_stage
-        What moved that cell.
+        Stage that moved this cell.
     missed, invented
-        Cells of the cluster that are not significant any more at that stage; cells touching it
-        that are.
+        At this stage: cells of the cluster that are no longer significant; cells touching it
+        that are now significant.
     threshold, private_threshold
         d and d'.
     separation, noise
-        By how much its coefficients lie above those of the cells that touch it, on average;
-        root mean square of the noise on all of them.
+        Mean difference between its coefficients and those of the cells that touch it; root mean
+        square of the noise on all of these cells.
     """
 
     cluster: int
@@ -181,7 +181,7 @@ class RetainedDraws:
     draws
         Number of draws.
     counts
-        For each of ``RUNS`` the number of draws that keep a cluster, shape (n_clusters,).
+        Number of draws that keep each cluster, shape (n_clusters,), for each of ``RUNS``.
     """
 
     draws: int
@@ -205,12 +205,12 @@ class Diagnostics:
     doubled
         Stages of the same draw with twice the budget.
     finer
-        True run on a grid with twice as many cells a side; None where only counts are known.
+        True run on a grid with twice as many cells per axis; None if only counts are known.
 
     Raises
     ------
     InputError
-        Where the runs don't belong together.
+        If the runs do not belong together.
     """
 
     truth: Truth
@@ -219,7 +219,7 @@ class Diagnostics:
     finer: Truth | None = None
 
     def __post_init__(self) -> None:
-        """Check that cells can be compared one by one."""
+        """Check that the grids match."""
         shape = self.truth.source.shape
         for name, stages in (("private", self.private), ("doubled", self.doubled)):
             if stages.counts.shape != shape or stages.level != self.true.level:
@@ -280,7 +280,7 @@ class Diagnostics:
             name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()
         }
         inside = self.true.labels == cluster
-        # Cells that touch it, corners included.
+        # Cells that touch it, including at corners.
         around = ndimage.binary_dilation(inside, np.ones((3,) * inside.ndim)) & ~inside
         near = inside | around
         error = (self.private.average - self.true.average)[near]
@@ -333,7 +333,7 @@ class Diagnostics:
 
     @cached_property
     def _replaced(self) -> dict[Stage, NDArray[np.bool_]]:
-        """Significant cells under the true threshold, stages up to each one being private."""
+        """Significant cells with the true threshold, if the stages up to each one are private."""
         d = self.true.threshold.value
         return {
             "counts": significant_cells(self._own_noise, d),
@@ -342,7 +342,7 @@ class Diagnostics:
 
     @cached_property
     def _own_noise(self) -> NDArray[np.float64]:
-        """True subband, and on each cell the noise of its own block of counts alone."""
+        """True subband plus, in each cell, only the noise of its own block of counts."""
         step = 2**self.true.level
         noise = pad(self.private.counts - self.true.counts, self.true.level)
         weights = [_own_weights(self.true.wavelet, self.true.level, side) for side in noise.shape]
@@ -350,12 +350,12 @@ class Diagnostics:
         for phase in product(range(step), repeat=noise.ndim):
             weight = np.prod([row[at] for row, at in zip(weights, phase, strict=True)])
             band += weight * noise[tuple(slice(at, None, step) for at in phase)]
-        # As the transform itself: equal coefficients stay equal.
+        # Rounded like the transform itself: equal coefficients stay equal.
         rounded: NDArray[np.float64] = np.round(band, 9)
         return rounded
 
     def _moved_by(self, cell: tuple[int, ...]) -> Stage:
-        """First replaced stage that decides on a cell as the private run does."""
+        """First replaced stage with the same decision on a cell as the private run."""
         private = self.private.significant[cell]
         for stage, cells in self._replaced.items():
             if cells[cell] == private:
@@ -363,7 +363,7 @@ class Diagnostics:
         return "threshold"
 
     def _deciding_cell(self, cluster: int, near: NDArray[np.bool_]) -> tuple[int, ...] | None:
-        """Return the cell that bridges or cuts, the one of most effect where several do."""
+        """Return the cell that bridges or cuts; of several, the one with the largest effect."""
         true, private = self.true.significant, self.private.significant
         best, cell = 0.0, None
         for place in np.argwhere((private != true) & near):
@@ -376,7 +376,7 @@ class Diagnostics:
         return cell
 
     def _finer_parts(self, inside: NDArray[np.bool_]) -> int | None:
-        """Clusters of the finer grid that hold a good part of a cluster's records."""
+        """Number of clusters of the finer grid with a large share of a cluster's records."""
         if self.finer is None:
             return None
         fine = inside
@@ -390,14 +390,14 @@ class Diagnostics:
 def diagnostics_of(
     truth: Truth, private: Stages, config: Config, seed: int, finer: Truth | None = None
 ) -> Diagnostics:
-    """Bring a private run together with what it is compared to.
+    """Combine a private run with the runs that it is compared with.
 
     Parameters
     ----------
     truth, finer
         As in :class:`Diagnostics`.
     private, config, seed
-        Stages of the private run, and what it was drawn with.
+        Stages of the private run, its configuration and its seed.
     """
     twice = replace(config, epsilon=2 * config.epsilon)
     doubled = run(truth.source, twice, SeededNoise(seed)).stages
@@ -493,7 +493,7 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
     diagnosis
         Of one cluster.
     draws
-        Adds in how many draws that is so.
+        Adds the number of draws with this result.
     """
     found, number, parts = diagnosis.outcome, diagnosis.cluster, diagnosis.finer_parts
     if found.fate == "kept":
@@ -502,7 +502,7 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
         if draws:
             text += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
         return text + (f" But {_on_finer_grid(parts)}." if parts and parts > 1 else "")
-    # Runs that would have kept it come first, in both sentences.
+    # Both sentences start with the runs that would have kept it.
     names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
     keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
     others = [RUNS[name] for name in names[len(keep) :]]
@@ -521,13 +521,13 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
 
 
 def _listed(parts: Sequence[str], last: str = "and") -> str:
-    """Parts with commas, and a word before the last one."""
+    """Join parts with commas, and with a word before the last one."""
     *first, end = parts
     return f"{', '.join(first)} {last} {end}" if first else end
 
 
 def _happened(found: Outcome, cells: int) -> str:
-    """What became of a cluster of so many cells that is not kept."""
+    """What became of a cluster that is not kept; ``cells`` is its size."""
     others = [str(other) for other in found.joined]
     if len(others) > MOST_NAMED:
         others = [*others[:MOST_NAMED], f"{len(others) - MOST_NAMED} more"]
@@ -580,7 +580,7 @@ def _on_finer_grid(parts: int | None) -> str:
 
 
 def _number(value: float) -> str:
-    """Three digits, without a power of ten."""
+    """Number with three digits, without a power of ten."""
     return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
 
 
@@ -588,7 +588,7 @@ def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:
     """Weight of each count of its own block on a coefficient along an axis, shape (2**level,)."""
     step = 2**level
     middle = side // step // 2
-    # The subband is rounded: with large counts that takes nothing off the weights.
+    # The subband is rounded; with large counts this does not change the weights.
     counts = 2.0**30 * np.eye(side)[middle * step : (middle + 1) * step]
     return np.array([average_subband(row, wavelet, level)[middle] for row in counts]) / 2.0**30
 
@@ -601,7 +601,7 @@ def _flipped(mask: NDArray[np.bool_], cell: tuple[int, ...]) -> NDArray[np.bool_
 
 
 def _links(significant: NDArray[np.bool_], cell: tuple[int, ...]) -> bool:
-    """Whether the significant cells around a cell don't hang together without it."""
+    """Whether the significant cells around a cell are disconnected without it."""
     window = tuple(slice(max(at - 1, 0), at + 2) for at in cell)
     block = significant[window].copy()
     block[tuple(min(at, 1) for at in cell)] = False

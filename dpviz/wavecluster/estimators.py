@@ -1,9 +1,9 @@
 """The methods as scikit-learn estimators: ``fit``, ``labels_``, ``predict``.
 
-Each constructor holds parameters only; everything is checked in ``fit``. They explore: noise
-comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` from the true points.
-Nothing that they return may be published; ``claim_`` says whether the mechanism itself, with
-noise that nobody can repeat, would be private.
+Each constructor has only parameters; ``fit`` checks everything. The estimators are for
+exploration: noise comes from a seed, and ``labels_``, ``n_points_outside_`` and ``trace_`` come
+from the true points. Do not publish anything that they return; ``claim_`` states whether the
+mechanism itself would be private with noise that nobody can repeat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "WaveCluster"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _WaveClusterEstimator(Estimator):
-    """What all five estimators share; the subclasses add parameters."""
+    """Common part of all five estimators; the subclasses add parameters."""
 
     _family = FAMILY
 
@@ -36,14 +36,14 @@ class _WaveClusterEstimator(Estimator):
     level: int = 1
 
     def fit_counts(self, counts: ArrayLike, domain: Domain | str | None = None) -> Self:
-        """Cluster a ready grid of counts; there are no ``labels_`` then.
+        """Cluster a given grid of counts; this sets no ``labels_``.
 
         Parameters
         ----------
         counts
             Non-negative whole numbers, one axis per dimension.
         domain
-            The box that the grid covers; by default cell numbers.
+            The box that the grid covers; the default is the cell numbers.
         """
         if isinstance(domain, str):
             domain = Domain.parse(domain)
@@ -83,7 +83,7 @@ class WaveCluster(_WaveClusterEstimator):
     density
         p in (0, 1): share of the positive coefficients that are not significant.
     wavelet, level
-        Discrete wavelet of PyWavelets and how often it is applied.
+        Discrete wavelet of PyWavelets; number of times that it is applied.
     domain
         ``"data"`` (range of the points), ``"lo,hi;lo,hi"``, pairs, or a Domain.
     outside
@@ -94,11 +94,11 @@ class WaveCluster(_WaveClusterEstimator):
     labels_
         Cluster of each fitted point from 0, shape (n,); -1 = noise.
     n_clusters_, significant_, label_grid_, threshold_
-        What was found on the grid of the average subband.
+        Results on the grid of the average subband.
     counts_, average_subband_
         Counts and their average subband.
     ledger_
-        Empty: nothing is spent, nothing is promised.
+        Empty: it spends no budget and promises no privacy.
 
     Examples
     --------
@@ -124,8 +124,8 @@ class PrivQT(_PrivateEstimator):
     (``"sound"`` or ``"published"``), ``neighbours`` (``"add_remove"`` or
     ``"replace_one"``), ``cap`` (most points of a person, with ``fit(X, units=...)``) and
     ``random_state``. Attributes as in :class:`WaveCluster`, and
-    ``claim_``: whether the mechanism is private as configured, and why or why not (the
-    default ``domain="data"`` is not).
+    ``claim_``: whether the mechanism is private as configured, with the reason (the default
+    ``domain="data"`` is not).
     """
 
     _method = "privqt"

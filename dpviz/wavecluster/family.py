@@ -1,4 +1,4 @@
-"""The WaveCluster family as the rest of the program knows it."""
+"""The WaveCluster family, as the rest of the program uses it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _released(run: Run, domain: Domain) -> dict[str, Any]:
         "counts": whole_numbers(stages.counts),
         "labels": stages.labels,
         "block": 2**stages.level,
-        # No threshold at all where no cell can be significant: infinite, null in JSON.
+        # Without a possible significant cell, the threshold is infinite: null in JSON.
         "threshold": float(stages.threshold.value),
         "significant": int(stages.significant.sum()),
         "clusters": stages.n_clusters,
@@ -46,12 +46,12 @@ def _released(run: Run, domain: Domain) -> dict[str, Any]:
 
 
 def _suited(sample: Sample) -> dict[str, Any]:
-    """Grid and density with which the clusters of a sample set show."""
+    """Grid and density that show the clusters of a sample set."""
     return {"grid": sample.grid, "density": sample.density}
 
 
 def _defaults(method: str, variant: VariantName) -> dict[str, Any]:
-    """The share for the counts, where a technique has one."""
+    """The share of the budget for the counts, if a technique has one."""
     alpha = METHODS[method].card.parameter("alpha")
     return {} if alpha is None else {"alpha": alpha.default}
 
@@ -67,7 +67,7 @@ FAMILY = Family(
     quick=(*QUICK, RANK),
     leading=TELLING,
     swept=QUICK,
-    # OCM and 2CE draw anew on each of ten parts.
+    # OCM and 2CE need a new draw for each of ten parts.
     slow_times=13,
     grows=False,
     many_columns=False,

@@ -1,12 +1,12 @@
 """OCM and 2CE: whether classifiers learned from true and private clusters agree.
 
-Clustering first, then classification: cluster nine tenths of the points, learn from the
-labelled cells of the subband, predict the last tenth; once true, once private.
+Cluster nine tenths of the points, learn a classifier from the labelled cells of the subband, and
+predict the last tenth; do this once with the true run and once with a private run.
 
-The paper learns a C4.5 decision tree from the cell centres. A tree on centres of a full
-grid splits between neighbouring cells and, grown to the end, gives every cell its own
-label: what it predicts for a point is the label of the point's cell. :func:`agreement`
-looks that up; :func:`tree_predictions` grows the tree, the definition to hold it against.
+The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full
+grid splits between neighbouring cells. A fully grown tree gives every cell its own label, so
+its prediction for a point is the label of the point's cell. :func:`agreement` looks up this
+label; :func:`tree_predictions` grows the tree, which is the definition, for comparison.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ FOLDS = 10
 
 
 class Folds:
-    """The points of a source split into ten parts, once.
+    """The points of a source, split into ten parts.
 
-    A fixed shuffle: the same folds for every method, seed and budget. It is taken from
-    the points alone, so two methods are compared on the same tenths.
+    A fixed shuffle gives the same folds for every method, seed and budget. It depends only on
+    the points, so two methods are compared on the same tenths.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Folds:
 
     @cached_property
     def fold_of(self) -> NDArray[np.intp]:
-        """Part of every point, shape (n,): sizes differ by one at most."""
+        """Part of every point, shape (n,); the sizes of the parts differ by at most one."""
         return _shuffled_folds(self.source.n, self.n_folds)
 
     @cached_property
@@ -58,7 +58,7 @@ class Folds:
 
     @cached_property
     def training(self) -> tuple[Source, ...]:
-        """One source per part, holding the records of all others."""
+        """One source per part, with the records of all other parts."""
         return tuple(
             Source(
                 counts=self.source.counts - self.test_counts[fold],
@@ -70,12 +70,12 @@ class Folds:
         )
 
     def _training_points(self, fold: int) -> NDArray[np.float64]:
-        """Points of all parts but one."""
+        """Points of all parts except one."""
         points: NDArray[np.float64] = self.source.points[self.fold_of != fold]
         return points
 
     def _training_positions(self, fold: int) -> WeightedPoints:
-        """Positions of all parts but one, found by subtraction."""
+        """Positions of all parts except one, by subtraction."""
         whole = self.source.positions
         return WeightedPoints(points=whole.points, weights=whole.weights - self._test_weights[fold])
 
@@ -134,8 +134,8 @@ def tree_predictions(
     source
         Domain and grid that the clusters were found on.
     stages
-        Clusters; every cell of the subband is one training sample, its centre the
-        features, its cluster (0 = not significant) the class.
+        Clusters. Every cell of the subband is one training sample: its centre is the features,
+        its cluster (0 = not significant) is the class.
     points
         Shape (m, d).
     """

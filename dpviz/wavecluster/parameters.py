@@ -20,7 +20,7 @@ SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """Public parameters of one run; no seed in it, which would take the noise off again.
+    """Public parameters of one run; without the seed, which could be used to remove the noise.
 
     Parameters
     ----------
@@ -31,22 +31,22 @@ class Config:
     density
         p in (0, 1): share of the positive coefficients that are not significant.
     wavelet, level
-        A discrete wavelet of PyWavelets; how often it is applied.
+        Discrete wavelet of PyWavelets; number of times that it is applied.
     epsilon
         Whole privacy budget.
     alpha
-        Share of the budget that goes to the counts; None takes the method's default.
+        Share of the budget for the counts; None uses the method's default.
     variant
         ``"sound"`` or ``"published"``.
     synopsis
-        What Baseline publishes: one of ``SYNOPSES``.
+        Synopsis that Baseline publishes, one of ``SYNOPSES``.
     neighbours
         Relation and privacy unit.
 
     Raises
     ------
     InputError
-        Naming the parameter, its value and the way out.
+        With the parameter, its value and how to fix it.
     """
 
     method: str = "privthr"
@@ -77,7 +77,7 @@ class Config:
 
     @property
     def counts_share(self) -> float:
-        """Alpha, the default filled in."""
+        """Alpha; the default if it was None."""
         assert self.alpha is not None  # noqa: S101 - __post_init__ filled it in
         return self.alpha
 
@@ -203,7 +203,7 @@ def takes(method: str, *special: str) -> tuple[Parameter, ...]:
     Parameters
     ----------
     method
-        Its default share for the counts is taken, where it has one.
+        Supplies the default share for the counts, if it has one.
     special
         Names of parameters before those that every technique has.
     """

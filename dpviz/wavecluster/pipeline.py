@@ -22,18 +22,18 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
 from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subbands
 
-#: Synopses read records rounded to a public lattice of about this many cells, so that no
-#: change of the budget costs a pass over the points. Rounding each record by itself
-#: leaves every proof as it is. The lattice refines the grid, whose counts stay exact.
+#: Synopses read records rounded to a public lattice of about this many cells, so that a change
+#: of the budget needs no pass over the points. Each record is rounded separately, so every
+#: proof stays valid. The lattice refines the grid, whose counts stay exact.
 LATTICE_CELLS = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Source:
-    """A data set under one domain and grid: what the methods read, not private.
+    """A data set with one domain and grid, as the methods read it; not private.
 
-    The points are passed over once, for the counts; nothing that is dragged later
-    (epsilon, alpha, p, the wavelet, the seed) needs another pass.
+    The counts need one pass over the points. Later changes of sliders (epsilon, alpha, p, the
+    wavelet, the seed) need no other pass.
 
     Parameters
     ----------
@@ -42,13 +42,12 @@ class Source:
     domain
         Bounds of the grid.
     n_outside
-        Points that lay outside the domain.
+        Number of points outside the domain.
     gather
-        Hands over the points that take part; called once, by the few methods that
-        need more than the counts.
+        Returns the points that take part; called once, by the few methods that need more than
+        the counts.
     locate
-        Hands over the positions of the records, where there is a shorter way than from
-        the points.
+        Returns the positions of the records, if there is a shorter way than from the points.
     """
 
     counts: NDArray[np.int64]
@@ -76,17 +75,17 @@ class Source:
         grid
             Cells per axis.
         domain
-            Bounds (of counts: the box that they cover); None takes the declared domain of
-            the data set, or else the range of its points (not private).
+            Bounds (of counts: the box that they cover); None uses the declared domain of the
+            data set, or else the range of its points (not private).
         outside
             ``"clip"`` or ``"drop"``.
         empty
-            Whether a domain that holds none of the points is fine; a release must not tell.
+            Whether a domain without points is allowed; a release must not reveal this.
 
         Raises
         ------
         InputError
-            Where grid, domain and data do not fit together.
+            If grid, domain and data do not fit together.
         """
         check_outside(outside)
         if dataset.counts is not None:
@@ -120,7 +119,7 @@ class Source:
         return self.counts.shape
 
     def notices(self, level: int) -> list[str]:
-        """Sentences about what a person may not expect of this grid."""
+        """Notes for users on unexpected properties of this grid."""
         said = []
         step = 2**level
         padded = [str(side + -side % step) for side in self.shape if side % step]
@@ -156,10 +155,10 @@ class Source:
 
     @property
     def lattice(self) -> tuple[int, ...] | None:
-        """Cells per axis of the lattice that records are rounded to; None where none fits.
+        """Cells per axis of the lattice that records are rounded to; None if no lattice fits.
 
-        It depends on the grid alone: a rule that looked at the number of records would
-        round all of them differently when one joins.
+        It depends only on the grid: if it used the number of records, one more record could
+        change the rounding of all others.
         """
         factor = int(LATTICE_CELLS ** (1 / len(self.shape)) + 1e-9) // max(self.shape)
         return tuple(side * factor for side in self.shape) if factor else None
@@ -199,7 +198,7 @@ class Stages:
     n_clusters
         Number of clusters.
     wavelet, level
-        What took M to W.
+        Wavelet and level of the transform from M to W.
     """
 
     counts: NDArray[np.number]
@@ -227,7 +226,7 @@ class Stages:
 
 
 def transform(counts: NDArray[np.number], config: Config) -> NDArray[np.float64]:
-    """Average subband of counts under a configuration, its level checked."""
+    """Average subband of counts for a configuration; checks the level."""
     return average_subband(counts, config.wavelet, check_level(config.level, counts.shape))
 
 
@@ -247,7 +246,7 @@ def cluster(
     config
         Wavelet, level and density.
     average, threshold
-        Subband and threshold of a technique that found them its own way.
+        Subband and threshold, if a technique computes them itself.
     """
     if average is None:
         average = transform(counts, config)
@@ -267,7 +266,7 @@ def cluster(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-    """One run of a method: its stages, what it spent, and what must stay inside.
+    """One run of a method: its stages, its spends, and its secret numbers.
 
     Parameters
     ----------
@@ -278,8 +277,8 @@ class Run:
     ledger
         Spends; empty for the true run.
     trace
-        Numbers read off the true data on the way (Z, the rank behind PrivTHREM's
-        threshold): for the owner's screen, never for a release.
+        Numbers from the true data (Z, the rank of PrivTHREM's threshold): for the owner's
+        screen, never for a release.
     """
 
     config: Config

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A result beside the true run; what several scores need is computed once.
+    """A result and the true run; values that several scores need are computed once.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class Evaluation:
     stages
         The result.
     run, seed
-        Run and seed that it comes from, where there is one; None and 0 are enough for scores of
-        the two label grids.
+        Run and seed of the result, if there is a run; None and 0 are enough for scores of the
+        two label grids.
     """
 
     truth: Truth
@@ -58,11 +58,6 @@ class Evaluation:
         return self.truth.agreement(config, self.seed)
 
 
-def _agreement(name: str, one: Evaluation) -> float:
-    """OCM or 2CE."""
-    return one.agreement[name]
-
-
 _ALL = (
     Score(name="clusters", title="Clusters", compute=lambda one: one.stages.n_clusters),
     Score(
@@ -88,7 +83,7 @@ _ALL = (
     ),
     table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8),
     table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
-    # With PrivTHREM the rank is read off the true data: for exploring only.
+    # PrivTHREM's rank comes from the true data: for exploration only.
     Score(name="k", title="k′", compute=lambda one: one.drawn.k),
 )
 
@@ -98,14 +93,14 @@ RANK = "k"
 #: All scores by name.
 SCORES = {score.name: score for score in _ALL}
 
-#: Scores that cost no more than a draw itself.
+#: Scores that cost at most as much as a draw.
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "noise_points")
 
-#: Scores in the order in which they are offered, those that tell most first.
+#: Scores in the order of the menus, most informative first.
 TELLING = ("dsg_c", "f_measure", "clusters", "significant", RANK, "noise_points")
 
-#: Scores that come from the two label grids alone.
+#: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "ari", "ami")
 
-#: Scores that hold records out: they draw once more on each of ten parts.
+#: Scores with held-out records: they need one more draw for each of ten parts.
 HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)

@@ -19,12 +19,12 @@ class Threshold:
     Parameters
     ----------
     k
-        Rank of the threshold among the positive coefficients, or None where the rank
-        is private and stays inside (PrivTHREM).
+        Rank of the threshold among the positive coefficients, or None if the rank is secret
+        (PrivTHREM).
     value
-        d: a cell is significant when W >= d; infinity where no cell can be.
+        d: a cell is significant when W >= d; infinity if no cell can be significant.
     positive, nonpositive
-        len(L) and Z, counted in the subband that is thresholded.
+        len(L) and Z of the subband that the threshold is applied to.
     """
 
     k: int | None
@@ -46,7 +46,7 @@ def check_density(density: float) -> float:
 
 def rank_of(density: float, positive: int) -> int:
     """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant."""
-    # 0.9 * 160 is a hair above 144 in floating point; the hair must not cost a cell.
+    # 0.9 * 160 is slightly above 144 in floating point; this must not change the number of cells.
     return max(0, math.ceil((1 - density) * positive - 1e-9))
 
 

@@ -46,7 +46,7 @@ class WaveClusterTrial:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores; of a single record only the quick ones, since nothing can be held out."""
+        """All scores; with a single record only the quick ones, since no record can be held out."""
         return tuple(SCORES) if self.truth.source.n > 1 else (*QUICK, RANK)
 
     def at(self, **changes: Any) -> WaveClusterTrial:
@@ -58,7 +58,7 @@ class WaveClusterTrial:
         return run(self.truth.source, self.config, SeededNoise(seed))
 
     def scores(self, one: Run, seed: int, names: Sequence[str]) -> dict[str, float]:
-        """Score the draw of a seed; OCM and 2CE draw anew on parts of the data."""
+        """Score the draw of a seed; OCM and 2CE need more draws on parts of the data."""
         drawn = Evaluation(self.truth, one.stages, one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
@@ -67,7 +67,7 @@ class WaveClusterTrial:
         return one.stages.significant
 
     def centers(self, one: Run) -> None:
-        """There are none: clusters have any shape."""
+        """None: clusters of any shape have no centres."""
 
     def true(self) -> dict[str, float]:
         """Numbers of the true run."""
@@ -94,9 +94,9 @@ class WaveClusterTrial:
         return lambda one: contingency(label, one.stages.labels.ravel()[cell], records)
 
     def _joint(self, reference: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-        """Pairs of label and subband cell that occur, and how many records have each.
+        """Existing pairs of label and subband cell, and the number of records with each pair.
 
-        With them a table needs no pass over the records.
+        With these pairs, a table needs no pass over the records.
         """
         cells, total = self._cells
         pairs, records = np.unique(reference * total + cells, return_counts=True)

@@ -1,7 +1,7 @@
-"""True beside private: one source, its true run, private runs and their scores.
+"""True and private runs: one source, its true run, private runs and their scores.
 
-What does not depend on the budget (counts, the true run, the folds) is computed once and
-kept; each private run then costs a transform and a look at tables.
+Everything that does not depend on the budget (counts, the true run, the folds) is computed once
+and cached. Each private run then needs only a transform and some table look-ups.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
     config
         Public parameters.
     noise
-        Where the noise comes from.
+        Source of the noise.
 
     Raises
     ------
     InputError
-        Where method or level do not exist or fit.
+        If the method does not exist, or the level does not fit.
     """
     accountant = Accountant(noise, config.epsilon, config.neighbours)
     check_method(config.method, METHODS)
@@ -48,7 +48,7 @@ def run(source: Source, config: Config, noise: NoiseSource) -> Run:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The true run on a source, and what scoring needs of it.
+    """The true run on a source, and the values that scores need from it.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class Truth:
 
 
 def true_config(config: Config) -> Config:
-    """Return what the true run depends on, all else at its default: a key for caches."""
+    """Return the settings of the true run, with defaults for all others: a key for caches."""
     return replace(
         Config(method="wavecluster"),
         density=config.density,

@@ -4,9 +4,9 @@ All transforms are periodized (the paper's circular convolution), so a shift of 
 counts by 2**level cells shifts a subband by one: the response to one record is known
 from the 2**level phases of a unit impulse per axis.
 
-The average subband and its sensitivities are computed from the same matrix, one for each
-axis. So the sensitivities hold for the numbers as they are computed, rounding included, and
-not for their values on paper alone: see :func:`sensitivity`.
+The average subband and its sensitivities come from the same matrices, one per axis. So the
+sensitivities hold for the computed numbers with their rounding, not only for the exact values:
+see :func:`sensitivity`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from scipy.sparse import csr_array
 from dpviz.counts import pad
 from dpviz.errors import InputError
 
-#: Coefficients nearer to zero than this count as zero: what rounding leaves of sums
-#: that are zero on paper.
+#: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
+#: value is zero.
 ZERO = 1e-9
 
 _MODE = "periodization"
@@ -68,36 +68,35 @@ def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> NDA
     counts
         Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
     wavelet, level
-        Name of a discrete wavelet of PyWavelets and how often it is applied.
+        Name of a discrete wavelet of PyWavelets; number of times that it is applied.
 
     Returns
     -------
     W
         Shape (ceil(g / 2**level), ...). The values of ``pywt.wavedecn(...,
-        mode="periodization")[0]``, re-indexed cyclically so that a coefficient stands
-        where the cells that it weighs most stand: PyWavelets delays asymmetric filters
-        (coif17 by 8 cells, db38 by 15; Haar and the biorthogonal ones by none).
-        |W| < 1e-9 is set to 0 and the last bits are rounded, so that coefficients
-        that are equal on paper are equal here.
+        mode="periodization")[0]``, re-indexed cyclically so that a coefficient has the position
+        of the cells with its largest weights: PyWavelets delays asymmetric filters (coif17 by
+        8 cells, db38 by 15; Haar and the biorthogonal ones by none). |W| < 1e-9 is set to 0 and
+        the last bits are rounded, so that coefficients with equal exact values are equal.
 
     Notes
     -----
     Chen, Yu, Chirkova, section 3.2, "Wavelet Transform". Taps that are multiples of a power of
-    2 (Haar, bior1.x to bior3.x, rbio1.x to rbio3.x) are taken as such, so that counts that
-    cancel on paper leave nothing. With other wavelets they may leave a residue above 1e-9 where
-    cells hold more than some 10^6 records.
+    2 (Haar, bior1.x to bior3.x, rbio1.x to rbio3.x) are exact, so counts that should cancel give
+    exactly 0. With other wavelets a residue above 1e-9 is possible if cells hold more than about
+    10^6 records.
     """
     band = np.asarray(counts, dtype=float)
     for side in counts.shape:
         weighted = _axis_matrix(wavelet, level, side) @ band.reshape(side, -1)
-        # The axis goes to the end, so that after the last one all are in their places again.
+        # Each axis moves to the end, so after the last one all axes are in their original order.
         band = np.moveaxis(weighted.reshape(-1, *band.shape[1:]), 0, -1)
     return _snapped(np.ascontiguousarray(band) * _gain(level * counts.ndim))
 
 
 def _gain(steps: int) -> float:
     """Factor sqrt(2)^steps from weights that sum to 1 to those of PyWavelets."""
-    # Powers of 2 come out exactly, which powers of a rounded square root do not.
+    # Powers of 2 are exact; powers of a rounded square root are not.
     return float(2 ** (steps // 2)) * (math.sqrt(2) if steps % 2 else 1.0)
 
 
@@ -112,10 +111,10 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> NDArray[np.float64]:
     Returns
     -------
     weights
-        Shape (at most ``padded``,). Weights that cancel on paper are 0.
+        Shape (at most ``padded``,). Weights whose exact value is 0 are 0.
     """
     taps = np.array(pywt.Wavelet(wavelet).dec_lo) / math.sqrt(2)
-    # Rational taps as the fractions that they are: sums of them are exact.
+    # Rational taps as fractions: their sums are exact.
     fractions = np.round(taps * 2.0**20) / 2.0**20
     taps = fractions if np.allclose(taps, fractions, rtol=0, atol=1e-14) else taps
     weights = np.ones(1)
@@ -126,8 +125,8 @@ def _axis_weights(wavelet: str, level: int, padded: int) -> NDArray[np.float64]:
     place = np.arange(len(weights)) % padded
     folded = np.bincount(place, weights=weights)
     reach = np.bincount(place, weights=np.abs(weights))
-    # A sum that is 0 on paper is tiny beside the sum of the sizes of its terms: it is set to 0. A
-    # weight that is tiny by itself is no residue, and stays.
+    # A sum whose exact value is 0 is tiny compared with the sum of its absolute terms: it is set
+    # to 0. A weight that is tiny for another reason is no residue and stays.
     return np.where(np.abs(folded) > 1e-13 * reach, folded, 0.0)
 
 
@@ -140,7 +139,7 @@ def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
     used = np.flatnonzero(weights)
     start = pywt.Wavelet(wavelet).dec_len // 2 * (step - 1) + step * delay(wavelet, level)
     cells = (step * np.arange(size)[:, None] + start - used) % (size * step)
-    there = cells < side  # the others are padding, and empty
+    there = cells < side  # the others are empty padding
     ends = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
     values = np.broadcast_to(weights[used], cells.shape)[there]
     return csr_array((values, cells[there], ends), shape=(size, side))
@@ -151,7 +150,7 @@ def detail_subbands(
 ) -> dict[str, NDArray[np.float64]]:
     """Detail subbands of the last level, keyed as in ``pywt.dwtn``.
 
-    ``"ad"`` averages along the first axis and differs along the second, and so on. On
+    ``"ad"`` averages along the first axis and takes differences along the second, and so on. On
     screen, with the first axis to the right and the second upwards, "ad" is H
     (horizontal edges), "da" V (vertical edges) and "dd" D (diagonal ones).
     """
@@ -178,7 +177,7 @@ def _snapped(band: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=512)
 def delay(wavelet: str, level: int) -> int:
-    """Cells by which PyWavelets' average subband lags behind the counts it describes.
+    """Delay in cells of PyWavelets' average subband, relative to the counts.
 
     Measured as the centre of mass of the response to one full block of cells, rounded.
     """
@@ -196,7 +195,7 @@ def delay(wavelet: str, level: int) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Sensitivity:
-    """How much one record, added or removed, changes what is computed from W.
+    """Largest changes of results from W when one record is added or removed.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ class Sensitivity:
     rank
         rank(x) - k, the score of PrivTHREM's exponential mechanism.
     positive_cells, negative_cells
-        Most coefficients that one record can raise and lower.
+        Largest numbers of coefficients that one record can raise and lower.
     """
 
     average: float
@@ -219,7 +218,7 @@ class Sensitivity:
 
 @lru_cache(maxsize=512)
 def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float) -> Sensitivity:
-    """Sensitivities of W, Z and the rank on one grid shape, computed, never assumed.
+    """Sensitivities of W, Z and the rank on one grid shape, always computed.
 
     Parameters
     ----------
@@ -238,10 +237,10 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
     of a fixed value can change by n+ while k changes by up to ceil((1-p) n-) the other
     way, so the score changes by at most max(n+ + ceil((1-p) n-), n- + ceil((1-p) n+)).
 
-    This holds in floating point as well. A coefficient is a sum of weight * value in a fixed
-    order on every axis, and rounded sums and products by a constant never fall when a value
-    rises: so a record moves a coefficient only in the direction of its weight's sign, and one
-    of weight 0 not at all, however large the counts are.
+    This also holds in floating point. On every axis, a coefficient is a sum of weight * value in a
+    fixed order. Rounded sums and products by a positive constant never fall when a value rises. So
+    a record moves a coefficient only in the direction of its weight's sign, and does not move one
+    of weight 0, for counts of any size.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0
@@ -264,7 +263,7 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
 
 
 def _share(density: float, cells: int) -> int:
-    """Most that k = ceil((1-p) * len(L)) moves when len(L) moves by ``cells``."""
+    """Largest change of k = ceil((1-p) * len(L)) when len(L) changes by ``cells``."""
     return math.ceil((1 - density) * cells)
 
 

@@ -54,7 +54,7 @@ class ParameterMap(Displayed):
     values
         Values of each, ascending, shapes (A,) and (B,); those of ``config`` are among them.
     reached
-        What that share of the draws reaches or betters, shape (A, B): the pessimistic end.
+        Score that this share of the draws reaches or exceeds, shape (A, B): the pessimistic end.
     seeds
         Of the draws, the same in every cell.
     """
@@ -80,8 +80,8 @@ class ParameterMap(Displayed):
     def best(self) -> Cell:
         """Cell of the best choice.
 
-        Where epsilon is one of the two, it stays as in ``config``: more budget nearly always
-        helps, and is a price, no setting.
+        If epsilon is one of the two, it stays as in ``config``: more budget nearly always helps,
+        but it is a cost, not a setting.
         """
         given = [axis for axis, name in enumerate(self.names) if name == "epsilon"]
         cells = (cast(Cell, cell) for cell in np.ndindex(*self.reached.shape))
@@ -97,14 +97,14 @@ class ParameterMap(Displayed):
 
     @property
     def best_at(self) -> tuple[int, ...]:
-        """Where epsilon comes first: the best place of the other at each of its values."""
+        """If epsilon is the first parameter: best index of the other one at each epsilon."""
         if self.names[0] != "epsilon":
             return ()
         rows, columns = map(range, self.reached.shape)
         return tuple(self._best_of((row, column) for column in columns)[1] for row in rows)
 
     def _best_of(self, cells: Iterable[Cell]) -> Cell:
-        """Best of some cells; of equal ones the coarser, cheaper, nearer."""
+        """Best of some cells; on ties the coarser, then cheaper, then nearer one."""
         sign = 1 if BETTER[self.score] == "<=" else -1
         frugal = [axis for axis, name in enumerate(self.names) if name in _FRUGAL]
 
@@ -132,9 +132,9 @@ def best_parameters(
 ) -> ParameterMap:
     """Map a score over two parameters, and find the best pair.
 
-    Each cell holds what ``share`` of the draws reach or better, not their average: a choice
-    that is only sometimes good is no good choice. Of cells that are equally good the coarser
-    grid wins, then fewer iterations, then what is nearest to ``config``.
+    Each cell has the score that ``share`` of the draws reach or exceed, not their average: a
+    choice that is only sometimes good is not a good choice. On ties, the coarser grid wins, then
+    fewer iterations, then the smaller distance to ``config``.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ def best_parameters(
     The true clustering itself changes with g and p. Compared with the true run on its own
     grid, the most trivial setting would win: in one single cell nothing can go wrong. So where
     g or p is searched, all private runs are compared with one labelling of the points, that of
-    the true run at ``config``: its clusters are what somebody looks at and wants to keep. Cells
-    of different grids can't be compared, points can: so only scores of points will do.
+    the true run at ``config``: its clusters are the ones that a user wants to preserve. Cells of
+    different grids cannot be compared, but points can: so only scores of points are allowed.
 
     For exploring only: see ``TUNING``.
     """
@@ -226,7 +226,7 @@ def _axes(
 
 
 def _reached(values: Floats, sign: Better, share: float) -> float:
-    """What a share of the draws reaches or betters; a draw without a score is the worst."""
+    """Score that a share of the draws reaches or exceeds; a draw without a score is the worst."""
     ordered = np.sort(values) if sign == "<=" else -np.sort(-values)
     return float(ordered[max(0, math.ceil(share * ordered.size - 1e-9) - 1)])
 

@@ -1,4 +1,4 @@
-"""What all searches share: defaults, checks, and draws at other settings."""
+"""Common part of all searches: defaults, checks, and draws at other settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpviz.family.method import check_method
 from dpviz.family.score import Better
 from dpviz.family.trial import Configuration, Trial
 
-#: What searching on the true data costs, in words for everybody.
+#: Privacy cost of a search on the true data, in words for users.
 TUNING = (
     "Tuning on true data spends privacy: parameters that were chosen by looking at the data tell "
     "something about it, and no ledger counts that. Tune on a public look-alike, and take its "

@@ -1,4 +1,4 @@
-"""The null set: how many clusters each technique finds where there is none."""
+"""The null set: the number of clusters that each technique finds in data without clusters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpviz.work import IsCancelled, Progress, Work
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NullSet(Displayed):
-    """How many clusters each technique finds where there is none.
+    """Number of clusters that each technique finds in data without clusters.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ def null_clusters(
 ) -> NullSet:
     """Count the clusters that each technique invents on uniform noise.
 
-    The points are drawn anew for every seed, and all techniques see the same ones: the band
-    holds the luck of the points as well as that of the privacy noise, and no answer depends on
-    one set of points. The true WaveCluster has a band for that reason too.
+    Every seed has new points, which are the same for all techniques. So the band includes the
+    randomness of the points and of the privacy noise, and no answer depends on one set of points.
+    For this reason the true WaveCluster also has a band.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Target:
             raise InputError(f"target = {self.value}: give a finite number, for example 0.2.")
 
     def met(self, values: Floats) -> NDArray[np.bool_]:
-        """Mask of the values that meet the target; what is not defined does not."""
+        """Mask of the values that meet the target; undefined values do not meet it."""
         return values <= self.value if self.sign == "<=" else values >= self.value
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class SmallestEpsilon(Displayed):
     tried
         Mask (E,) of the budgets that were drawn.
     epsilon
-        The answer, or None where no budget will do.
+        The answer, or None if no budget is enough.
     """
 
     target: Target
@@ -132,7 +132,7 @@ class SmallestEpsilon(Displayed):
 
     @property
     def summary(self) -> str:
-        """What was found, and how sure it is, in a sentence or two."""
+        """The result and its confidence, in one or two sentences."""
         if self.epsilon is None:
             return self._missed
         found = (
@@ -179,7 +179,7 @@ class SmallestEpsilon(Displayed):
         from dpviz.audit.bounds import share_bounds  # a search does not need the audit otherwise
 
         low, high = share_bounds(self._met(epsilon), len(self.seeds), (1 - CONFIDENCE) / 2)
-        # Outwards, so that rounding makes it no surer than it is.
+        # Outwards, so that rounding does not overstate the confidence.
         ends = f"{math.floor(100 * low)}% to {math.ceil(100 * high)}%"
         return f"with {CONFIDENCE:.0%} confidence, {ends} of all possible draws do"
 
@@ -278,14 +278,14 @@ def _bisections(n: int) -> int:
 
 
 def _first_of_all(met: Callable[[int], bool], n: int) -> int | None:
-    """First place from which on all are met: the plain definition."""
+    """First index from which all targets are met, by definition."""
     failed = [place for place in range(n) if not met(place)]
     first = failed[-1] + 1 if failed else 0
     return first if first < n else None
 
 
 def _first_by_halves(met: Callable[[int], bool], n: int) -> int | None:
-    """First place from which on all are met, unless one fails between coarse ones above it."""
+    """First index from which all targets are met, unless one fails between coarse ones above."""
     coarse = range((n - 1) % _COARSE, n, _COARSE)
     first = _first_of_all(lambda place: met(coarse[place]), len(coarse))
     if first is None:

@@ -93,7 +93,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def by_contour(points: NDArray[np.float64], weights: NDArray[np.float64] | None) -> ClusterBudgets:
-    """Rule that deals an iteration's budget by the contour coefficients of points (n, d).
+    """Rule that splits an iteration's budget by the contour coefficients of points (n, d).
 
     eps_tk = eps_t (1 + S_k - min S) / (1 + max S - min S): a reconstruction, see the card.
     """

@@ -15,7 +15,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
 
-#: Summed movement of all centres, on data scaled to [0, 1]^d, below which the paper stops.
+#: The paper stops when all centres together move by less than this, on data scaled to [0, 1]^d.
 THRESHOLD = 1.0
 
 SOUND_SETS = (
@@ -56,11 +56,11 @@ CARD = Card(
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Partition start, noisy iterations until released centres rest."""
+    """Partition start, then noisy iterations until the released centres converge."""
     span = space_of(records, config).span
     return lloyd(records, config, accountant, settled=partial(resting, span=span))
 
 
 def resting(before: NDArray[np.float64], after: NDArray[np.float64], *, span: float) -> bool:
-    """Whether scaled centres (K, d) moved by less than the printed threshold in all."""
+    """Whether the scaled centres (K, d) together moved by less than the published threshold."""
     return float(np.linalg.norm(after - before, axis=1).sum()) / span < THRESHOLD

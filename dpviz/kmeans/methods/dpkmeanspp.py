@@ -14,7 +14,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
 
-#: Relative change of the sum of squared errors below which the printed rule stops.
+#: The published rule stops at a relative change of the sum of squared errors below this.
 SETTLED = 1e-3
 
 SOUND_START = (
@@ -68,7 +68,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 
 
 def as_printed(records: Records, config: KMeansConfig) -> Settled | None:
-    """Return the printed rule to stop by, which reads the raw records; None when sound."""
+    """Return the published stopping rule, which reads the raw records; None when sound."""
     if config.variant == "sound":
         return None
     points = records.scaled(space_of(records, config))

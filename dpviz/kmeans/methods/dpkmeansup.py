@@ -1,4 +1,4 @@
-"""DPk-means-up: the k-means++ start improved until no centre is better placed elsewhere."""
+"""DPk-means-up: a k-means++ start, improved until no other position of a centre is better."""
 
 from __future__ import annotations
 

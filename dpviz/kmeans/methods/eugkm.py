@@ -73,8 +73,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 def grid_centers(
     grid: NoisyGrid, clusters: int, generator: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Scaled centres (K, d) of the cells, weighted; the start is improved, not only restarted.
+    """Scaled centres (K, d) of the weighted cells; improves the start instead of only restarting.
 
-    Plain restarts end in one of two places, right or with two clusters joined.
+    Simple restarts have one of two results: the right one, or one with two clusters joined.
     """
     return utility_plus(grid.centers, grid.weights, clusters, generator)

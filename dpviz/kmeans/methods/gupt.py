@@ -19,7 +19,7 @@ from dpviz.kmeans.start import best_of, enough
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import on_lattice
 
-#: Blocks: number of records to this power, and never more than so many.
+#: Number of blocks: the number of records to this power, and a maximum.
 POWER, MOST_BLOCKS = 0.4, 2048
 
 #: Rough time of a draw on 30,000 records.
@@ -86,8 +86,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         digest = None if order is None else blake2b(order.tobytes()).digest()
         key = ("blocks", K, blocks, digest)
         found = records.kept(key, lambda: _block_centers(points, order, blocks, K))
-    # As printed, noise goes to the average. The sum, for as much noise in the end, lies on the
-    # lattice that a release needs.
+    # As published, the average gets the noise. Noise on the sum is equivalent, and the sum lies on
+    # the lattice that a release needs.
     share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
         "centers", found.sum(axis=0) / share, sensitivity=2 * K * d / share, epsilon=epsilon
@@ -112,16 +112,16 @@ def _centers(
     parts: Iterable[tuple[NDArray[np.float64], NDArray[np.float64] | None]],
     shape: tuple[int, int, int],
 ) -> NDArray[np.float64]:
-    """Centres of each block in canonical order, cut to the lattice, shape (blocks, K, d).
+    """Centres of each block in canonical order, rounded to the lattice, shape (blocks, K, d).
 
     Parameters
     ----------
     parts
-        Points of each block, and how many records each of them is; None for one each.
+        Points of each block, and the number of records at each point; None for one record each.
     """
     found, clusters = np.empty(shape), shape[1]
     for block, part in enumerate(parts):
-        # A block with fewer records than clusters is filled up with centres that know nothing.
+        # A block with fewer records than clusters gets additional centres that use no data.
         filled, weights = enough(*part, clusters, np.random.default_rng(block))
         centers = best_of(filled, weights, clusters, block)
         found[block] = on_lattice(np.clip(centers[canonical(centers)], -1, 1))

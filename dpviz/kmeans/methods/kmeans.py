@@ -1,4 +1,4 @@
-"""k-means without noise: the reference that every private run is held against."""
+"""k-means without noise: the reference for every private run."""
 
 from __future__ import annotations
 

@@ -16,10 +16,10 @@ from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.start import best_of, enough
 from dpviz.privacy.mechanisms import Accountant
 
-#: Length of the chain and variance of its proposals, by the paper.
+#: Length of the chain and variance of its proposals, from the paper.
 STEPS, DELTA = 30_000, 0.001
 
-#: Most simulated records: statistics are scaled down to as many.
+#: Maximum number of simulated records: statistics are scaled down to it.
 SIZE = 2000
 
 #: Runs of k-means on the simulated records.
@@ -71,11 +71,11 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """DPLloyd, then the Markov chain over data sets (Lee, Kifer, section 3)."""
-    # Compiled code, loaded for this method alone.
+    # Compiled code, only needed by this method.
     from dpviz.kmeans.chain import Statistics, consistent, draws, run_chain
 
     before = lloyd(records, config, accountant)
-    # Centres may lie in the domain's corners, outside the L1 ball: they are not drawn into it.
+    # Centres may lie in the domain's corners, outside the L1 ball; they are not projected into it.
     space = replace(space_of(records, config), projected=False)
     path = np.array([space.scale(centers) for centers in before.path])
     iterations = before.iterations
@@ -102,8 +102,8 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
 def _rates(run: KMeansRun, config: KMeansConfig, worth: float) -> NDArray[np.float64]:
     """Log likelihood lost per unit of deviation in each iteration, shape (T,).
 
-    The noise has scale b, so a deviation costs 1/b per record, and a simulated record stands
-    for ``worth`` of them.
+    The noise has scale b, so a deviation costs 1/b per record. A simulated record represents
+    ``worth`` records.
     """
     if config.temperature == "printed":
         return np.ones(len(run.iterations))

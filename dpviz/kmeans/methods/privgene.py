@@ -1,4 +1,4 @@
-"""PrivGene: candidate centres bred over generations, selected by the exponential mechanism."""
+"""PrivGene: candidate centres evolve over generations; the exponential mechanism selects them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import uniform
 from dpviz.privacy.mechanisms import Accountant
 
-#: Candidates of a generation, and how many of them are selected to breed.
+#: Candidates of a generation, and the number of selected parents.
 CANDIDATES, PARENTS = 40, 2
 
-#: Standard deviation of a mutation in the first generation; it halves every three.
+#: Standard deviation of a mutation in the first generation; halved every three generations.
 MUTATION = 0.3
 
 _PROOF = (
@@ -81,7 +81,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
                 monotone=config.variant == "sound",
             )
             chosen.append(candidates[pick])
-            # Without replacement: each choice is a mechanism of its own among those left.
+            # Without replacement: each choice is a separate mechanism over the remaining ones.
             scores[pick] = -np.inf
         if not last:
             candidates = _offspring(np.array(chosen), generation, generator)
@@ -95,8 +95,8 @@ def _offspring(
     """Parents and their offspring, shape (CANDIDATES, K, d): crossover, then mutation."""
     K, d = parents.shape[1:]
     born = CANDIDATES - len(parents)
-    # Each centre of a child comes from one parent; like ones first, or children would get
-    # two centres in one place and none in another.
+    # Each centre of a child comes from one parent. Similar centres are matched first; otherwise
+    # a child could have two centres in one place and none in another.
     paired = np.stack([parents[0], _like(parents[0], parents[1])])
     source = generator.integers(len(parents), size=(born, K))
     children = paired[source, np.arange(K)]
@@ -107,7 +107,7 @@ def _offspring(
 
 
 def _like(centers: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the other centres in the order of the nearest of these, matched one to one."""
+    """Return the other centres in the order of the given ones, matched one to one by distance."""
     from scipy.optimize import linear_sum_assignment
 
     cost = ((centers[:, None] - others[None]) ** 2).sum(axis=2)

@@ -8,6 +8,6 @@ from dpviz.wavecluster.methods import baseline, privqt, privthr, privthrem, wave
 METHODS = registry(
     (wavecluster, baseline, privqt, privthr, privthrem),
     seconds=0.0005,
-    # Whole numbers of records are counted.
+    # Counts of records are whole numbers.
     unit=1.0,
 )

@@ -15,7 +15,7 @@ from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
-#: Share of the budget for the number of records, where that is private.
+#: Share of the budget for the number of records, if this number is private.
 COUNT_SHARE = 0.02
 
 #: Rough time of a draw.
@@ -82,18 +82,18 @@ def synthetic_counts(
 ) -> NDArray[np.int64]:
     """Counts of points drawn uniformly from each leaf, max(0, round(records)) of them.
 
-    No point is drawn by itself: how many of a leaf's points fall into each column of
-    cells is binomial given those still to place, and likewise within a column, axis by
-    axis. Same law, and the work does not grow with the number of points.
+    Draws no single points: the number of a leaf's points in each column of cells is binomial
+    given the remaining points, and so on within a column, axis by axis. The distribution is the
+    same, and the work does not grow with the number of points.
 
     Parameters
     ----------
     leaves
         Boxes with noisy numbers of records.
     shape
-        Cells per axis of the grid that the points are counted on.
+        Cells per axis of the grid of counts.
     generator
-        Post-processing: no promise hangs on its quality.
+        For post-processing: privacy does not depend on its quality.
     """
     records = np.maximum(np.round(leaves.records), 0).astype(np.int64)
     cells = np.zeros(records.size, dtype=np.intp)
@@ -114,7 +114,7 @@ def _split(
     cells: NDArray[np.intp],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
-    """Share out records that lie uniformly in [low, high) over unit-wide columns.
+    """Distribute records that are uniform in [low, high) over columns of width 1.
 
     Returns leaf, column, records and cells of every part that got a record.
     """
@@ -126,7 +126,7 @@ def _split(
         leaf, start, high = leaf[keep], start[keep], high[keep]
         records, cells, column = records[keep], cells[keep], column[keep]
         end = np.minimum(column + 1.0, high)
-        # A last sliver of rounding error takes all that is left.
+        # A very narrow last part from a rounding error gets all remaining records.
         share = np.where(high - end > 1e-9, (end - start) / (high - start), 1.0)
         placed = generator.binomial(records, np.clip(share, 0.0, 1.0))
         parts.append((leaf, column, placed, cells))

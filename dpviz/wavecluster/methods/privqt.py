@@ -1,4 +1,4 @@
-"""PrivQT: noise on the counts, the plain pipeline afterwards."""
+"""PrivQT: noise on the counts, then the plain pipeline."""
 
 from __future__ import annotations
 

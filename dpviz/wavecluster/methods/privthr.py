@@ -1,4 +1,4 @@
-"""PrivTHR: noisy counts, and a threshold that makes up for cells that noise turned positive."""
+"""PrivTHR: noisy counts, and a threshold that corrects for cells that noise made positive."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
 from dpviz.wavecluster.wavelet import sensitivity
 
-#: Half of the empty cells are taken for positive: noise in whole numbers, often 0, would not make
-#: them so.
+#: The method assumes that half of the empty cells become positive; with noise in whole numbers,
+#: which is often 0, they would not.
 UNIT = LATTICE
 
 CARD = Card(
@@ -74,7 +74,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
 
 
 def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: float) -> Threshold:
-    """Threshold after dropping the smallest Z'/2 of the positive coefficients.
+    """Threshold without the smallest Z'/2 of the positive coefficients.
 
     Parameters
     ----------

@@ -64,8 +64,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     values = positive_values(transform(source.counts, config))
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
     sound = config.variant == "sound"
-    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which
-    # is private already; where none is positive no cell can be significant, whatever d' is.
+    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
+    # already private; if no coefficient is positive, no cell can be significant for any d'.
     largest = float(average.max()) if sound else float(values.max(initial=0.0))
     edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
     chosen, value = accountant.interval(
@@ -95,16 +95,16 @@ def rank_intervals(
     Parameters
     ----------
     values
-        Positive coefficients L in ascending order, shape (m,); larger ones than ``top``
-        are clipped to it.
+        Positive coefficients L in ascending order, shape (m,); values above ``top`` are
+        clipped to it.
     top
         Upper end of the candidates.
 
     Returns
     -------
     edges, ranks
-        Shape (m + 2,) and (m + 1,): a threshold in interval i leaves ``ranks[i]``
-        true coefficients at or above it, from m at the bottom to 0 at the top.
+        Shape (m + 2,) and (m + 1,): ``ranks[i]`` true coefficients are at or above a threshold
+        in interval i, from m at the bottom to 0 at the top.
     """
     edges = np.concatenate(([0.0], np.minimum(values, top), [top]))
     return edges, np.arange(values.size, -1, -1, dtype=float)

@@ -1,7 +1,7 @@
 """Private synopses of a data set: noisy records per box, for Baseline's synthetic points.
 
-A synopsis partitions the domain into boxes (leaves) that the data does not choose other
-than through noise already paid for. Each is written for d axes; the paper's figures are
+A synopsis partitions the domain into boxes (leaves). The boxes depend on the data only through
+noisy results already paid for. Each synopsis works for d axes; the paper's figures are
 two-dimensional.
 """
 
@@ -37,22 +37,22 @@ class Leaves:
     records: NDArray[np.float64]
 
 
-#: More leaves than this don't pay: they are far smaller than any cell on the screen, and than the
-#: lattice that records are rounded to.
+#: More leaves are useless: they are far smaller than any cell on the screen and than the lattice
+#: that records are rounded to.
 _MOST_LEAVES = 2**21
 
 Synopsis = Callable[[Source, Accountant, float, float], Leaves]
 
 
 def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
-    """Two-level grid whose second level is as fine as the first one's counts allow.
+    """Two-level grid; the counts of the first level determine the cells of the second level.
 
     Parameters
     ----------
     source
         Data set and domain.
     accountant
-        Pays for both levels, half of ``epsilon`` each.
+        Pays for both levels; each costs half of ``epsilon``.
     epsilon
         Budget of the synopsis.
     n
@@ -61,9 +61,9 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
     Notes
     -----
     Qardaji, Yang, Li (2013): first level m1 = max(10, ceil(sqrt(n eps / 10) / 4)) cells
-    a side, second m2 = ceil(sqrt(N' (1 - a) eps / 5)) with the cell's noisy count N', a =
-    0.5, constrained inference between the levels. For d axes square roots become d-th
-    roots, and the smallest first level keeps its 100 cells in all.
+    per axis, second m2 = ceil(sqrt(N' (1 - a) eps / 5)) with the cell's noisy count N', a =
+    0.5, constrained inference between the levels. For d axes, square roots become d-th roots,
+    and the smallest first level still has 100 cells in total.
     """
     share, d = 0.5, source.domain.ndim
     least = math.ceil(round(100 ** (1 / d), 9))
@@ -91,7 +91,7 @@ def adaptive_grid(source: Source, accountant: Accountant, epsilon: float, n: flo
 
 
 def _fitting(splits: NDArray[np.float64], degree: int) -> NDArray[np.intp]:
-    """Coarsen all cells alike where a huge budget asks for more leaves than fit."""
+    """Coarsen all cells by the same factor if a huge budget needs too many leaves."""
     total = float((splits**degree).sum())
     if total > _MOST_LEAVES:
         splits = np.maximum(np.floor(splits * (_MOST_LEAVES / total) ** (1 / degree)), 1)
@@ -101,7 +101,7 @@ def _fitting(splits: NDArray[np.float64], degree: int) -> NDArray[np.intp]:
 def _second_level(
     source: Source, shape: tuple[int, ...], splits: NDArray[np.intp], offsets: NDArray[np.intp]
 ) -> NDArray[np.int64]:
-    """Records per leaf: each first-level cell split into its own number of parts a side."""
+    """Records per leaf; each first-level cell has its own number of parts per axis."""
     total = int(offsets[-1])
     counts = np.zeros(total, dtype=np.int64)
     positions = source.positions
@@ -141,7 +141,7 @@ def _leaf_boxes(
 
 
 def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
-    """One grid of sqrt(n eps / 10) cells a side with noisy counts (Qardaji, Yang, Li 2013)."""
+    """One grid of sqrt(n eps / 10) cells per axis, with noisy counts (Qardaji, Yang, Li 2013)."""
     shape = (_side(n * epsilon / 10, source.domain.ndim),) * source.domain.ndim
     counts = source.counted(shape)
     return _grid_leaves(accountant.laplace("grid", counts, sensitivity=1, epsilon=epsilon))
@@ -150,10 +150,10 @@ def uniform_grid(source: Source, accountant: Accountant, epsilon: float, n: floa
 def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -> Leaves:
     """Grid counts with noise on their Haar coefficients (Xiao, Wang, Gehrke 2011).
 
-    The weight of a coefficient is the number of cells below it; one record changes the
-    weighted coefficients by 1 + log2(side) per axis in all, so a coefficient of weight w
-    gets Lap((1 + log2(side))^d / (eps w)). Sums over large areas come out far better
-    than with noise on every cell.
+    The weight of a coefficient is the number of cells below it. One record changes the
+    weighted coefficients by 1 + log2(side) per axis in total, so a coefficient of weight w
+    gets Lap((1 + log2(side))^d / (eps w)). Sums over large areas are far more exact than
+    with noise on every cell.
     """
     d = source.domain.ndim
     side = 2 ** _height(n * epsilon / 10, d)
@@ -171,9 +171,9 @@ def privelet(source: Source, accountant: Accountant, epsilon: float, n: float) -
 def _haar(cells: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     """Weighted Haar coefficients along one axis, in the order of :func:`_inverse_haar`.
 
-    Times its weight, the number of cells of its block, a coefficient is the sum over the
-    first half of the block less that over the second; the first one is the sum of all.
-    One record changes each coefficient above it by 1.
+    The weight of a coefficient is the number of cells of its block. Weight times coefficient is
+    the sum over the first half of the block minus the sum over the second; for the first
+    coefficient it is the total. One record changes each coefficient above it by 1.
     """
     sums = np.moveaxis(cells, axis, 0)
     details = []
@@ -206,8 +206,8 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
     """Complete quadtree with geometric budgets and least-squares counts (Cormode 2012).
 
     Level i above the leaves (h at the root) gets a budget proportional to 2**((h - i)/3),
-    so that leaves get most. Counts of all levels are then made to agree: weighted means
-    of a node and its children on the way up, differences spread evenly on the way down.
+    so leaves get the largest one. Then the counts of all levels are made consistent: weighted
+    means of a node and its children upwards, differences spread evenly downwards.
     """
     d = source.domain.ndim
     height = _height(n * epsilon / 10, d)
@@ -230,7 +230,7 @@ def quadtree(source: Source, accountant: Accountant, epsilon: float, n: float) -
 def _agree(
     noisy: list[NDArray[np.float64]], budgets: NDArray[np.float64], fanout: int
 ) -> NDArray[np.float64]:
-    """Least-squares leaf counts of a complete tree whose levels differ in noise."""
+    """Least-squares leaf counts of a complete tree whose levels have different noise."""
     estimates = [noisy[-1]]
     variance = 1 / budgets[-1] ** 2
     for depth in range(len(noisy) - 2, -1, -1):
@@ -267,7 +267,7 @@ def _height(cells: float, ndim: int) -> int:
 
 
 def _highest_side(ndim: int) -> int:
-    """Cells per axis of the finest grid that still fits."""
+    """Cells per axis of the finest grid allowed."""
     return max(2, int(_MOST_LEAVES ** (1 / ndim) + 1e-9))
 
 

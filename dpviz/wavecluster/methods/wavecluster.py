@@ -1,4 +1,4 @@
-"""WaveCluster itself: the true run that every private one is held against."""
+"""WaveCluster itself: the true run, which is the reference for every private run."""
 
 from __future__ import annotations
 
