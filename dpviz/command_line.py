@@ -12,17 +12,13 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from typing import Any, NoReturn
 
 import pandas as pd
 
-from dpviz.commands.audit import audit_command
-from dpviz.commands.figures import figures_command
 from dpviz.commands.options import REAL, WHOLE, flag, listed, option, share, typed
 from dpviz.commands.output import write_table
-from dpviz.commands.release import budget_command, release_command
-from dpviz.commands.run import run_command
-from dpviz.commands.sweep import sweep_command
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
 from dpviz.errors import InputError
@@ -152,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     running = _command(
         commands,
         "run",
-        run_command,
+        _late("run", "run_command"),
         "true and private clusters of one data set, with scores",
         "run spirals --method privthr --epsilon 1 --repeats 10",
     )
@@ -167,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     sweeping = _command(
         commands,
         "sweep",
-        sweep_command,
+        _late("sweep", "sweep_command"),
         "draws over methods and budgets, as one table",
         "sweep spirals --methods privqt,privthr --epsilons 0.5,1 --repeats 10 --out sweep.csv",
     )
@@ -185,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     drawing = _command(
         commands,
         "figures",
-        figures_command,
+        _late("figures", "figures_command"),
         "the papers' figures, as tables",
         "figures 000-5,000-6,000-8 --jobs 2 --out figures",
     )
@@ -211,7 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     auditing = _command(
         commands,
         "audit",
-        audit_command,
+        _late("audit", "audit_command"),
         "is it really private? a lower bound on the real epsilon, measured",
         "audit privqt --variant published --runs 2000",
     )
@@ -228,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     releasing = _command(
         commands,
         "release",
-        release_command,
+        _late("release", "release_command"),
         "one secure release, debited from a lifetime budget first",
         "release gaussians --method privthrem --epsilon 1 --budget-file budget.db --total 3 "
         "--out released",
@@ -247,7 +243,7 @@ def _parser() -> argparse.ArgumentParser:
     budget = _command(
         commands,
         "budget",
-        budget_command,
+        _late("release", "budget_command"),
         "lifetime budget of each data source: spent, left, entries",
         "budget budget.db",
     )
@@ -263,6 +259,16 @@ def _add_families(parser: argparse.ArgumentParser) -> None:
         for one in family.parameters:
             if one.name != "epsilon":
                 option(group, one.name, one.metavar, one.usage, _TYPES[one.kind])
+
+
+def _late(module: str, name: str) -> Callable[[argparse.Namespace], tuple[Report, str]]:
+    """Return a command that imports its module when it runs, so that others start sooner."""
+
+    def command(given: argparse.Namespace) -> tuple[Report, str]:
+        answer: tuple[Report, str] = getattr(import_module(f"dpviz.commands.{module}"), name)(given)
+        return answer
+
+    return command
 
 
 def _command(
