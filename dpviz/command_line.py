@@ -22,7 +22,7 @@ from dpviz.commands.output import write_table
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
 from dpviz.errors import InputError
-from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.comparison import Report
 from dpviz.family.parameter import Kind
@@ -168,6 +168,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_common(sweeping)
     option(sweeping, "methods", "A,B", "methods to compare", listed(str), required=True)
     option(sweeping, "epsilons", "E,E", "whole budgets", listed(float), required=True)
+    option(sweeping, "axis", "P", "parameter that runs, epsilon unless told", default="epsilon")
+    option(sweeping, "values", "V,V", "values of that parameter", listed(float))
     share(sweeping, "variant")
     scores = ", ".join(dict.fromkeys(name for one in FAMILIES.values() for name in one.scores))
     option(sweeping, "scores", "S,S", f"the cheap ones unless told; of {scores}", listed(str))
@@ -183,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
         "the papers' figures, as tables",
         "figures 000-5,000-6,000-8 --jobs 2 --out figures",
     )
-    drawing.add_argument("names", type=listed(str), metavar="NAME[,NAME]", help=", ".join(PRESETS))
+    drawing.add_argument("names", type=listed(str), metavar="NAME[,NAME]", help=", ".join(FIGURES))
     option(
         drawing,
         "data",

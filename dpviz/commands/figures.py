@@ -15,20 +15,21 @@ from dpviz.commands.output import write_table
 from dpviz.commands.sweep import check_out, draw, read_subject
 from dpviz.ending import say
 from dpviz.errors import InputError
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, figure
 from dpviz.experiments.presets import (
     NONE_PRINTED,
     PRESETS,
+    Figure,
     Preset,
     figure_table,
     plans,
-    preset,
     rank_table,
 )
 from dpviz.experiments.sweep import Plan, Subject, rows_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Source, Stages
+from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
@@ -42,13 +43,16 @@ RANKS = "k_table.csv"
 def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Draw the figures; return the report and its text for people."""
     started = time.perf_counter()
-    presets = [preset(name) for name in dict.fromkeys(given.names)]
-    if not presets:
-        raise InputError(f"NAME is missing: choose from {', '.join(PRESETS)}.")
+    chosen = [figure(name) for name in dict.fromkeys(given.names)]
+    if not chosen:
+        raise InputError(f"NAME is missing: choose from {', '.join(FIGURES)}.")
+    presets = [PRESETS[one.name] for one in chosen if one.name in PRESETS]
     check_out(given.out, "the folder to write, for example --out figures")
-    check_common(given, presets[0].methods)
+    check_common(given, presets[0].methods if presets else ())
     if given.repeats is not None:
         check_repeats(given.repeats)
+    if given.data and not presets:
+        raise InputError(f"--data: {', '.join(given.names)} has data of its own; leave it out.")
     drawn = plans(
         presets,
         [_subject(given, data) for data in given.data] if given.data else None,
@@ -57,10 +61,12 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
         variant=given.variant,
         neighbours=neighbours(given),
     )
-    files = _write(given, presets, drawn, _folder(given.out))
-    if RANKS in files and files[RANKS]["printed"].isna().all():
+    folder = _folder(given.out)
+    files = _write(given, presets, drawn, folder) if presets else {}
+    files |= _write_illustrations(given, chosen, folder)
+    if RANKS in files and "printed" not in files[RANKS]:
         say(f"note: {NONE_PRINTED}")
-    report = _report(given, presets, files, round(time.perf_counter() - started, 3))
+    report = _report(given, chosen, files, round(time.perf_counter() - started, 3))
     return report, _as_text(report, files.get(RANKS))
 
 
@@ -74,33 +80,48 @@ def _write(
         rows = rows_of(table, drawn[one.name])
         files[f"{one.name}.csv"] = figure_table(one, rows)
         if RANK in one.scores:
-            files[RANKS] = rank_table(rows, _true_runs(drawn[one.name], set(rows["data"])))
+            true = _true_runs(drawn[one.name], set(rows["data"]))
+            files[RANKS] = rank_table(rows, true, one.axis)
     for name, frame in files.items():
         if name != "rows.csv":
             write_table(frame, str(folder / name))
     return files
 
 
+def _write_illustrations(
+    given: argparse.Namespace, chosen: Sequence[Figure], folder: Path
+) -> dict[str, pd.DataFrame]:
+    """Write the tables of the figures that are no sweep; return them by file name."""
+    files = {}
+    for one in chosen:
+        found = ILLUSTRATIONS.get(one.name)
+        if found is not None:
+            table = found.table(repeats=given.repeats, seed=given.seed)
+            files[f"{one.name}.csv"] = table
+            write_table(table, str(folder / f"{one.name}.csv"))
+    return files
+
+
 def _report(
     given: argparse.Namespace,
-    presets: Sequence[Preset],
+    chosen: Sequence[Figure],
     files: dict[str, pd.DataFrame],
     seconds: float,
 ) -> Report:
     """Report on the drawn rows and the written files."""
-    rows = files["rows.csv"]
+    rows = files.get("rows.csv", pd.DataFrame())
     return {
         "note": EXPLORATION,
         "figures": [
             {name: getattr(one, name) for name in ("name", "title", "paper", "caption")}
             | {"file": f"{one.name}.csv"}
-            for one in presets
+            for one in chosen
         ],
         "rows": len(rows),
         "out": given.out,
         "files": list(files),
         "seconds": seconds,
-        "notes": rows.attrs["notes"],
+        "notes": rows.attrs.get("notes", []),
     }
 
 
@@ -112,6 +133,8 @@ def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
     ]
     for one in report["figures"]:
         lines += [f"{one['name']}  {one['title']} ({one['paper']})", f"       {one['caption']}"]
+        if one["name"] in ILLUSTRATIONS:
+            lines += [ILLUSTRATIONS[one["name"]].text]
     if ranks is not None:
         lines += _rank_lines(ranks)
     lines += [f"note     {note}" for note in report["notes"]]
@@ -121,7 +144,9 @@ def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:
 def _rank_lines(ranks: pd.DataFrame) -> list[str]:
     """Means of k' by epsilon, and the values printed in the paper."""
     wide = ranks.pivot_table("mean", ["data", "method", "k"], "epsilon", sort=False)
-    printed = ranks.dropna(subset="printed")
+    printed = ranks.dropna(subset="printed") if "printed" in ranks else ranks[:0]
+    missed = ranks[ranks["inside"] < ranks["promised"]]
+    inside = ranks.groupby("method", sort=False)["inside"].mean().dropna()
     return [
         "k' (mean) by epsilon",
         wide.to_string(float_format="{:.1f}".format, na_rep=""),
@@ -129,17 +154,24 @@ def _rank_lines(ranks: pd.DataFrame) -> list[str]:
             f"paper: {one.data}, {one.method}, epsilon {one.epsilon:g}: k' {one.printed:g}"
             for one in printed.itertuples()
         ),
+        "share of the draws inside Theorems 4 to 6 (true data: not for a release): "
+        + ", ".join(f"{method} {share:.1%}" for method, share in inside.items()),
+        *(
+            f"less than promised: {one.data}, {one.method}, epsilon {one.epsilon:g}: "
+            f"{one.inside:.0%} of {one.draws} draws, {one.promised:.0%} promised"
+            for one in missed.itertuples()
+        ),
     ]
 
 
-def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
-    """Records and true run of the named data sets, with the parameters of the plan."""
+def _true_runs(plan: Plan, names: set[str]) -> dict[str, Truth]:
+    """True run of the named data sets, with the parameters of the plan."""
     found = {}
     for one in plan.subjects:
         if one.name in names:
             config = Config(**plan.parameters(one, "wavecluster"))
             source = Source.build(one.dataset, config.grid, one.bounds(plan.variant), one.outside)
-            found[one.name] = source.n, Truth(source, true_config(config)).stages
+            found[one.name] = Truth(source, true_config(config))
     return found
 
 

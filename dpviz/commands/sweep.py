@@ -22,7 +22,9 @@ from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
 
 #: Options with a list of values, with an example.
-_LISTS = {"methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c"}
+_LISTS = {
+    "methods": "privqt,privthr", "epsilons": "0.5,1", "scores": "dsg_c", "values": "0.5,0.9",
+}  # fmt: skip
 
 
 def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -44,6 +46,8 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
         # The plan decides which methods an option of a family applies to.
         options=given_of(given, [name for name in PARAMETERS if name != "epsilon"]),
         scores=None if given.scores is None else tuple(given.scores),
+        axis=given.axis,
+        values=tuple(given.values or ()),
     )
     table = draw(given, [plan], Path(given.out))
     notes = table.attrs["notes"]

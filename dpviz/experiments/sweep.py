@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import product, takewhile
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any, cast
@@ -29,11 +29,11 @@ from dpviz.data.samples import Sample, load_sample, sample
 from dpviz.domain import Domain, Outside, grid_shape
 from dpviz.errors import InputError, shown
 from dpviz.experiments.journal import Scores, Store
-from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import check_scores
 from dpviz.family.trial import Configuration, Trial
@@ -157,6 +157,9 @@ class Plan:
         have it, ``privthr.alpha`` to that method alone.
     scores
         Scores of the families; None takes those that each family sweeps by default.
+    axis, values
+        Parameter that runs along the axis of a figure, one of :func:`axes`. Epsilon needs no
+        values; any other parameter takes its values here, at every epsilon.
 
     Raises
     ------
@@ -172,6 +175,8 @@ class Plan:
     neighbours: Neighbours = field(default_factory=Neighbours)
     options: Mapping[str, Any] = field(default_factory=dict)
     scores: tuple[str, ...] | None = None
+    axis: str = EPSILON.name
+    values: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Check everything that can be checked before the first draw."""
@@ -191,7 +196,8 @@ class Plan:
         epsilons = sorted({check_epsilon(epsilon) for epsilon in self.epsilons})
         object.__setattr__(self, "methods", tuple(dict.fromkeys(self.methods)))
         object.__setattr__(self, "epsilons", tuple(epsilons))
-        runs = len(self.subjects) * len(self.methods) * len(self.epsilons) * len(self.seeds)
+        self._check_axis()
+        runs = len(self.subjects) * len(self.methods) * self.settings * len(self.seeds)
         if runs > MOST_ROWS:
             raise InputError(
                 f"seeds = ...: {runs:,} runs are more than the {MOST_ROWS:,} of one sweep; ask for "
@@ -203,6 +209,16 @@ class Plan:
         if self.scores is not None:
             known = [name for family in self.families for name in family.scores]
             check_scores(self.scores, list(dict.fromkeys(known)))
+
+    @property
+    def steps(self) -> tuple[dict[str, float], ...]:
+        """What the axis sets, from its first value to its last: nothing where it is epsilon."""
+        return tuple({self.axis: value} for value in self.values) or ({},)
+
+    @property
+    def settings(self) -> int:
+        """Number of settings of each method on each data set."""
+        return len(self.epsilons) * len(self.steps)
 
     @property
     def families(self) -> tuple[Family, ...]:
@@ -220,8 +236,10 @@ class Plan:
         wanted = family.swept if self.scores is None else self.columns
         return tuple(name for name in wanted if name in family.scores)
 
-    def parameters(self, subject: Subject, method: str) -> dict[str, Any]:
-        """Parameters of a method on a data set, as far as it has them."""
+    def parameters(
+        self, subject: Subject, method: str, step: Mapping[str, float] | None = None
+    ) -> dict[str, Any]:
+        """Parameters of a method on a data set, as far as it has them; at a step of the axis."""
         own = {
             name.removeprefix(f"{method}."): value
             for name, value in self.options.items()
@@ -230,8 +248,22 @@ class Plan:
         counts = subject.dataset.counts
         # A grid of counts brings its own cells.
         cells = {} if counts is None else {"grid": counts.shape}
-        given = {**subject.settings, **self.options, **own, **cells}
+        given = {**subject.settings, **self.options, **own, **cells, **(step or {})}
         return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
+
+    def _check_axis(self) -> None:
+        """Check the axis, and put its values in order."""
+        known = {one.name: one for one in axes(self.methods)}
+        if self.axis not in known:
+            raise InputError(
+                f'axis = "{self.axis}" does not go with {", ".join(self.methods)}: choose '
+                f"{' or '.join(known)}."
+            )
+        if (self.axis == EPSILON.name) == bool(self.values):
+            way = "leave them out, epsilons are the axis" if self.values else "give 1 or more"
+            raise InputError(f"values = {self.values} of the axis {self.axis}: {way}.")
+        check = known[self.axis].check or float
+        object.__setattr__(self, "values", tuple(sorted({check(one) for one in self.values})))
 
     def _check_option(self, option: str, value: object) -> None:
         """Raise InputError where no method of the plan has a parameter."""
@@ -243,6 +275,26 @@ class Plan:
                 f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
                 "leave it out."
             )
+
+
+def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
+    """Parameters that can run along the axis of a figure: numbers that all methods have.
+
+    Epsilon is the first. Those that change the true clustering are none: each value would have
+    another truth.
+    """
+    methods = tuple(methods)
+    fixed = {name for method in methods for name in family_of(method).moves_truth}
+    return (
+        EPSILON,
+        *(
+            one
+            for one in OWN
+            if one.kind == "number"
+            and one.name not in fixed
+            and all(CARDS[method].parameter(one.name) for method in methods)
+        ),
+    )
 
 
 def subject_of_sample(name: str) -> Subject:
@@ -297,9 +349,9 @@ def run_sweep(
     Returns
     -------
     DataFrame
-        One row per data set and method, in the order of the plan, epsilon and seed: ``COLUMNS``,
-        then the scores, NaN where a family lacks one. ``attrs["notes"]`` are sentences on the
-        methods that do not fit a data set, of which there are no rows.
+        One row per data set and method, in the order of the plan, epsilon, value of the axis and
+        seed: ``COLUMNS``, then the scores, NaN where a family lacks one. ``attrs["notes"]`` are
+        sentences on the methods that do not fit a data set, of which there are no rows.
 
     Raises
     ------
@@ -362,7 +414,12 @@ def rows_of(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return table.iloc[[place[key] for key in wanted if key in place]].reset_index(drop=True)
 
 
-def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
+def groups(axis: str) -> list[str]:
+    """Columns that group the draws of a figure with a parameter along its axis."""
+    return list(dict.fromkeys([*GROUP, PARAMETERS[axis].column]))
+
+
+def summary(table: pd.DataFrame, score: str, axis: str = EPSILON.name) -> pd.DataFrame:
     """Sum up the draws of one score.
 
     Parameters
@@ -371,12 +428,14 @@ def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
         As :func:`run_sweep` returns it.
     score
         One of its columns.
+    axis
+        As in the plan.
 
     Returns
     -------
     DataFrame
-        Per data set, method, variant and epsilon: draws, mean, median, low and high: the
-        5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
+        Per data set, method, variant, epsilon and value of the axis: draws, mean, median, low and
+        high: the 5% and 95% quantiles, of fewer than 19 draws the lowest and the highest.
         Methods whose family lacks the score have no row.
 
     Raises
@@ -385,11 +444,12 @@ def summary(table: pd.DataFrame, score: str) -> pd.DataFrame:
         Where the table has no such score.
     """
     check_scores([score], [name for name in table.columns if name not in COLUMNS])
+    by = groups(axis)
     rows = [
-        {**dict(zip(GROUP, key, strict=True)), "draws": len(values), **asdict(band(values))}
-        for key, values in table.dropna(subset=[score]).groupby(list(GROUP), sort=False)[score]
+        {**dict(zip(by, key, strict=True)), "draws": len(values), **asdict(band(values))}
+        for key, values in table.dropna(subset=[score]).groupby(by, sort=False)[score]
     ]
-    return pd.DataFrame(rows, columns=[*GROUP, "draws", "mean", "median", "low", "high"])
+    return pd.DataFrame(rows, columns=[*by, "draws", "mean", "median", "low", "high"])
 
 
 # -- the plan, row by row ----------------------------------------------------------------
@@ -452,21 +512,27 @@ def _planned(plan: Plan) -> Iterator[tuple[_Setting, str, int]]:
     """All rows of a plan in order: setting, name, seed."""
     for subject in plan.subjects:
         for method in plan.methods:
-            for epsilon in plan.epsilons:
-                setting = _setting(plan, subject, method, epsilon)
+            for epsilon, step in product(plan.epsilons, plan.steps):
+                setting = _setting(plan, subject, method, epsilon, step)
                 for seed in plan.seeds:
                     yield setting, setting.row(seed), seed
 
 
-def _setting(plan: Plan, subject: Subject, method: str, epsilon: float) -> _Setting:
-    """Data and configuration of one data set, method and epsilon."""
+def _setting(
+    plan: Plan,
+    subject: Subject,
+    method: str,
+    epsilon: float,
+    step: Mapping[str, float] | None = None,
+) -> _Setting:
+    """Data and configuration of one data set, method, epsilon and step of the axis."""
     family = family_of(method)
     config = family.config(
         method=method,
         epsilon=epsilon,
         variant=plan.variant,
         neighbours=plan.neighbours,
-        **plan.parameters(subject, method),
+        **plan.parameters(subject, method, step),
     )
     return _Setting(subject=subject, config=config, names=plan.names(family))
 

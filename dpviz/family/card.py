@@ -74,6 +74,8 @@ class Card:
         Parameters of the family that the method takes, with its defaults.
     deviations
         Where the code differs from the paper, and why.
+    errata
+        Where the paper's own numbers or claims are off, with the section and the right number.
     """
 
     name: str
@@ -87,6 +89,7 @@ class Card:
     variants: tuple[Variant, ...]
     parameters: tuple[Parameter, ...]
     deviations: tuple[str, ...] = ()
+    errata: tuple[str, ...] = ()
 
     def variant(self, name: str) -> Variant:
         """Return the variant of that name."""

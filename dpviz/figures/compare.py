@@ -14,14 +14,15 @@ import numpy as np
 import pandas as pd
 
 from dpviz.families import CARDS, score_of
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import Score
 from dpviz.figures.marks import (
-    BUDGET,
     Floats,
     Trace,
     axis_title,
     base_layout,
     chart_axis,
+    faded,
     literal,
     marker,
     note,
@@ -68,6 +69,11 @@ class Chart:
         Value of the run without noise, if the score is not a comparison with it.
     data
         Name of the data set, for clicks on a point.
+    epsilon
+        Budget of all its runs, if another parameter runs along the axis.
+    bounds
+        What theorems say about the score, if they do: rows of
+        :func:`dpviz.experiments.presets.bounds_table` for this data set.
     """
 
     heading: str
@@ -75,6 +81,8 @@ class Chart:
     table: pd.DataFrame
     true: float | None = None
     data: str = ""
+    epsilon: float | None = None
+    bounds: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -101,12 +109,13 @@ def curves(
     charts: Sequence[Chart],
     *,
     methods: Sequence[str],
-    epsilons: Sequence[float],
+    values: Sequence[float],
     title: str,
     shared: bool,
     mode: Mode,
+    axis: Parameter = EPSILON,
 ) -> Panels:
-    """Draw medians over epsilon with their bands.
+    """Draw medians over epsilon, or another parameter, with their bands.
 
     Parameters
     ----------
@@ -114,14 +123,16 @@ def curves(
         One panel each, at least one.
     methods
         Compared methods, also those without results.
-    epsilons
-        Budgets, which span the horizontal axis.
+    values
+        Budgets, or values of the other parameter, which span the horizontal axis.
     title
         What all panels share, in one line.
     shared
         Whether all panels have one vertical axis: they show the same score.
     mode
         Light or dark.
+    axis
+        Parameter that runs along the horizontal axis.
 
     Returns
     -------
@@ -131,9 +142,11 @@ def curves(
     # Four panels look better as two by two than as three and one.
     columns = 2 if len(charts) == 4 else min(len(charts), MOST_COLUMNS)
     rows = -(-len(charts) // columns)
-    ends = _span(epsilons)
-    counted = any(chart.true is not None for chart in charts)
-    legend_rows = -(-(len(methods) + counted) // _LEGEND_COLUMNS)
+    ends = _span(values, axis)
+    further = sum(
+        any(getattr(chart, name) is not None for chart in charts) for name in ("true", "bounds")
+    )
+    legend_rows = -(-(len(methods) + further) // _LEGEND_COLUMNS)
     height = 400 if rows == 1 else 90 + 230 * rows
     layout = base_layout(
         title,
@@ -162,6 +175,7 @@ def curves(
             panel,
             place((row, rows), (column, columns)),
             score_of(chart.score),
+            axis,
             ends,
             _reach(charts if shared else [chart]),
             lowest=number + columns >= len(charts),
@@ -174,7 +188,7 @@ def curves(
             layout["annotations"].append(
                 note("no runs yet", 0.5, 0.5, *axes, size=13, xanchor="auto", yanchor="auto")
             )
-        for trace in _traces(chart, methods, ends, mode):
+        for trace in _traces(chart, methods, axis, ends, mode):
             group = trace["legendgroup"]
             first = trace["showlegend"] and group not in named
             if first:
@@ -183,15 +197,23 @@ def curves(
     return Panels(
         data=data,
         layout=layout,
-        alt=_alt(charts, methods),
+        alt=_alt(charts, methods, axis),
         height=height,
         share=0.57 if rows == 1 else 0.0,
     )
 
 
-def _span(epsilons: Sequence[float]) -> tuple[float, float]:
-    """Ends of the horizontal axis with some room beside the outermost budgets."""
-    low, high = min(epsilons), max(epsilons)
+def _named(axis: Parameter) -> str:
+    """Name of a parameter inside a sentence."""
+    return axis.label[:1].lower() + axis.label[1:]
+
+
+def _span(values: Sequence[float], axis: Parameter) -> tuple[float, float]:
+    """Ends of the horizontal axis with some room beside the outermost values."""
+    low, high = min(values), max(values)
+    if not axis.log:
+        room = 0.03 * (high - low) or 0.1
+        return low - room, high + room
     room = (high / low) ** 0.03 if high > low else 1.5
     return low / room, high * room
 
@@ -204,6 +226,8 @@ def _reach(charts: Sequence[Chart]) -> tuple[float, float]:
     values = [chart.true for chart in charts if chart.true is not None]
     for chart in charts:
         values += chart.table[["median", "low", "high"]].to_numpy(dtype=float).ravel().tolist()
+        if chart.bounds is not None:
+            values += chart.bounds[["theorem low", "theorem high"]].to_numpy().ravel().tolist()
     log = score_of(charts[0].score).log
     shown = [value for value in values if math.isfinite(value) and (value > 0 or not log)]
     if not shown:
@@ -256,6 +280,7 @@ def _add_axes(
     panel: int,
     extent: Extent,
     score: Score,
+    axis: Parameter,
     ends: tuple[float, float],
     reach: tuple[float, float],
     *,
@@ -263,12 +288,12 @@ def _add_axes(
     shared: bool,
     leftmost: bool,
 ) -> None:
-    """Add the axes of one panel: epsilon on a log scale, linked; the score upwards."""
+    """Add the axes of one panel: epsilon or another parameter, linked; the score upwards."""
     across = chart_axis(
         domain=list(extent[0]),
         anchor=f"y{suffix(panel)}",
         showticklabels=lowest,
-        **_log_axis(*ends),
+        **(_log_axis(*ends) if axis.log else {"range": list(ends), "nticks": 11}),
     )
     up = chart_axis(
         domain=list(extent[1]),
@@ -277,7 +302,7 @@ def _add_axes(
         **(_log_axis(*reach) if score.log else {"range": list(reach), "nticks": 7}),
     )
     if lowest:
-        across["title"] = axis_title(BUDGET)
+        across["title"] = axis_title(_named(axis))
     if shared and leftmost:
         up["title"] = axis_title(score.axis, 6)
     if panel > 1:
@@ -288,16 +313,20 @@ def _add_axes(
 
 
 def _traces(
-    chart: Chart, methods: Sequence[str], ends: tuple[float, float], mode: Mode
+    chart: Chart,
+    methods: Sequence[str],
+    axis: Parameter,
+    ends: tuple[float, float],
+    mode: Mode,
 ) -> list[Trace]:
     """Bands below, lines with markers above, the true value as a dotted line."""
-    bands, lines = [], []
+    bands, lines = _theorems(chart, axis, ends, mode), []
     for method in methods:
-        values = _Values.of(chart, method)
+        values = _Values.of(chart, method, axis)
         look = look_of(method, mode)
-        if len(values.epsilons) > 1:
+        if len(values.places) > 1:
             bands.append(_band(method, values, look, len(methods)))
-        lines.append(_line(method, values, look, chart))
+        lines.append(_line(method, values, look, chart, axis))
     if chart.true is not None:
         bands.append(
             scatter(
@@ -317,61 +346,88 @@ def _traces(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Values:
-    """One method's numbers on one data set, by epsilon; only those that can be drawn."""
+    """One method's numbers on one data set, along the axis; only those that can be drawn."""
 
-    epsilons: Floats
+    places: Floats
     median: Floats
     low: Floats
     high: Floats
     draws: Floats
 
     @classmethod
-    def of(cls, chart: Chart, method: str) -> _Values:
+    def of(cls, chart: Chart, method: str, axis: Parameter) -> _Values:
         """Numbers of the rows of one method."""
-        names = ("epsilon", "median", "low", "high", "draws")
+        names = (axis.column, "median", "low", "high", "draws")
         # A table without rows may have no columns.
         table = chart.table.reindex(columns=["method", *names])
         part = table[table["method"] == method]
-        found = part.sort_values("epsilon")[list(names)].to_numpy(dtype=float)
+        found = part.sort_values(axis.column)[list(names)].to_numpy(dtype=float)
         # An empty cluster makes some ratios infinite: a gap here, a value in the table.
         found = found[np.isfinite(found[:, 1])]
-        epsilons, median, low, high, draws = found.T
-        return cls(epsilons=epsilons, median=median, low=low, high=high, draws=draws)
+        places, median, low, high, draws = found.T
+        return cls(places=places, median=median, low=low, high=high, draws=draws)
 
 
 def _band(method: str, values: _Values, look: Look, n_methods: int) -> Trace:
     """Area between the ends of the bands; paler if there are many methods."""
     finite = np.isfinite(values.low) & np.isfinite(values.high)
-    across, low, high = values.epsilons[finite], values.low[finite], values.high[finite]
-    channels = ",".join(str(int(look.colour[i : i + 2], 16)) for i in (1, 3, 5))
+    across, low, high = values.places[finite], values.low[finite], values.high[finite]
     return scatter(
         "lines",
         np.concatenate([across, across[::-1]]),
         np.concatenate([high, low[::-1]]),
         fill="toself",
-        fillcolor=f"rgba({channels},{0.2 if n_methods <= 4 else 0.11})",
+        fillcolor=faded(look.colour, 0.2 if n_methods <= 4 else 0.11),
         line={"width": 0},
         legendgroup=method,
         showlegend=False,
     )
 
 
-def _line(method: str, values: _Values, look: Look, chart: Chart) -> Trace:
+def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mode) -> list[Trace]:
+    """Bounds of theorems: for each method a pale band with dotted edges, behind all else."""
+    if chart.bounds is None:
+        return []
+    found = []
+    for method, rows in chart.bounds.sort_values(axis.column).groupby("method", sort=False):
+        low, high = rows["theorem low"].to_numpy(), rows["theorem high"].to_numpy()
+        across, colour = rows[axis.column].to_numpy(), look_of(str(method), mode).colour
+        if len(across) == 1:
+            # A single value has no width of its own.
+            across, low, high = np.array(ends), low.repeat(2), high.repeat(2)
+        found.append(
+            scatter(
+                "lines",
+                np.concatenate([across, across[::-1], across[:1]]),
+                np.concatenate([high, low[::-1], high[:1]]),
+                fill="toself",
+                fillcolor=faded(colour, 0.07),
+                line={"color": colour, "width": 1.2, "dash": "dot"},
+                name="dotted edges: theorem's bounds",
+                legendgroup="theorems",
+                legendrank=3000,
+                showlegend=True,
+            )
+        )
+    return found
+
+
+def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Parameter) -> Trace:
     """Medians; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
     # One budget has no area: its band becomes a whisker.
     ends = (values.low, values.median, values.high)
-    whisker = {"error_y": whiskers(*ends, width=6)} if len(values.epsilons) == 1 else {}
+    whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
     return scatter(
         "lines+markers",
-        values.epsilons,
+        values.places,
         values.median,
-        f"<b>{title}</b> at ε %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
+        f"<b>{title}</b> at {axis.sign} %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
         "%{text}: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>%{customdata[2]} draws",
         name=title,
         customdata=np.column_stack([values.low, values.high, values.draws]),
         text=[band_words(int(draws)) for draws in values.draws],
-        meta=[chart.data, method, chart.score],
+        meta=[chart.data, method, chart.score, chart.epsilon],
         line={"color": look.colour, "width": 2, "dash": look.dash},
         marker=marker(8, look.colour, look.symbol),
         legendgroup=method,
@@ -380,23 +436,25 @@ def _line(method: str, values: _Values, look: Look, chart: Chart) -> Trace:
     )
 
 
-def _alt(charts: Sequence[Chart], methods: Sequence[str]) -> str:
+def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> str:
     """The curves in words: where each begins and ends."""
     described = []
     for chart in charts:
-        found = {method: _Values.of(chart, method) for method in methods}
+        found = {method: _Values.of(chart, method, axis) for method in methods}
         ends = [
-            f"{CARDS[method].title} from {values.median[0]:.3g} at ε {values.epsilons[0]:.3g} to "
-            f"{values.median[-1]:.3g} at ε {values.epsilons[-1]:.3g}"
+            f"{CARDS[method].title} from {values.median[0]:.3g} at {axis.sign} "
+            f"{values.places[0]:.3g} to {values.median[-1]:.3g} at {axis.sign} "
+            f"{values.places[-1]:.3g}"
             for method, values in found.items()
-            if len(values.epsilons)
+            if len(values.places)
         ]
         true = f"; true {chart.true:.4g}" if chart.true is not None else ""
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
+    over = _named(axis).removesuffix(axis.sign).strip()
     return (
-        f"Median of {', '.join(names)} over the privacy budget, with a band of "
-        f"{_held(charts)}. {' '.join(described)}"
+        f"Median of {', '.join(names)} over the {over}, with a band of {_held(charts)}. "
+        f"{' '.join(described)}"
     )
 
 
@@ -409,17 +467,17 @@ def _held(charts: Sequence[Chart]) -> str:
     return f"{band_words(ENOUGH)}, and of all draws where there are fewer than {ENOUGH}"
 
 
-def summary_frame(charts: Sequence[Chart]) -> pd.DataFrame:
-    """Table behind the curves: one row per panel's data set, score, method and epsilon."""
+def summary_frame(charts: Sequence[Chart], axis: Parameter = EPSILON) -> pd.DataFrame:
+    """Table behind the curves: one row per panel's data set, score, method, epsilon and value."""
     parts = [
         chart.table.assign(score=chart.score, true=chart.true)
         for chart in charts
         if len(chart.table)
     ]
-    names = [
-        "data", "score", "method", "variant", "epsilon", "draws", "mean", "median", "low", "high",
-        "true",
-    ]  # fmt: skip
+    names = list(dict.fromkeys([
+        "data", "score", "method", "variant", "epsilon", axis.column, "draws", "mean", "median",
+        "low", "high", "true",
+    ]))  # fmt: skip
     if not parts:
         return pd.DataFrame(columns=names)
     for part in parts:

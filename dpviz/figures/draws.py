@@ -21,6 +21,7 @@ from dpviz.figures.marks import (
     base_layout,
     chart_axis,
     colour_bar,
+    faded,
     heatmap,
     marker,
     outline,
@@ -39,6 +40,7 @@ from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
 from dpviz.metrics.bands import Band, band_words, end_names
 from dpviz.wavecluster.pipeline import Stages
+from dpviz.wavecluster.theorems import KBounds
 
 #: Cells per axis of the map of records that change their cluster.
 _LATTICE = 64
@@ -54,6 +56,10 @@ _ITSELF = {
     "ami": 1.0,
     "kept_centers": 0.0,
 }
+
+#: Columns of a theorem about a score: its ends, the share of the draws inside, the least share
+#: that it promises.
+BOUND_COLUMNS = ("theorem from", "theorem to", "draws inside", "promised")
 
 #: How wide the dots of a strip spread, in strips.
 _SPREAD = 0.26
@@ -170,7 +176,13 @@ def kmeans_maps(
 
 
 def strips(
-    draws: Draws, current: int | None, true: Mapping[str, float], mode: Mode, title: str
+    draws: Draws,
+    current: int | None,
+    true: Mapping[str, float],
+    mode: Mode,
+    title: str,
+    *,
+    bounds: Mapping[str, KBounds] | None = None,
 ) -> Panels:
     """Every score as a strip of dots, with its median, its band and one draw marked.
 
@@ -180,7 +192,10 @@ def strips(
         Position of the marked draw.
     true
         Values of the true run, where there are any.
+    bounds
+        What a theorem says about a score: a coloured band behind its dots.
     """
+    bounds = bounds or {}
     data: list[Trace] = []
     layout = base_layout(title, (8, 8, 64, 12), shapes=[], uirevision="strips")
     gap = 0.075
@@ -189,7 +204,7 @@ def strips(
     for panel, (name, values) in enumerate(draws.scores.items(), start=1):
         left = gap * panel + wide * (panel - 1) - gap / 3
         data += _strip(draws, values, current, panel, mode)
-        band, heading = draws.bands[name], score_of(name).title
+        band, heading, bound = draws.bands[name], score_of(name).title, bounds.get(name)
         ends = f"{band.low:.4g} to {band.high:.4g}"
         described.append(f"{heading} median {band.median:.4g}, band {ends}")
         layout[f"xaxis{suffix(panel)}"] = {
@@ -202,8 +217,10 @@ def strips(
             "fixedrange": True,
         }
         layout[f"yaxis{suffix(panel)}"] = chart_axis(
-            anchor=f"x{suffix(panel)}", range=_range(values, true.get(name)), nticks=5
+            anchor=f"x{suffix(panel)}", nticks=5, range=_range(values, true.get(name), bound)
         )
+        if bound is not None:
+            layout["shapes"].append(_bounds_shape(bound, panel, mode))
         layout["shapes"] += _band_shapes(band, panel, true.get(name), mode)
         add_heading(layout, panel, f"<b>{heading}</b><br>median {band.median:.4g}")
     return Panels(
@@ -212,16 +229,32 @@ def strips(
         alt=(
             f"Scores of {len(draws.seeds)} draws: {'; '.join(described)}. The band holds "
             f"{band_words(len(draws.seeds))}."
+            + "".join(f" {one}" for one in kept_words(draws, bounds))
         ),
         height=240,
         share=0.0,
     )
 
 
-def frame(draws: Draws, current: int | None, true: Mapping[str, float]) -> pd.DataFrame:
-    """Table behind the strips: one row a score."""
+def kept_words(draws: Draws, bounds: Mapping[str, KBounds]) -> list[str]:
+    """A sentence for each theorem: its band, and the share of the draws inside."""
+    return [
+        f"Coloured: {one.text}; {one.inside(draws.scores[name]):.1%} of these draws are inside, "
+        f"{one.promise:.0%} are promised."
+        for name, one in bounds.items()
+        if name in draws.scores
+    ]
+
+
+def frame(
+    draws: Draws,
+    current: int | None,
+    true: Mapping[str, float],
+    bounds: Mapping[str, KBounds] | None = None,
+) -> pd.DataFrame:
+    """Table behind the strips: one row a score; with columns of a theorem, where there is one."""
     low, high = end_names(len(draws.seeds))
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             {
                 "score": score_of(name).title,
@@ -237,6 +270,13 @@ def frame(draws: Draws, current: int | None, true: Mapping[str, float]) -> pd.Da
             for name, band in draws.bands.items()
         ]
     )
+    for row, name in enumerate(draws.bands):
+        if bounds and name in bounds:
+            one = bounds[name]
+            share = one.inside(draws.scores[name])
+            for column, value in zip(BOUND_COLUMNS, (*one.ends, share, one.promise), strict=True):
+                table.loc[row, column] = value
+    return table
 
 
 def draws_frame(draws: Draws) -> pd.DataFrame:
@@ -305,10 +345,23 @@ def _band_shapes(band: Band, panel: int, true: float | None, mode: Mode) -> list
     return shapes
 
 
-def _range(values: NDArray[np.float64], true: float | None) -> list[float]:
-    """Ends of a strip: all values and the true one, with a margin."""
+def _bounds_shape(bounds: KBounds, panel: int, mode: Mode) -> dict[str, Any]:
+    """Band of a theorem, across the whole strip."""
+    axes = (f"x{suffix(panel)}", f"y{suffix(panel)}")
+    edge = {"width": 1, "dash": "dot", "color": BOTH[mode]}
+    return shape(
+        "rect", (-0.5, 0.5), bounds.ends, *axes, line=edge,
+        fillcolor=faded(BOTH[mode], 0.18), layer="below",
+    )  # fmt: skip
+
+
+def _range(
+    values: NDArray[np.float64], true: float | None, bounds: KBounds | None = None
+) -> list[float]:
+    """Ends of a strip: all values, the true one and those of a theorem, with a margin."""
     finite = values[np.isfinite(values)]
     shown = np.append(finite, [] if true is None else [true])
+    shown = np.append(shown, [] if bounds is None else bounds.ends)
     if not shown.size:
         return [0.0, 1.0]
     low, high = float(shown.min()), float(shown.max())

@@ -257,6 +257,12 @@ def hatched(colour: str, mode: Mode) -> dict[str, Any]:
     }
 
 
+def faded(colour: str, opacity: float) -> str:
+    """Colour "#rrggbb" that lets through what is behind it."""
+    channels = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return f"rgba({channels},{opacity})"
+
+
 def heatmap(
     band: NDArray[Any], domain: Domain, width: Floats, hover: str | None = None, **more: Any
 ) -> Trace:

@@ -13,12 +13,13 @@ import streamlit as st
 
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.errors import InputError, shown
-from dpviz.experiments.presets import PRESETS, Preset
-from dpviz.experiments.sweep import Plan, Subject, subject_of_sample
-from dpviz.families import CARDS, FAMILIES, SCORES
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
+from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.sweep import Plan, Subject, axes, subject_of_sample
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
@@ -41,6 +42,9 @@ VIEWS = {"data": "data sets", "scores": "scores"}
 EPSILONS = (0.01, 10.0)
 
 MOST_DRAWS, MOST_EPSILONS = 100, 24
+
+#: Parameters that can run along the axis, if all chosen methods have them.
+AXES = tuple(dict.fromkeys(one.name for method in METHODS for one in axes([method])))
 
 
 class Names(list[str]):
@@ -69,7 +73,9 @@ class CompareState(UrlState):
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
-        needless = () if UPLOAD in self.get("data") else _OF_OWN_DATA
+        needless: tuple[str, ...] = () if UPLOAD in self.get("data") else _OF_OWN_DATA
+        if self.get("axis") == EPSILON.name:
+            needless += ("axis", "values")
         lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
         texts = super().link() | lists
         return {name: text for name, text in texts.items() if text and name not in needless}
@@ -101,22 +107,35 @@ def parse_epsilons(text: str) -> tuple[float, ...]:
     InputError
         If one is not a number or is out of range, or there are too many.
     """
-    found, (low, high) = set(), EPSILONS
+    return _parse_numbers(text, "epsilons", check_epsilon, EPSILONS)
+
+
+def parse_values(text: str, axis: Parameter) -> tuple[float, ...]:
+    """Read values of a parameter separated by commas, as :func:`parse_epsilons` does."""
+    check = axis.check or float
+    return _parse_numbers(text, "values", check, axis.limits or (-math.inf, math.inf))
+
+
+def _parse_numbers(
+    text: str, name: str, check: Callable[[float], float], reach: tuple[float, float]
+) -> tuple[float, ...]:
+    """Read numbers separated by commas, each checked and within reach, in ascending order."""
+    found, (low, high) = set(), reach
     for part in filter(None, (part.strip() for part in text.split(","))):
         try:
             value = float(part)
         except ValueError:
             raise InputError(
-                f'epsilons has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
+                f'{name} has "{shown(part)}", which is no number: write 0.1, 0.5, 1.'
             ) from None
-        if not low <= check_epsilon(value) <= high:
+        if not low <= check(value) <= high:
             raise InputError(
-                f"epsilons has {value:g}, which is out of reach: give numbers from {low:g} to "
+                f"{name} has {value:g}, which is out of reach: give numbers from {low:g} to "
                 f"{high:g}."
             )
         found.add(value)
     if len(found) > MOST_EPSILONS:
-        raise InputError(f"epsilons has {len(found)} values: give {MOST_EPSILONS} at most.")
+        raise InputError(f"{name} has {len(found)} values: give {MOST_EPSILONS} at most.")
     return tuple(sorted(found))
 
 
@@ -145,7 +164,7 @@ def page_state() -> CompareState:
     state = CompareState(
         "compare",
         {
-            "preset": Control(NO_PRESET, choice("preset", (NO_PRESET, *PRESETS))),
+            "preset": Control(NO_PRESET, choice("preset", (NO_PRESET, *FIGURES))),
             "data": Control(Names([FIRST]), several("data", (*sample_names(), UPLOAD))),
             "methods": Control(Names(FIRST_METHODS), several("methods", METHODS)),
             "variant": Control("sound", choice("variant", VARIANTS)),
@@ -154,6 +173,8 @@ def page_state() -> CompareState:
             "high": _epsilon_end("high"),
             "points": Control(8, whole("points", 1, MOST_EPSILONS)),
             "epsilons": Control("", typed),
+            "axis": Control(EPSILON.name, choice("axis", AXES)),
+            "values": Control("", str),
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
@@ -172,6 +193,16 @@ def page_state() -> CompareState:
 def _correct(state: CompareState) -> None:
     """Correct values of a link that are valid alone but not with the values of other controls."""
     low, high = state.get("low"), state.get("high")
+    axis = state.get("axis")
+    if axis not in (one.name for one in axes(state.get("methods"))):
+        wrong = f"axis = {axis} does not go with the methods; {EPSILON.name} is used."
+        state.correct("axis", EPSILON.name, wrong)
+    else:
+        try:
+            parse_values(state.get("values"), PARAMETERS[axis])
+        except InputError as error:
+            wrong = f"{str(error).rstrip('.')}; the usual values are used."
+            state.correct("values", "", wrong)
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
         state.correct("high", low, sentence)
@@ -197,6 +228,8 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
         "neighbours": "add_remove",
         "draws": chosen.repeats,
         "epsilons": ", ".join(f"{epsilon:g}" for epsilon in chosen.epsilons),
+        "axis": chosen.axis,
+        "values": ", ".join(f"{value:g}" for value in chosen.values),
         "score": next(iter(chosen.scores)),
         "view": "data",
     }
@@ -205,8 +238,8 @@ def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
             state.set(name, value)
 
 
-def sidebar(state: CompareState) -> SweepRequest:
-    """Show the controls in the sidebar; return the runs to show.
+def sidebar(state: CompareState) -> SweepRequest | None:
+    """Show the controls in the sidebar; return the runs to show, None if a figure has none.
 
     Raises
     ------
@@ -215,11 +248,14 @@ def sidebar(state: CompareState) -> SweepRequest:
     """
     st.selectbox(
         "Figure of a paper",
-        **state.choice("preset", (NO_PRESET, *PRESETS)),
-        format_func=lambda name: _figure(PRESETS[name]) if name in PRESETS else "none: own choice",
+        **state.choice("preset", (NO_PRESET, *FIGURES)),
+        format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
         on_change=partial(_take_preset, state),
         help="Fills in all below as the figure has it, on our sample sets.",
     )
+    if state.get("preset") in ILLUSTRATIONS:
+        _reset_button(state)
+        return None
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data"}
     st.multiselect(
         "Data",
@@ -251,14 +287,15 @@ def sidebar(state: CompareState) -> SweepRequest:
         help="Every method draws with the same seeds, from 0 on.",
     )
     epsilons = _epsilon_boxes(state)
+    values = _axis_boxes(state)
+    _reset_button(state)
+    unit = own.unit.column if own else None
+    return _request(state, subject, neighbours, unit, epsilons, values)
+
+
+def _reset_button(state: CompareState) -> None:
+    """Show the button that sets all controls back."""
     st.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
-    return _request(state, subject, neighbours, own.unit.column if own else None, epsilons)
-
-
-def _figure(preset: Preset) -> str:
-    """Short title of a paper's figure: first author, year, number, subject."""
-    authors, number = preset.paper.rsplit(", ", 1)
-    return f"{authors.split(',')[0]} {authors[-4:]}, {number}: {preset.title}"
 
 
 def _titles(family: Family) -> str:
@@ -284,6 +321,35 @@ def _epsilon_boxes(state: CompareState) -> tuple[float, ...]:
     if typed:
         return parse_epsilons(typed)
     return spread(float(state.get("low")), float(state.get("high")), int(state.get("points")))
+
+
+def _axis_boxes(state: CompareState) -> tuple[float, ...]:
+    """Show what runs along the axis, if there is a choice; return its values, none for epsilon."""
+    offered = tuple(one.name for one in axes(state.get("methods")))
+    if state.get("axis") not in offered:
+        state.set("axis", EPSILON.name)
+    if len(offered) == 1:
+        return ()
+    left, right = st.columns([2, 3])
+    left.selectbox(
+        "Axis",
+        **state.choice("axis", offered),
+        format_func=lambda name: PARAMETERS[name].sign,
+        help="What runs along the axis: ε, or another parameter of all chosen methods. Then there "
+        "is one panel for each ε.",
+    )
+    axis = PARAMETERS[state.get("axis")]
+    usual = ", ".join(f"{value:g}" for value in axis.searched)
+    right.text_input(
+        "Its values",
+        **state.widget("values"),
+        placeholder=usual,
+        disabled=axis.name == EPSILON.name,
+        help="Numbers with commas between; the usual ones where empty. ε has its own boxes above.",
+    )
+    if axis.name == EPSILON.name:
+        return ()
+    return parse_values(state.get("values"), axis) or parse_values(usual, axis)
 
 
 def spread(low: float, high: float, points: int) -> tuple[float, ...]:
@@ -353,6 +419,7 @@ def _request(
     neighbours: Neighbours,
     unit: str | None,
     epsilons: tuple[float, ...],
+    values: tuple[float, ...],
 ) -> SweepRequest:
     """Build the request from all controls."""
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
@@ -382,6 +449,8 @@ def _request(
             neighbours=neighbours if subject is own else replace(neighbours, cap=1),
             options=fitting(preset.options if preset else {}, methods),
             scores=scores,
+            axis=state.get("axis"),
+            values=values,
         )
     if state.get("of") not in plans:
         state.set("of", data[0])

@@ -15,7 +15,14 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.state import format_value
 
 
-def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int) -> dict[str, str]:
+def explorer_link(
+    plan: Plan,
+    data: str,
+    method: str,
+    epsilon: float,
+    seed: int,
+    step: Mapping[str, float] | None = None,
+) -> dict[str, str]:
     """Parameters of the link that shows a run of a plan in its explorer.
 
     Parameters
@@ -24,11 +31,11 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
         Plan of one data set.
     data
         Name of that data set in links.
-    method, epsilon, seed
-        The run.
+    method, epsilon, seed, step
+        The run; step is one of those of the plan.
     """
     (subject,) = plan.subjects
-    chosen = plan.parameters(subject, method)
+    chosen = plan.parameters(subject, method, step)
     if isinstance(chosen.get("grid"), tuple):
         del chosen["grid"]  # a grid of counts brings its own cells
     values = {
@@ -82,6 +89,9 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     options: dict[str, Any] = {key: ",".join(dict.fromkeys(one)) for key, one in lists.items()}
     options |= {"repeats": len(plan.seeds), "variant": plan.variant}
     options["neighbours"] = plan.neighbours.relation
+    if plan.values:
+        options["axis"] = plan.axis
+        options["values"] = ",".join(format_value(value) for value in plan.values)
     shared = {option: value for option, value in plan.options.items() if "." not in option}
     options |= fitting(shared, methods)
     for method in methods:

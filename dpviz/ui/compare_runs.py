@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
-from dpviz.families import CARDS, family_of
+from dpviz.families import CARDS, PARAMETERS, family_of
 from dpviz.family.family import Family
 from dpviz.ui.job import Job, job_of, start
 from dpviz.work import IsCancelled, Progress, Work
@@ -59,7 +59,7 @@ class SweepRequest:
     def total(self) -> int:
         """Number of runs."""
         plan = self.any
-        return len(self.plans) * len(plan.methods) * len(plan.epsilons) * len(plan.seeds)
+        return len(self.plans) * len(plan.methods) * plan.settings * len(plan.seeds)
 
     @property
     def key(self) -> str:
@@ -69,7 +69,8 @@ class SweepRequest:
             (name, one.dataset.digest, one.bounds(plan.variant), one.outside, one.settings)
             for name, one in self.subjects.items()
         ]
-        shared = (plan.methods, plan.epsilons, plan.seeds, plan.variant, plan.options, plan.scores)
+        runs = (plan.methods, plan.epsilons, plan.axis, plan.values, plan.seeds)
+        shared = (*runs, plan.variant, plan.options, plan.scores)
         return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
 
 
@@ -132,25 +133,32 @@ class Found:
     def missing(self, plan: Plan) -> list[Plan]:
         """Missing runs of a plan of one data set, one plan per method."""
         rows = self.rows(plan)
-        known = set(zip(rows["method"], rows["epsilon"], rows["seed"], strict=True))
+        along = rows[PARAMETERS[plan.axis].column]
+        known = set(zip(rows["method"], rows["epsilon"], along, rows["seed"], strict=True))
         pieces = []
         for method in plan.methods:
-            # Budgets by their missing seeds.
-            left: dict[tuple[int, ...], list[float]] = {}
-            for epsilon in plan.epsilons:
-                seeds = tuple(s for s in plan.seeds if (method, epsilon, s) not in known)
-                if seeds:
-                    left.setdefault(seeds, []).append(epsilon)
+            # Budgets by their missing seeds, and values of the axis by all these.
+            alike: dict[tuple[Any, ...], list[float]] = {}
+            for step in plan.steps:
+                left: dict[tuple[int, ...], list[float]] = {}
+                for epsilon in plan.epsilons:
+                    at = step.get(plan.axis, epsilon)
+                    seeds = tuple(s for s in plan.seeds if (method, epsilon, at, s) not in known)
+                    if seeds:
+                        left.setdefault(seeds, []).append(epsilon)
+                for seeds, epsilons in left.items():
+                    alike.setdefault((seeds, tuple(epsilons)), []).extend(step.values())
             pieces += [
                 replace(
                     plan,
                     methods=(method,),
-                    epsilons=tuple(epsilons),
+                    epsilons=epsilons,
                     seeds=seeds,
                     options=fitting(plan.options, (method,)),
                     scores=plan.names(family_of(method)),
+                    values=tuple(values),
                 )
-                for seeds, epsilons in left.items()
+                for (seeds, epsilons), values in alike.items()
             ]
         return pieces
 
@@ -167,7 +175,7 @@ def seconds(pieces: Iterable[Plan]) -> float:
     for plan in pieces:
         (method,), (subject,) = plan.methods, plan.subjects
         one = family_of(method).seconds(method, subject.dataset.n, plan.columns)
-        total += one * len(plan.epsilons) * len(plan.seeds)
+        total += one * plan.settings * len(plan.seeds)
     return total
 
 
@@ -182,7 +190,7 @@ def draw_all(
 
     After a cancel, the finished rows of the last plan are added as well.
     """
-    work = Work(sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces), "runs", progress)
+    work = Work(sum(plan.settings * len(plan.seeds) for plan in pieces), "runs", progress)
     notes = found.notes[request] = []
     for plan in pieces:
         try:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
+from dpviz.experiments.illustrations import ILLUSTRATIONS
+from dpviz.experiments.presets import (
+    NONE_PRINTED,
+    PRESETS,
+    Preset,
+    bounds_table,
+    rank_table,
+)
 from dpviz.experiments.sweep import Plan, summary
-from dpviz.families import CARDS, score_of
+from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON
 from dpviz.figures.compare import Chart, curves, summary_frame
+from dpviz.figures.marks import counted
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
 from dpviz.ui.cache import truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
@@ -29,12 +38,14 @@ from dpviz.ui.compare_runs import (
     seconds,
 )
 from dpviz.ui.data_panel import UPLOAD
+from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.theorems import OMEGA
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
@@ -49,6 +60,10 @@ def build(state: CompareState) -> None:
     """Draw the page: choice of score and view, progress, curves, and the data behind them."""
     with st.sidebar:
         request = sidebar(state)
+    if request is None:
+        show_illustration(ILLUSTRATIONS[state.get("preset")])
+        state.write()
+        return
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
@@ -83,6 +98,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     single = state.get("view") == "scores"
     what = request.subjects[state.get("of")].title if single else score_of(state.get("score")).title
     draws = len(plan.seeds)
+    axis = PARAMETERS[plan.axis]
     drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
     preset = PRESETS.get(state.get("preset"))
     if preset:
@@ -94,8 +110,9 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         curves(
             charts,
             methods=plan.methods,
-            epsilons=plan.epsilons,
-            title=f"{what} over ε · median and band of {drawn} · {plan.variant}",
+            values=plan.values or plan.epsilons,
+            axis=axis,
+            title=f"{what} over {axis.sign} · median and band of {drawn} · {plan.variant}",
             shared=not single,
             mode=theme_mode(),
         ),
@@ -158,7 +175,7 @@ def _progress(request: SweepRequest) -> None:
 
 def _run_label(pieces: Sequence[Plan]) -> str:
     """Label of the button: its action and the expected duration."""
-    runs = sum(len(plan.epsilons) * len(plan.seeds) for plan in pieces)
+    runs = sum(plan.settings * len(plan.seeds) for plan in pieces)
     needed = seconds(pieces)
     time = f"{needed / 60:.0f} min" if needed > 90 else f"{max(needed, 1):.0f} s"
     return f"Run {runs:,} ({time})"
@@ -179,15 +196,32 @@ def _charts(
             if score in plan.columns
         ]
     return [
-        Chart(
-            heading=heading,
-            score=score,
-            table=summary(tables[name], score),
-            true=_true(name, request.plans[name], score),
-            data=name,
-        )
+        chart
         for heading, name, score in shown
+        for chart in _charts_of(heading, name, score, request.plans[name], tables[name])
     ]
+
+
+def _charts_of(
+    heading: str, name: str, score: str, plan: Plan, table: pd.DataFrame
+) -> Iterator[Chart]:
+    """Panel of a score on a data set; if the axis is not epsilon, one for each epsilon."""
+    true = _true(name, plan, score)
+    parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
+    for epsilon in parts:
+        rows = table if epsilon is None else table[table["epsilon"] == epsilon]
+        bounds = None
+        if score == RANK and len(rows):
+            bounds = bounds_table(rows, {plan.subjects[0].name: _truth(name, plan)}, plan.axis)
+        yield Chart(
+            heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
+            score=score,
+            table=summary(rows, score, plan.axis),
+            true=true,
+            data=name,
+            epsilon=epsilon,
+            bounds=bounds if bounds is not None and len(bounds) else None,
+        )
 
 
 def _true(name: str, plan: Plan, score: str) -> float | None:
@@ -212,31 +246,43 @@ def _follow_click(
     clicked: Mapping[str, Any], request: SweepRequest, tables: Mapping[str, pd.DataFrame]
 ) -> None:
     """Open the run nearest to the clicked median in its explorer."""
-    data, method, score = clicked["meta"] or ("", "", "")
+    data, method, score, epsilon = clicked["meta"] or ("", "", "", None)
+    plan, step = request.any, None
     if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that no longer exists
-    epsilon = min(request.any.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
-    runs = _runs(tables[data], method, epsilon)
+    if epsilon is None:
+        epsilon = min(plan.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
+    elif epsilon in plan.epsilons and plan.values:
+        step = min(plan.steps, key=lambda one: abs(one[plan.axis] - clicked["x"]))
+    else:
+        return
+    runs = _runs(tables[data], method, epsilon, step)
     if runs.empty:
         return
     off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
     seed = int(runs["seed"].loc[off.idxmin()])
     st.switch_page(
         f"pages/{CARDS[method].family}.py",
-        query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
+        query_params=explorer_link(request.plans[data], data, method, epsilon, seed, step),
     )
 
 
-def _runs(table: pd.DataFrame, method: str, epsilon: float) -> pd.DataFrame:
-    """Rows of a method and a budget."""
-    return table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+def _runs(
+    table: pd.DataFrame, method: str, epsilon: float, step: Mapping[str, float] | None
+) -> pd.DataFrame:
+    """Rows of a method, a budget and a step of the axis."""
+    rows = table[(table["method"] == method) & (table["epsilon"] == epsilon)]
+    for name, value in (step or {}).items():
+        rows = rows[rows[PARAMETERS[name].column] == value]
+    return rows
 
 
 def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.DataFrame]) -> None:
     """Choose one run of the chart, and link to it in its explorer."""
     plan = request.any
     st.markdown("**One of these runs in its explorer**")
-    places = st.columns([3, 3, 2, 3, 3], vertical_alignment="bottom")
+    along = [2] if plan.values else []
+    places = st.columns([3, 3, 2, *along, 3, 3], vertical_alignment="bottom")
     data = places[0].selectbox(
         "Of the data set",
         tuple(request.plans),
@@ -252,15 +298,24 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     epsilon = places[2].selectbox(
         "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon"
     )
+    step = None
+    if plan.values:
+        axis = PARAMETERS[plan.axis]
+        step = places[3].selectbox(
+            axis.sign,
+            plan.steps,
+            format_func=lambda one: f"{one[axis.name]:g}",
+            key=f"compare:open {axis.name}",
+        )
     score = state.get("score")
-    runs = _runs(tables[data], method, epsilon)
+    runs = _runs(tables[data], method, epsilon, step)
     values = dict(zip(runs["seed"], runs[score], strict=True))
     seed = st.session_state.get(_SEED)
     seed = seed if seed in plan.seeds else plan.seeds[0]
     # The browser caches a widget's label of a value, so each set of labels has its own widget.
-    labels = hash((request.key, data, method, epsilon, score, seed in values))
+    labels = hash((request.key, data, method, epsilon, str(step), score, seed in values))
     key = f"compare:open seed@{labels}"
-    places[3].selectbox(
+    places[-2].selectbox(
         f"Draw, {score_of(score).title}",
         plan.seeds,
         plan.seeds.index(seed),
@@ -270,7 +325,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         key=key,
         on_change=lambda: st.session_state.update({_SEED: st.session_state[key]}),
     )
-    with places[4]:
+    with places[-1]:
         if seed not in values:
             show_caption("Not run yet.")
             return
@@ -278,7 +333,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
             f"pages/{CARDS[method].family}.py",
             label="Open in its explorer",
             icon=":material/open_in_new:",
-            query_params=explorer_link(request.plans[data], data, method, epsilon, seed),
+            query_params=explorer_link(request.plans[data], data, method, epsilon, seed, step),
             width="stretch",
         )
 
@@ -290,7 +345,8 @@ def _behind(
     charts: Sequence[Chart],
 ) -> None:
     """Show the table behind the chart, downloads, and the command line that makes all rows."""
-    table = summary_frame(charts)
+    axis = PARAMETERS[request.any.axis]
+    table = summary_frame(charts, axis)
     low, high = end_names(len(request.any.seeds))
     titles = {one.name: one.title for one in request.subjects.values()}
     st.dataframe(
@@ -303,6 +359,7 @@ def _behind(
         height=min(318, 38 + 35 * max(len(table), 1)),
         key="compare:table",
         column_config={
+            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
             "low": st.column_config.NumberColumn(low, format="%.4g"),
             "high": st.column_config.NumberColumn(high, format="%.4g"),
@@ -331,9 +388,10 @@ def _behind(
 def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str]) -> None:
     """Show k' beside the true k and the value printed in the paper."""
     truths = {plan.subjects[0].name: _truth(name, plan) for name, plan in request.plans.items()}
-    ranks = rank_table(
-        runs, {name: (truth.source.n, truth.stages) for name, truth in truths.items()}
-    )
+    axis = PARAMETERS[request.any.axis]
+    ranks = rank_table(runs, truths, axis.name)
+    if ranks.empty:
+        return
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(
@@ -342,13 +400,35 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str])
         hide_index=True,
         key="compare:ranks",
         column_config={
+            axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
             "mean": st.column_config.NumberColumn("mean k′", format="%.1f"),
             "k": st.column_config.NumberColumn("true k"),
             "error": st.column_config.NumberColumn("off by", format="percent"),
+            "theorem low": st.column_config.NumberColumn("theorem: k′ from", format="%d"),
+            "theorem high": st.column_config.NumberColumn("to", format="%d"),
+            "inside": st.column_config.NumberColumn("draws inside", format="percent"),
+            "promised": st.column_config.NumberColumn("promised", format="percent"),
             "printed": st.column_config.NumberColumn("printed mean k′", format="%.1f"),
         },
         placeholder="",
     )
-    if ranks["printed"].isna().all():
+    show_caption(_theorems_words(ranks))
+    if "printed" not in ranks:
         show_caption(NONE_PRINTED)
+
+
+def _theorems_words(ranks: pd.DataFrame) -> str:
+    """What the draws do beside the theorems, and where they do it less often than promised."""
+    known = ranks.dropna(subset="inside")
+    if known.empty:
+        return "None of these methods has a theorem about k′."
+    shares = known.groupby("method", sort=False)["inside"].mean()
+    listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
+    missed = int((known["inside"] < known["promised"]).sum())
+    few = f" In {counted(missed, 'row')} fewer draws than promised are inside." if missed else ""
+    return (
+        "Theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
+        f"{OMEGA:g}, within what is possible; they are computed from the true data. Inside on "
+        f"average: {listed}.{few}"
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import streamlit as st
@@ -20,6 +20,7 @@ from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
 from dpviz.ui.state import UrlState
+from dpviz.wavecluster.theorems import KBounds
 
 _NUMBERS = (50, 100, 200, MOST_DRAWS)
 
@@ -45,6 +46,10 @@ class Setting:
         Parameters of the draws.
     maps
         Makes the maps from the draws and the position of the draw in the player.
+    also
+        Further scores to draw, with their values in the true run.
+    bounds
+        What a theorem says about a score.
     """
 
     state: UrlState
@@ -53,6 +58,8 @@ class Setting:
     seed: int
     title: str
     maps: Callable[[Draws, int], Panels]
+    also: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, KBounds] = field(default_factory=dict)
 
     def key(self, name: str) -> str:
         """Session entry of the panel."""
@@ -75,7 +82,8 @@ def _draws(setting: Setting, *, settled: bool) -> None:
     left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
     number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
     family = family_of(setting.trial.config.method)
-    names = family.swept
+    also = (name for name in setting.also if name in setting.trial.score_names)
+    names = (*family.swept, *also)
     redrawn = tuple(name for name, score in family.scores.items() if score.redraws)
     if (
         redrawn
@@ -129,16 +137,18 @@ def _show(setting: Setting, draws: Draws) -> None:
     """Show maps, player, strips and tables of finished draws."""
     name = f"dpviz exploration not private {setting.trial.config.method}"
     position = _player(setting, draws)
-    true = setting.trial.true()
+    true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)
     show_panels(maps, key=setting.key("maps"), base_name=f"{name} many draws")
-    strips = figures.strips(draws, position, true, theme_mode(), setting.title)
+    strips = figures.strips(
+        draws, position, true, theme_mode(), setting.title, bounds=setting.bounds
+    )
     show_panels(strips, key=setting.key("strips"), base_name=f"{name} scores of many draws")
     show_caption(
         f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
-        "true run."
+        "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
     )
-    table = figures.frame(draws, position, true)
+    table = figures.frame(draws, position, true, setting.bounds)
     st.dataframe(table, width="stretch", hide_index=True, height="content")
     file = name.replace(" ", "-")
     rows = partial(figures.draws_frame, draws)

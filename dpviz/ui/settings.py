@@ -11,8 +11,9 @@ FILE_NAME = "dpviz-exploration-not-private"
 
 
 def card_text(card: Card) -> str:
-    """Card of a method: source, privacy claims with their reasons, deviations from the paper."""
+    """Card of a method: source, claims with their reasons, deviations, errors of the paper."""
     promises = [f"* **{variant.name}**: {variant.text}" for variant in card.variants]
     deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
+    errata = [f"* The paper is off here: {erratum}" for erratum in card.errata]
     title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
-    return "\n".join([title, "", *promises, *deviations])
+    return "\n".join([title, "", *promises, *deviations, *errata])

@@ -39,6 +39,8 @@ from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
+from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
@@ -105,7 +107,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
     held_out = _agreement(settings, runs) if quick else {}
-    cards = show_readouts(_readouts(runs, held_out), verdict)
+    bounds = k_bounds(runs.truth, config)
+    cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
     picture = WaveClusterPicture(
         truth=runs.truth,
@@ -133,10 +136,10 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
             partial(_many_draws, state, settings, runs, picture),
             partial(diagnosis_panel, settings, runs, picture),
         ),
-        behind=partial(_behind, settings, runs, picture, view),
+        behind=partial(_behind, settings, runs, bounds, picture, view),
     )
     if settings.settled and not quick:
-        show_readouts(_readouts(runs, _agreement(settings, runs)), verdict, cards)
+        show_readouts(_readouts(runs, bounds, _agreement(settings, runs)), verdict, cards)
     return settings.settled
 
 
@@ -152,8 +155,18 @@ def _many_draws(
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return wavecluster_maps(picture, draws, one, name)
 
+    bounds = k_bounds(runs.truth, settings.config)
     draws_panel(
-        Setting(state, trial, runs.truth.source, settings.seed, picture.title, maps),
+        Setting(
+            state,
+            trial,
+            runs.truth.source,
+            settings.seed,
+            picture.title,
+            maps,
+            also={RANK: float(runs.truth.stages.threshold.k or 0)},
+            bounds={} if bounds is None else {RANK: bounds},
+        ),
         settled=settings.settled,
     )
 
@@ -169,7 +182,9 @@ def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]
     return scores
 
 
-def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readout]:
+def _readouts(
+    runs: WaveClusterRuns, bounds: KBounds | None, agreement: dict[str, float]
+) -> list[Readout]:
     """Key figures: the private value in large type, the true value beside it.
 
     Without a current agreement, show the last one and mark it.
@@ -184,8 +199,11 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
     rank += " significant"
     if private.stages.threshold.k is None:
         rank = "rank of the drawn threshold among the true coefficients: never in a release"
+    promised = "" if bounds is None else f" {promised_words(bounds)}"
     return [
-        Readout("k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}."),
+        Readout(
+            "k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}.{promised}"
+        ),
         Readout(
             "Clusters",
             f"{private.stages.n_clusters:,}",
@@ -225,8 +243,17 @@ def _readouts(runs: WaveClusterRuns, agreement: dict[str, float]) -> list[Readou
     ]
 
 
+def promised_words(bounds: KBounds) -> str:
+    """What a theorem says about k', in one sentence."""
+    return f"{bounds.text}, in {bounds.promise:.0%} of all draws or more."
+
+
 def _behind(
-    settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPicture, view: View
+    settings: RunSettings,
+    runs: WaveClusterRuns,
+    bounds: KBounds | None,
+    picture: WaveClusterPicture,
+    view: View,
 ) -> None:
     """Tables, downloads and the code that reproduces the run."""
     left, right = st.columns(2)
@@ -240,6 +267,13 @@ def _behind(
             lambda: frame(picture, view),
             "Table of this view (CSV)",
         )
+    if bounds is not None:
+        with right:
+            show_caption(
+                f"{promised_words(bounds)} As printed by Chen, Yu and Chirkova (section 5.2), "
+                f"with ω = {bounds.omega:g}; computed from the true data."
+            )
+        right.dataframe(_theorem(bounds), height="content", key="wavecluster:theorem")
     show_code(settings, runs.grid.source.domain)
 
 
@@ -263,6 +297,24 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
             "outside the domain": runs.truth.source.n_outside,
         }
     return pd.DataFrame(table)
+
+
+def _theorem(bounds: KBounds) -> pd.DataFrame:
+    """Numbers of a theorem, as printed; those that it lacks are left out."""
+    known = {
+        "k′ min": bounds.low,
+        "k′ max": bounds.high,
+        "η1": bounds.eta1,
+        "η2": bounds.eta2,
+        "θ (positive coefficients lost to noise)": bounds.theta,
+        "β (noise on half of Z)": bounds.beta,
+        "γ (margin in W)": bounds.gamma,
+        "surely found: W above": bounds.sure_above,
+        "surely not: W below": bounds.never_below,
+        "largest W": bounds.largest,
+        "(1 − p)|Z|/2 (surplus of PrivQT)": bounds.surplus,
+    }
+    return pd.DataFrame({f"Theorem {bounds.theorem}": known}).dropna()
 
 
 def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:

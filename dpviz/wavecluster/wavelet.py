@@ -145,6 +145,28 @@ def _axis_matrix(wavelet: str, level: int, side: int) -> csr_array:
     return csr_array((values, cells[there], ends), shape=(size, side))
 
 
+@lru_cache(maxsize=64)
+def coefficient_weights(
+    wavelet: str, level: int, side: int
+) -> tuple[tuple[tuple[float, ...], ...], NDArray[np.intp]]:
+    """Absolute weights of the counts in the average coefficients of one axis.
+
+    Coefficients with the same weights, in any order, are of one kind: all of them, unless the
+    side is padded.
+
+    Returns
+    -------
+    weights, kind
+        Weights of each kind, without those that are 0; kind of each coefficient,
+        shape (ceil(side / 2**level),).
+    """
+    matrix = np.abs(_axis_matrix(wavelet, level, side).toarray()) * _gain(level)
+    # Short filters that wrap around have entries that add up.
+    rows = [tuple(np.sort(row[row > 0]).round(12).tolist()) for row in matrix]
+    kinds = tuple(dict.fromkeys(rows))
+    return kinds, np.array([kinds.index(row) for row in rows])
+
+
 def detail_subbands(
     counts: NDArray[np.number], wavelet: str, level: int
 ) -> dict[str, NDArray[np.float64]]:

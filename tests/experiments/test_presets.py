@@ -1,7 +1,10 @@
 """The papers' figures: what each draws, which share their draws, and what must come out."""
 
+import math
 import os
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -12,11 +15,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import sample_names
 from dpviz.errors import InputError
 from dpviz.experiments import sweep
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
 from dpviz.experiments.presets import PRESETS, figure_table, plans, preset, rank_table
 from dpviz.experiments.sweep import Subject, rows_of, run_sweep, run_sweeps, summary
 from dpviz.families import CARDS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.theorems import k_bounds
 from dpviz.wavecluster.truth import Truth
 from tests.conftest import reference_file
 from tests.experiments.test_sweep import blobs, subject
@@ -29,15 +34,24 @@ CHEN = ("000-5", "000-6", "000-7", "000-8")
 
 def test_there_is_a_preset_for_each_figure():
     assert list(PRESETS) == [
-        *CHEN, "002-1", "003-1", "003-2", "003-3", "003-4", "004-4",
+        *CHEN, "000-alpha", "002-1", "003-1", "003-2", "003-3", "003-4", "004-2", "004-4",
     ]  # fmt: skip
-    for name, one in PRESETS.items():
+    assert list(FIGURES) == sorted({*PRESETS, "000-2", "004-1"})
+    for name, one in FIGURES.items():
         assert one.name == name
-        assert one.paper.endswith(f"figure {name[4:]}")
+        assert one.paper.endswith("section 7.4" if name == "000-alpha" else f"figure {name[4:]}")
         assert one.title
         assert one.caption.endswith(".")
+    for name, one in PRESETS.items():
         assert set(one.samples) <= set(sample_names())
         assert {CARDS[method].origin for method in one.methods} & {name[:3]}
+
+
+def test_a_menu_that_cuts_them_off_still_tells_them_apart():
+    starts = {one.label[:25] for one in FIGURES.values()}
+    assert len(starts) == len(FIGURES)
+    assert FIGURES["003-2"].label == "Hu 2019, fig. 2: unbalance, better start"
+    assert FIGURES["000-alpha"].label.startswith("Chen 2015, sec. 7.4: ")
 
 
 @pytest.mark.parametrize(
@@ -47,9 +61,11 @@ def test_there_is_a_preset_for_each_figure():
         ("000-6", "baseline privqt privthr privthrem", 0.1, 2, "dsg_c", 10),
         ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_measure", 10),
         ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
+        ("000-alpha", "privthr", 0.5, 1, "dsg_c", 10),
         ("002-1", "dplloyd mcmc", 0.05, 1, "wcss_ratio", 10),
         ("003-1", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
         ("003-4", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
+        ("004-2", "dpkmeans_mapreduce", 0.1, 5, "zhang_f", 10),
         ("004-4", "dpkmeans_mapreduce contour", 0.1, 3, "zhang_f", 10),
     ],
 )
@@ -123,7 +139,7 @@ def test_every_preset_draws_on_our_sample_sets():
     assert table.attrs["notes"] == []
     for one in chosen:
         found = figure_table(one, rows_of(table, planned[one.name]))
-        points = len(one.methods) * len(one.epsilons) * len(one.samples)
+        points = len(one.methods) * planned[one.name].settings * len(one.samples)
         assert found["score"].tolist() == [name for name in one.scores for _ in range(points)]
         assert set(found["data"]) == set(one.samples)
         assert (found["draws"] == 1).all()
@@ -142,26 +158,47 @@ def ranks(points, grid, density, epsilons=(0.1, 1.0)):
     )  # fmt: skip
     table = run_sweep(plan)
     source = Source.build(dataset, grid)
-    stages = Truth(source, Config(density=density)).stages
-    return table, stages, rank_table(table, {"any name": (source.n, stages)})
+    truth = Truth(source, Config(density=density))
+    return table, truth, rank_table(table, {"any name": truth})
 
 
 def test_rank_table_holds_means_beside_the_true_rank():
-    table, stages, found = ranks(blobs(), 16, 0.3)
+    table, truth, found = ranks(blobs(), 16, 0.3)
+    # These are not the paper's data, so there is no column of its averages.
     assert list(found.columns) == [
-        "data", "method", "variant", "epsilon", "draws", "k", "mean", "error", "printed",
+        "data", "method", "variant", "epsilon", "draws", "k", "mean", "error",
+        "theorem low", "theorem high", "inside", "promised",
     ]  # fmt: skip
-    assert (found["k"] == stages.threshold.k).all()
+    assert (found["k"] == truth.stages.threshold.k).all()
     assert found["mean"].tolist() == summary(table, "k")["mean"].tolist()
     row = found.iloc[2]
     assert row["error"] == pytest.approx(abs(row["mean"] - row["k"]) / row["k"])
-    # These are not the paper's data.
-    assert found["printed"].isna().all()
+
+
+def test_rank_table_holds_what_the_theorems_say():
+    table, truth, found = ranks(blobs(), 16, 0.3)
+    for row in found.itertuples():
+        config = Config(
+            method=row.method, density=0.3, epsilon=row.epsilon, variant="published",
+            alpha={"privthr": 0.9, "privthrem": 0.7}.get(row.method),
+        )  # fmt: skip
+        bounds = k_bounds(truth, config)
+        if row.method == "baseline":
+            assert bounds is None
+            assert math.isnan(row.inside)
+            continue
+        own = table[(table["method"] == row.method) & (table["epsilon"] == row.epsilon)]["k"]
+        assert found.loc[row.Index, ["theorem low", "theorem high"]].tolist() == [*bounds.ends]
+        assert row.inside == own.between(*bounds.ends).mean()
+        assert row.promised == bounds.promise
+    # Methods without a theorem have none, and need not have any.
+    only = rank_table(table[table["method"] == "baseline"], {"any name": truth})
+    assert only[["theorem low", "inside"]].isna().all(axis=None)
 
 
 def test_what_the_paper_prints_stands_beside_its_own_data(reference):
-    _, stages, found = ranks(reference("ds2").points, 40, 0.10)
-    assert stages.threshold.k == 144
+    _, truth, found = ranks(reference("ds2").points, 40, 0.10)
+    assert truth.stages.threshold.k == 144
     printed = found.set_index(["epsilon", "method"])["printed"].dropna().to_dict()
     assert printed == {
         (0.1, "privthr"): 131.2,
@@ -172,7 +209,7 @@ def test_what_the_paper_prints_stands_beside_its_own_data(reference):
         (1.0, "privthrem"): 142.8,
     }
     # With another grid it is another picture, of which the paper says nothing.
-    assert ranks(reference("ds2").points, 36, 0.10)[2]["printed"].isna().all()
+    assert "printed" not in ranks(reference("ds2").points, 36, 0.10)[2]
 
 
 # -- the command -------------------------------------------------------------------------
@@ -212,13 +249,16 @@ def test_the_command_writes_rows_summaries_and_ranks(command):
         assert (out / f"{name}.csv").read_text() == text_of
     assert [one["name"] for one in report["figures"]] == ["000-5", "000-8"]
     assert "k' (mean) by epsilon" in text
+    assert "share of the draws inside Theorems 4 to 6" in text
+    assert pd.read_csv(out / "k_table.csv")["promised"].notna().sum() == 3 * 9
     assert pd.read_csv(out / "k_table.csv")["k"].nunique() == 1
 
 
 def test_ranks_without_an_average_of_the_paper_say_why(command, capsys):
     command(f"000-5 {MINE} --repeats 1")
     assert capsys.readouterr().err == (
-        "note: The paper prints averages for its own set DS2 alone: none of this data is it.\n"
+        "note: The paper prints averages of k' for its own set DS2 alone (published, at epsilon "
+        "0.1 and 1): none of this is it.\n"
     )
     command(f"002-1 {MINE} --repeats 1")
     assert capsys.readouterr().err == ""
@@ -251,10 +291,69 @@ def test_a_data_set_that_does_not_fit_leaves_the_others_their_figure(command):
     assert "note     fine, baseline" in text
 
 
+def test_the_command_draws_figures_that_are_no_sweep(command):
+    report, text, out = command("004-1,000-2 --repeats 4 --seed 2")
+    assert sorted(os.listdir(out)) == report["files"][::-1] == ["000-2.csv", "004-1.csv"]
+    expected = FIGURES["004-1"].table(repeats=4, seed=2)
+    pd.testing.assert_frame_equal(pd.read_csv(out / "004-1.csv"), expected)
+    assert "wavecluster?data=gaussians" in text
+    report, _, out = command(f"002-1,004-1 {MINE} --repeats 1")
+    assert report["files"] == ["rows.csv", "002-1.csv", "004-1.csv"]
+    assert report["rows"] == 2 * 5
+
+
+def test_the_command_draws_a_curve_over_alpha(command):
+    _, _, out = command("000-alpha --data {data}:grid=16:density=0.3 --repeats 1 --domain 0,1;0,1")
+    found = pd.read_csv(out / "000-alpha.csv")
+    assert found["alpha"].tolist() == [*PRESETS["000-alpha"].values] * 2
+    assert found["epsilon"].tolist() == [0.5] * 21 + [1.0] * 21
+    assert (found["alpha"].min(), found["alpha"].max()) == (0.01, 0.99)
+
+
+# -- figures that are no sweep -----------------------------------------------------------
+
+
+def test_noise_has_the_size_of_its_law():
+    """Four standard errors of each mean: ten false alarms in 160,000."""
+    one = ILLUSTRATIONS["004-1"]
+    assert (one.sensitivity, one.repeats) == (1.0, 10)
+    found = one.table(repeats=2000)
+    assert found["law"].tolist() == [1 / epsilon for epsilon in one.epsilons]
+    assert ((found["mean"] / found["law"] - 1).abs() < 4 / math.sqrt(2000)).all()
+    few = one.table()
+    assert (few["draws"] == 10).all()
+    # Each budget has noise of its own: the means do not all miss the law by the same factor.
+    assert (few["mean"] / few["law"]).nunique() == len(few)
+    assert ((few["low"] <= few["mean"]) & (few["mean"] <= few["high"])).all()
+
+
+def test_baseline_merges_two_clusters_in_its_picture():
+    one = ILLUSTRATIONS["000-2"]
+    truth, private = one.runs()
+    assert (truth.stages.n_clusters, private.stages.n_clusters) == (15, 14)
+    assert "has 15 clusters, the draw has 14" in one.caption
+    found = one.table().set_index("cluster")
+    joined = found[found["fate"] == "joined"]
+    assert joined.index.tolist() == [11, 12]
+    assert "clusters 11 and 12 are one" in one.caption.replace("\n", " ")
+    assert joined["private cluster"].nunique() == 1
+    assert set(found["fate"].drop(index=[11, 12])) == {"kept"}
+    # One component of the private grid holds most cells of both true clusters.
+    number = joined["private cluster"].iloc[0]
+    for cluster in joined.index:
+        inside = private.stages.labels[truth.stages.labels == cluster]
+        assert (inside == number).mean() > 0.5
+
+
+# -- refusals ----------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("000-1", 'figure "000-1" is unknown'),
+        ("000-1", 'figure "000-1" is unknown: choose from 000-2, 000-5'),
+        ("004-1 --data {data}", "--data: 004-1 has data of its own; leave it out"),
+        ("004-1 --repeats 0", "--repeats 0"),
         (",", "NAME is missing"),
         (f"002-1 {MINE} --repeats 0", "--repeats 0"),
         (f"002-1 {MINE} --seed -1", "--seed -1"),
@@ -276,6 +375,22 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path):
     out = str(tmp_path / "missing" / "out")
     with pytest.raises(InputError, match="no folder can be made there"):
         figures_command(parser.parse_args(["figures", "000-5", "--out", out]))
+
+
+# -- the paper's numbers ---------------------------------------------------------------
+
+
+def test_ninety_percent_for_the_counts_is_best_on_ds1():
+    """Section 7.4: the mean of DSG_C is lowest around alpha 0.9, and flat there."""
+    one = PRESETS["000-alpha"]
+    dataset = Dataset(name="ds1", points=np.loadtxt(reference_file("ds1.csv"), delimiter=","))
+    subjects = [
+        Subject(name="ds1", title="", dataset=dataset, settings={"grid": 64, "density": 0.58})
+    ]
+    (plan,) = plans([one], subjects, repeats=25).values()
+    plan = replace(plan, values=(0.01, 0.3, 0.6, 0.9, 0.99))
+    means = summary(run_sweep(plan), "dsg_c", "alpha").pivot_table("mean", "alpha", "epsilon")
+    assert (means.idxmin() == 0.9).all()
 
 
 # -- the paper's orderings ---------------------------------------------------------------

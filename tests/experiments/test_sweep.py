@@ -111,6 +111,64 @@ def test_rows_are_the_draws_of_their_trials_in_the_order_of_the_plan():
             assert math.isnan(row.nicv_ratio)
 
 
+def test_another_parameter_runs_along_the_axis():
+    asked = plan(
+        methods=("privthr", "privthrem"), scores=("dsg_c",), axis="alpha", values=(0.9, 0.2, 0.9),
+        options={"privthr.alpha": 0.5}, seeds=(0, 1),
+    )  # fmt: skip
+    assert (asked.values, asked.settings) == ((0.2, 0.9), 4)
+    table = run_sweep(asked)
+    assert list(table.columns) == [*COLUMNS, "dsg_c"]
+    keys = [
+        (data.name, method, epsilon, alpha, seed)
+        for data in asked.subjects
+        for method in ("privthr", "privthrem")
+        for epsilon in (0.5, 1.0)
+        for alpha in (0.2, 0.9)
+        for seed in range(2)
+    ]
+    shown = table[["data", "method", "epsilon", "alpha", "seed"]]
+    assert list(shown.itertuples(index=False, name=None)) == keys
+    # A row is the one that a sweep with that option has, with the same name.
+    for alpha in (0.2, 0.9):
+        same(
+            table[table["alpha"] == alpha].reset_index(drop=True),
+            run_sweep(replace(asked, axis="epsilon", values=(), options={"alpha": alpha})),
+        )
+    same(rows_of(table, asked), table)
+    found = summary(table, "dsg_c", "alpha")
+    assert list(found.columns[:5]) == ["data", "method", "variant", "epsilon", "alpha"]
+    assert (found["draws"] == 2).all()
+    assert len(found) == 2 * 2 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"axis": "alpha"}, r"values = \(\) of the axis alpha: give 1 or more"),
+        ({"values": (0.5,)}, "of the axis epsilon: leave them out"),
+        ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not go with privthr: '),
+        ({"axis": "magic", "values": (0.5,)}, "choose epsilon or alpha"),
+        ({"axis": "alpha", "values": (0.5, 2)}, "alpha = 2 must lie between 0 and 1"),
+        (
+            {"axis": "alpha", "values": (0.5,), "methods": ("privthr", "privqt")},
+            'axis = "alpha" does not go with privthr, privqt: choose epsilon',
+        ),
+    ],
+)
+def test_an_axis_is_a_number_that_all_methods_have(given, sentence):
+    with pytest.raises(InputError, match=sentence):
+        plan(**{"methods": ("privthr",), **given})
+
+
+def test_the_command_takes_an_axis(tmp_path):
+    out = tmp_path / "alpha.csv"
+    line = "sweep incomes --methods privthr --epsilons 1 --axis alpha --values 0.3,0.8 --repeats 1"
+    given = command_line._parser().parse_args([*line.split(), "--out", str(out)])
+    sweep_command(given)
+    assert pd.read_csv(out)["alpha"].tolist() == [0.3, 0.8]
+
+
 def test_settings_stand_in_the_rows_as_far_as_a_method_has_them():
     table = run_sweep(
         plan(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpviz.families import CARDS, FAMILIES, SCORES, score_of
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, score_of
 from dpviz.figures.compare import (
     METHODS,
     Chart,
@@ -51,7 +51,7 @@ def chart(score="dsg_c", heading="Blobs", true=None, **more) -> Chart:
 
 def draw(*charts, methods=TWO, epsilons=EPSILONS, shared=True, mode="light"):
     return curves(
-        charts, methods=methods, epsilons=epsilons, title="a title", shared=shared, mode=mode
+        charts, methods=methods, values=epsilons, title="a title", shared=shared, mode=mode
     )
 
 
@@ -229,6 +229,47 @@ def test_one_budget_has_whiskers_instead_of_an_area():
         assert line["error_y"]["arrayminus"] == pytest.approx([0.2 * number])
     low, high = panels.layout["xaxis"]["range"]
     assert low < 0 < high
+
+
+def test_bounds_of_theorems_lie_behind_the_curves():
+    bounds = pd.DataFrame({
+        "method": ["privthr"] * 3, "epsilon": EPSILONS,
+        "theorem low": [1.0, 2.0, 3.0], "theorem high": [40.0, 20.0, 10.0],
+    })  # fmt: skip
+    panels = draw(Chart(heading="Blobs", score="k", table=table(), bounds=bounds))
+    first, *rest = bands(panels)
+    assert panels.data[0] is first
+    assert first["legendgroup"] == "theorems"
+    assert first["line"]["color"] == look_of("privthr", "light").colour
+    assert first["x"] == pytest.approx([*EPSILONS, *reversed(EPSILONS), EPSILONS[0]])
+    assert first["y"] == pytest.approx([40, 20, 10, 3, 2, 1, 40])
+    assert len(rest) == 2
+    assert panels.layout["yaxis"]["range"][1] > 40
+    # A single budget has a band across the whole panel.
+    one = Chart(heading="", score="k", table=table(epsilons=(0.5,)), bounds=bounds[1:2])
+    (shown,) = bands(draw(one, epsilons=(0.5,)))
+    assert np.ptp(shown["x"]) > 0
+    assert set(shown["y"]) == {2.0, 20.0}
+
+
+def test_another_parameter_runs_along_a_linear_axis():
+    rows = table(methods=("privthr",)).rename(columns={"epsilon": "alpha"})
+    rows["alpha"] = [0.1, 0.5, 0.9]
+    rows.insert(3, "epsilon", 0.5)
+    shown = Chart(heading="Blobs", score="dsg_c", table=rows, data="blobs", epsilon=0.5)
+    panels = curves(
+        [shown], methods=("privthr",), values=(0.1, 0.5, 0.9), title="", shared=True,
+        mode="light", axis=PARAMETERS["alpha"],
+    )  # fmt: skip
+    (line,) = lines(panels)
+    assert line["x"] == pytest.approx([0.1, 0.5, 0.9])
+    assert "at α %{x" in line["hovertemplate"]
+    assert line["meta"] == ["blobs", "privthr", "dsg_c", 0.5]
+    axis = panels.layout["xaxis"]
+    assert axis["title"]["text"] == "counts' share α"
+    assert axis["range"] == pytest.approx([0.076, 0.924])
+    assert "Median of DSG_C over the counts' share, with a band" in panels.alt
+    assert summary_frame([shown], PARAMETERS["alpha"])["alpha"].tolist() == [0.1, 0.5, 0.9]
 
 
 def test_an_empty_panel_says_so():

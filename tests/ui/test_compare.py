@@ -19,6 +19,7 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments import sweep
+from dpviz.experiments.illustrations import FIGURES
 from dpviz.experiments.presets import PRESETS
 from dpviz.experiments.sweep import (
     COLUMNS,
@@ -223,11 +224,120 @@ def test_slower_scores_are_drawn_when_asked_for(app):
 
 def test_k_stands_beside_the_true_one(app):
     test = choose(app(**SMALL, methods="privthr"), score="k")
-    (ranks,) = (one.value for one in test.dataframe if "printed" in one.value.columns)
+    (ranks,) = (one.value for one in test.dataframe if "inside" in one.value.columns)
     assert list(ranks["k"]) == [212, 212]
     assert list(ranks["mean"]) == list(table(test)["mean"])
-    assert ranks["printed"].isna().all()
+    # Without a value of the paper there is no column for them, but a line that says why.
+    assert "printed" not in ranks
     assert any("DS2 alone" in one.value for one in test.caption)
+    # Theorem 5 stands beside the draws, in the table and as a band of the chart.
+    assert ranks["promised"].tolist() == pytest.approx([0.85, 0.85])
+    assert ranks["inside"].between(0, 1).all()
+    assert (ranks["theorem low"] < ranks["k"]).all()
+    assert (ranks["k"] < ranks["theorem high"]).all()
+    assert any("Theorems 4, 5 and 6" in one.value for one in test.caption)
+    names = [trace.get("name") for trace in figure(test)["figure"]["data"]]
+    assert names.count("dotted edges: theorem's bounds") == 1
+
+
+def test_methods_without_a_theorem_have_no_bounds(app):
+    test = choose(app(**SMALL, methods="baseline"), score="k")
+    assert any("None of these methods has a theorem" in one.value for one in test.caption)
+    names = [trace.get("name") for trace in figure(test)["figure"]["data"]]
+    assert "dotted edges: theorem's bounds" not in names
+
+
+# ---- another axis
+
+
+ALPHA = {"methods": "privthr", "axis": "alpha", "values": "0.2, 0.9", "draws": 2}
+
+
+def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
+    test = app(**ALPHA, epsilons="0.5, 1")
+    assert not test.warning
+    assert test.query_params["axis"] == "alpha"
+    assert test.query_params["values"] == "0.2, 0.9"
+    assert title(test).startswith("DSG_C over α · ")
+    assert headings(test) == ["<b>Fifteen Gaussians · ε 0.5</b>", "<b>Fifteen Gaussians · ε 1</b>"]
+    layout = figure(test)["figure"]["layout"]
+    assert layout["xaxis"]["title"]["text"] == "counts' share α"
+    assert "type" not in layout["xaxis"]
+    found = table(test)
+    assert found[["epsilon", "alpha"]].to_numpy().tolist() == [
+        [0.5, 0.2], [0.5, 0.9], [1, 0.2], [1, 0.9]
+    ]  # fmt: skip
+    (drawn,) = swept
+    expected = summary(run_sweep(drawn), "dsg_c", "alpha")
+    assert found["mean"].tolist() == expected["mean"].tolist()
+    # Another value draws only its own runs, and the runs open with their alpha.
+    swept.clear()
+    finish(test)
+    test = choose(test, values="0.2, 0.5, 0.9")
+    assert [one.values for one in swept] == [(0.5,)]
+    assert "--axis alpha --values 0.2,0.5,0.9" in test.code[0].value
+
+
+def test_an_axis_that_not_all_methods_have_is_corrected(app):
+    test = app(**{**SMALL, **ALPHA, "methods": "privthr,privqt"})
+    (said,) = [one.value for one in test.warning]
+    assert "axis = alpha does not go with the methods; epsilon is used" in said.replace("\\", "")
+    assert title(test).startswith("DSG_C over ε")
+    test = app(**{**SMALL, **ALPHA, "values": "0.2,2"})
+    (said,) = [one.value for one in test.warning]
+    assert "the usual values are used" in said
+    assert len(table(test)) == 2 * 11
+
+
+def test_a_click_on_a_curve_over_alpha_opens_that_alpha(monkeypatch):
+    plan = replace(
+        plan_of(methods=("privthr",)), epsilons=(0.3, 1.0), seeds=(0, 1, 2), scores=("dsg_c",),
+        axis="alpha", values=(0.3, 0.8),
+    )  # fmt: skip
+    rows = run_sweep(plan)
+    opened = []
+    monkeypatch.setattr(
+        "streamlit.switch_page", lambda page, query_params: opened.append(query_params)
+    )
+    clicked = {"x": 0.79, "y": 0.0, "meta": ["gaussians", "privthr", "dsg_c", 0.3]}
+    request = SweepRequest(plans={"gaussians": plan})
+    assert request.total == 2 * 2 * 3
+    view._follow_click(clicked, request, {"gaussians": rows})
+    (link,) = opened
+    assert (link["alpha"], link["epsilon"]) == ("0.8", "0.3")
+    best = rows[(rows["alpha"] == 0.8) & (rows["epsilon"] == 0.3)].set_index("seed")["dsg_c"]
+    assert int(link["seed"]) == best.idxmin()
+
+
+# ---- figures that are no sweep
+
+
+def test_the_noise_itself_is_a_figure(app):
+    test = app(preset="004-1")
+    assert not test.error
+    found = test.dataframe[0].value
+    pd.testing.assert_frame_equal(found, FIGURES["004-1"].table())
+    assert any(FIGURES["004-1"].caption in one.value for one in test.caption)
+    law = next(one for one in figure(test)["figure"]["data"] if one["name"].startswith("law"))
+    assert law["name"] == "law: sensitivity / ε"
+    # From here, another figure and the own choice come back.
+    test = choose(test, preset="none")
+    assert title(test).startswith("DSG_C over ε")
+
+
+def test_the_picture_of_merged_clusters_opens_in_its_explorer(app):
+    test = app(preset="000-2")
+    assert not test.error
+    picture = FIGURES["000-2"]
+    assert any(picture.caption in one.value for one in test.caption)
+    assert test.dataframe[0].value["fate"].tolist().count("joined") == 2
+    explorer = AppTest.from_file(APP, default_timeout=120)
+    for name, value in picture.link.items():
+        explorer.query_params[name] = value
+    explorer.switch_page("pages/wavecluster.py")
+    checked(explorer.run())
+    assert not explorer.warning
+    assert cards(explorer)["Clusters"] == ("14", "true 15")
 
 
 # ---- what is kept
@@ -426,6 +536,7 @@ BAD_LINKS = {
     "high": ("inf", "x"),
     "points": ("0", "25", "1.5"),
     "epsilons": ("x", "0.1,,y", "100", "-1", "nan"),
+    "axis": ("density", "alpha", "grid"),
     "score": ("magic", "nicv_ratio"),
     "view": ("none",),
     "of": ("nowhere", "shapes"),
@@ -509,7 +620,10 @@ def test_a_figure_fills_in_all_controls(app, monkeypatch, name):
     assert parse_epsilons(control(test.text_input, "compare:epsilons").value) == preset.epsilons
     assert control(test.selectbox, "compare:score").value == next(iter(preset.scores))
     assert any(preset.caption in one.value for one in test.caption)
-    runs = len(preset.samples) * len(preset.methods) * len(preset.epsilons) * preset.repeats
+    settings = len(preset.epsilons) * max(len(preset.values), 1)
+    runs = len(preset.samples) * len(preset.methods) * settings * preset.repeats
+    axis = [one.value for one in test.selectbox if "compare:axis" in (one.key or "")]
+    assert axis == ([preset.axis] if preset.values else axis[:1])
     assert any(label.startswith(f"Run {runs:,} (") for label in labels(test))
 
 
@@ -594,7 +708,7 @@ def test_a_click_opens_the_run_nearest_to_the_median_of_its_own_panel(monkeypatc
         for name in plan.scores
     ]
     figure = curves(
-        charts, methods=plan.methods, epsilons=plan.epsilons, title="", shared=False, mode="light"
+        charts, methods=plan.methods, values=plan.epsilons, title="", shared=False, mode="light"
     )
     lines = [trace for trace in figure.spec()["data"] if trace.get("meta")]
     assert len(lines) == len(plan.scores) == 2

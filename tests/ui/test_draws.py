@@ -13,9 +13,12 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import load_sample, sample
 from dpviz.experiments.draws import many_draws
 from dpviz.families import FAMILIES, trial_of
+from dpviz.figures.draws import BOUND_COLUMNS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.ui.job import job_of
 from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.theorems import k_bounds
 from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control
@@ -97,15 +100,23 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     )
     facts = sample("incomes")
     config = Config(method="privqt", grid=16, density=facts.density)
-    draws = many_draws(
-        trial_of(load_sample("incomes"), config), range(50), FAMILIES["wavecluster"].swept
-    )
+    trial = trial_of(load_sample("incomes"), config)
+    draws = many_draws(trial, range(50), (*FAMILIES["wavecluster"].swept, RANK))
     shown = table(test)
     np.testing.assert_allclose(shown["median"], [one.median for one in draws.bands.values()])
     np.testing.assert_allclose(shown["95%"], [one.high for one in draws.bands.values()])
     assert shown["true"].notna().all()
     # The draw on the screen is the one that is marked.
     np.testing.assert_allclose(shown["this draw"], [one[3] for one in draws.scores.values()])
+    # k' has the bounds of its theorem beside it, and the share of the draws between them.
+    bounds = k_bounds(trial.truth, config)
+    row = shown.iloc[-1]
+    assert row["true"] == trial.truth.stages.threshold.k
+    assert tuple(row[[*BOUND_COLUMNS[:2]]]) == bounds.ends
+    assert row["draws inside"] == bounds.inside(draws.scores[RANK])
+    assert row["promised"] == pytest.approx(0.9)
+    assert shown[BOUND_COLUMNS[0]].notna().sum() == 1
+    assert any("Theorem 4" in one.value for one in test.caption)
 
 
 def test_other_settings_are_drawn_anew_and_another_seed_is_not(app) -> None:

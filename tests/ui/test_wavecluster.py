@@ -354,6 +354,10 @@ def test_the_papers_numbers_on_the_screen(app, name):
     assert figures["L (positive coefficients)"] == positive
     assert figures["Z (non-positive)"] == nonpositive
     assert cells.dropna().tolist() == sizes
+    # The theorem on the chosen technique stands in the help of k' and among the numbers.
+    theorem = test.dataframe[2].value["Theorem 5"]
+    assert theorem["k′ min"] < k < theorem["k′ max"]
+    assert "Theorem 5: " in text(test)
 
 
 def test_own_tables_in_every_format(app):

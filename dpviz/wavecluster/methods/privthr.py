@@ -56,6 +56,13 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthr", "epsilon", "alpha"),
+    errata=(
+        "Section 4.3 says that the counts (eps1) need less budget than Z (eps2); section 7.4 "
+        "gives the counts 90%, and its reason, gamma's larger factor, asks for that.",
+        "Theorem 5: beta is four times what the step needs. Z'/2 is taken off, so the noise is "
+        "half of Lap(1/eps2), which exceeds beta with probability exp(-2 eps2 beta), not "
+        "exp(-eps2 beta/2).",
+    ),
 )
 
 

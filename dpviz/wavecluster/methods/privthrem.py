@@ -54,6 +54,13 @@ CARD = Card(
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
         "the paper hints; it is too small, since the target rank k moves as well.",
     ),
+    errata=(
+        "Theorem 6 often says nothing: k'_min is below 1 or k'_max above |L|, since eta1 contains "
+        "|L| - k and eta2 contains k. The lines of its proof have the sign the wrong way round: "
+        "omega must be at least the right side.",
+        "Section 7.2 names PrivQT and PrivTHREM for errors of k' below 4.7%; it means PrivTHR and "
+        "PrivTHREM.",
+    ),
 )
 
 

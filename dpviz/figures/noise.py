@@ -1,0 +1,90 @@
+"""Figure of the noise: its mean size over budgets, beside the law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from dpviz.figures.marks import (
+    BUDGET,
+    base_layout,
+    chart_axis,
+    faded,
+    marker,
+    scatter,
+)
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import CLUSTERS, INK, Mode
+from dpviz.metrics.bands import band_words
+
+
+def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
+    """Draw means of absolute noise with their bands, and the law's expected value.
+
+    Parameters
+    ----------
+    table
+        As :meth:`dpviz.experiments.illustrations.NoiseFigure.table` returns it.
+    title
+        One line.
+    mode
+        Light or dark.
+    """
+    epsilons, mean, low, high, law = (
+        table[name].to_numpy(dtype=float) for name in ("epsilon", "mean", "low", "high", "law")
+    )
+    draws, colour = int(table["draws"].iloc[0]), CLUSTERS[mode][0]
+    held = band_words(draws)
+    data = [
+        scatter(
+            "lines",
+            np.concatenate([epsilons, epsilons[::-1]]),
+            np.concatenate([high, low[::-1]]),
+            fill="toself",
+            fillcolor=faded(colour, 0.18),
+            line={"width": 0},
+            name=f"band of {held}",
+        ),
+        scatter(
+            "lines",
+            epsilons,
+            law,
+            "law: %{y:.3g} at ε %{x:.3g}",
+            line={"color": INK[mode], "width": 1.5, "dash": "dot"},
+            name="law: sensitivity / ε",
+        ),
+        scatter(
+            "lines+markers",
+            epsilons,
+            mean,
+            f"mean of {draws}: %{{y:.3g}} at ε %{{x:.3g}}<br>law: %{{customdata:.3g}}",
+            customdata=law,
+            line={"color": colour, "width": 2},
+            marker=marker(8, colour),
+            name=f"mean of {draws} draws",
+        ),
+    ]
+    layout = base_layout(
+        title,
+        (62, 14, 66, 42),
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "font": {"size": 12},
+        },
+        uirevision=title,
+        xaxis=chart_axis(BUDGET, nticks=11, rangemode="tozero"),
+        yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
+    )
+    ends = ", ".join(
+        f"{mean[at]:.3g} at ε {epsilons[at]:g} (law {law[at]:.3g})" for at in (0, len(mean) - 1)
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"Mean absolute Laplace noise over the privacy budget, with a band of {held}: {ends}.",
+        height=400,
+    )

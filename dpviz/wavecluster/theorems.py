@@ -1,0 +1,325 @@
+"""What Chen, Yu and Chirkova's Theorems 4, 5 and 6 say about k', as numbers for one true run.
+
+The theorems bound k', the rank of the private threshold, for PrivQT, PrivTHR and PrivTHREM
+(section 5.2; one version of the paper numbers them 5.7, 5.9 and 5.11). Here they are as printed,
+with the noise that the run really has. They read the true data: for the owner's screen only.
+
+The theorems are stated for Haar. With other wavelets the noise of two coefficients is not
+independent, and negative coefficients turn positive less often than half of the time: the bounds
+are a guide then, no promise. ``gamma`` is known for Haar, level 1, on two columns alone.
+
+The theorems set |L'_n| to its expected value theta, though it varies too. Where else the printed
+text is off, the cards of the three techniques say.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.errors import InputError, check_number
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Stages
+from dpviz.wavecluster.threshold import positive_values, rank_of
+from dpviz.wavecluster.truth import Truth
+from dpviz.wavecluster.wavelet import coefficient_weights, sensitivity
+
+#: Failure probability of each part of a theorem where none is given.
+OMEGA = 0.05
+
+#: Number of the theorem about each technique, as the paper's text counts them.
+THEOREMS = {"privqt": 4, "privthr": 5, "privthrem": 6}
+
+#: Error of a tail probability, at most: half from the cut of the sum, half from its step.
+TAIL_ERROR = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class KBounds:
+    """A theorem's bounds on k' for one true run, as printed.
+
+    Parameters
+    ----------
+    theorem
+        4, 5 or 6.
+    omega
+        Failure probability of each part.
+    promise
+        Share of the draws that the proof puts between both ends, at least.
+    low, high
+        k'_min and k'_max.
+    most
+        Largest k' that is possible at all; the smallest is 0.
+    eta1, eta2
+        As printed; of Theorem 6 at least 0, below which its proof does not reach.
+    theta
+        E|L'_n|, expected number of positive coefficients that noise turns non-positive; NaN in
+        Theorem 6, which does without.
+    beta
+        Bound of the noise on |Z|/2; NaN but in Theorem 5.
+    gamma
+        Width of the margin in W around the bounds; NaN where the paper gives none.
+    surplus
+        (1 - p) |Z| / 2, the k' that PrivQT has too much on average where theta is 0.
+    sure_above, never_below
+        Coefficients of L above the first are all found significant, and none below the second.
+    largest
+        Largest coefficient.
+    """
+
+    theorem: int
+    omega: float
+    promise: float
+    low: float
+    high: float
+    most: int
+    eta1: float
+    eta2: float
+    theta: float
+    beta: float
+    gamma: float
+    surplus: float
+    sure_above: float
+    never_below: float
+    largest: float
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Smallest and largest whole k' between the bounds, within what is possible."""
+        low = math.ceil(min(max(self.low, 0.0), self.most) - 1e-9)
+        high = math.floor(min(max(self.high, 0.0), self.most) + 1e-9)
+        return low, high
+
+    @property
+    def says(self) -> tuple[bool, bool]:
+        """Whether the lower and the upper end exclude any k' at all."""
+        return self.low > 0, self.high < self.most
+
+    @property
+    def text(self) -> str:
+        """Both ends in words, and which of them says nothing."""
+        low, high = self.ends
+        below, above = self.says
+        nothing = {
+            (True, True): "",
+            (False, True): " (the lower end says nothing)",
+            (True, False): " (the upper end says nothing)",
+            (False, False): " (says nothing: every k′ possible)",
+        }[below, above]
+        return f"Theorem {self.theorem}: {low:,} to {high:,}{nothing}"
+
+    def inside(self, ranks: NDArray[np.float64]) -> float:
+        """Share of the draws with k' between both ends; NaN without draws."""
+        low, high = self.ends
+        return float(np.mean((ranks >= low) & (ranks <= high))) if len(ranks) else math.nan
+
+
+def check_omega(omega: float) -> float:
+    """Return omega as a float, or raise InputError where it is no failure probability."""
+    check_number("omega", omega)
+    if not 0 < omega < 1:
+        raise InputError(
+            f"omega = {omega:g} must lie between 0 and 1, both excluded: it is the probability "
+            "that a part of the theorem fails, for example 0.05."
+        )
+    return float(omega)
+
+
+def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | None:
+    """Bounds that the theorem on a technique gives for k'.
+
+    Parameters
+    ----------
+    truth
+        True run on the same grid.
+    config
+        Technique and parameters. Neighbours of several records, and wavelets with a larger
+        sensitivity, have more noise: the theorem then holds with the smaller epsilon that gives
+        this noise to one record.
+    omega
+        Failure probability of each part, between 0 and 1.
+
+    Returns
+    -------
+    KBounds
+        None of a technique without a theorem.
+
+    Raises
+    ------
+    InputError
+        If omega is no failure probability.
+
+    Notes
+    -----
+    Chen, Yu, Chirkova, section 5.2, Theorems 4 to 6 (5.7, 5.9, 5.11).
+    """
+    check_omega(omega)
+    if config.method not in THEOREMS:
+        return None
+    true = truth.stages
+    k, positive, empty = _rank(true), true.threshold.positive, true.threshold.nonpositive
+    share = 1 - config.density
+    counts = config.counts_share if config.method != "privqt" else 1.0
+    eps1 = counts * config.epsilon / config.neighbours.multiplier
+    surplus = share * empty / 2
+    theta, beta = math.nan, math.nan
+    if config.method == "privthrem":
+        eta1, eta2 = _eta_of_draw(truth, config, omega)
+        low, high, most, promise = k - eta1, k + eta2, positive, 1 - 2 * omega
+    else:
+        away = math.sqrt(empty * math.log(1 / omega) / 2)
+        eta1, eta2 = empty / 2 - away, empty / 2 + away
+        theta = lost(true, truth.source.shape, 1 / eps1)
+        most, promise = rank_of(config.density, positive + empty), 1 - 2 * omega
+        down, up = eta1 - theta, eta2 - theta
+        if config.method == "privthr":
+            beta = 2 / _second(truth, config) * math.log(1 / omega)
+            down, up, promise = down - empty / 2 - beta, up - empty / 2 + beta, 1 - 3 * omega
+        low, high = k + share * down, k + share * up
+    printed_gamma = true.wavelet == "haar" and true.level == 1 and true.average.ndim == 2
+    gamma = 8 / eps1 * math.log(4 * true.average.size / omega) if printed_gamma else math.nan
+    values = positive_values(true.average)
+    return KBounds(
+        theorem=THEOREMS[config.method], omega=omega, promise=max(promise, 0.0), low=low,
+        high=high, most=most, eta1=eta1, eta2=eta2, theta=theta, beta=beta, gamma=gamma,
+        surplus=surplus, sure_above=_at_rank(values, low) + gamma,
+        never_below=_at_rank(values, high) - gamma, largest=float(values.max(initial=0.0)),
+    )  # fmt: skip
+
+
+def _rank(true: Stages) -> int:
+    """K of the true run."""
+    assert true.threshold.k is not None  # noqa: S101 - only a private rank is secret
+    return true.threshold.k
+
+
+def _second(truth: Truth, config: Config) -> float:
+    """Budget eps2 of the threshold that would give the same noise to one record and Haar."""
+    bound = sensitivity(config.wavelet, config.level, truth.source.shape, config.density)
+    sound = config.method == "privthrem" and config.variant == "sound"
+    changed = bound.rank if sound else bound.nonpositive
+    left = config.epsilon - config.counts_share * config.epsilon
+    return left / (changed * config.neighbours.multiplier)
+
+
+def _eta_of_draw(truth: Truth, config: Config, omega: float) -> tuple[float, float]:
+    """eta1 and eta2 of Theorem 6; without a positive coefficient it says nothing."""
+    true = truth.stages
+    k, positive = _rank(true), true.threshold.positive
+    if not positive:
+        return math.inf, math.inf
+    per_log = 2 / _second(truth, config)
+    below = true.threshold.value
+    above = float(true.average.max()) - below
+    with np.errstate(divide="ignore"):
+        ratio = float(np.log(above / below))  # minus infinity where W_k is the largest
+    left = math.log(1 / omega)
+    eta1 = positive - k - 1 + per_log * (ratio + left)
+    eta2 = k - 2 + per_log * (-ratio + left)
+    return max(eta1, 0.0), max(eta2, 0.0)
+
+
+def _at_rank(values: NDArray[np.float64], rank: float) -> float:
+    """W of a rank in L, largest first: 0 beyond the last, infinity before the first."""
+    place = math.ceil(min(max(rank, 0.0), values.size + 1) - 1e-9)
+    if place < 1:
+        return math.inf
+    return float(values[values.size - place]) if place <= values.size else 0.0
+
+
+# -- theta -------------------------------------------------------------------------------
+
+
+def lost(true: Stages, shape: tuple[int, ...], scale: float) -> float:
+    """Theta = E|L'_n|: expected number of positive coefficients that noise turns non-positive.
+
+    Parameters
+    ----------
+    true
+        Stages of the true run.
+    shape
+        Cells per axis of the counts.
+    scale
+        b of the noise Lap(b) on every count.
+
+    Returns
+    -------
+    theta
+        Sum over L of P(noise of that cell <= -W_i), exact but for ``TAIL_ERROR`` a cell.
+
+    Notes
+    -----
+    Chen, Yu, Chirkova, section 5.2.1. The noise of a coefficient is the sum of its weights times
+    independent Lap(b): for Haar, level 1, in two dimensions four times one half. Cells at a padded
+    end have fewer counts, hence a law of their own.
+    """
+    kinds = [coefficient_weights(true.wavelet, true.level, side) for side in shape]
+    total = 0.0
+    for combination in product(*(range(len(weights)) for weights, _ in kinds)):
+        cells = true.average[
+            np.ix_(*(kind == one for (_, kind), one in zip(kinds, combination, strict=True)))
+        ]
+        found, times = np.unique(cells[cells > 0], return_counts=True)
+        if found.size:
+            axes = tuple(w[one] for (w, _), one in zip(kinds, combination, strict=True))
+            total += float(times @ tail(axes, found / scale))
+    return total
+
+
+def tail(axes: tuple[tuple[float, ...], ...], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """P(sum of weights times independent Lap(1) <= -value), for values > 0.
+
+    Parameters
+    ----------
+    axes
+        Positive weights along each axis; the weights are all products of one of each.
+    values
+        Shape (m,).
+
+    Notes
+    -----
+    With one weight the law is Laplace's. Otherwise the characteristic function is integrated
+    numerically (Davies 1973); step and end are chosen so that the error stays below
+    ``TAIL_ERROR``.
+    """
+    if math.prod(map(len, axes)) == 1:
+        weight = math.prod(one for (one,) in axes)
+        return np.asarray(0.5 * np.exp(-values / weight))
+    reach, nodes, factors = _integral(axes)
+    found = np.zeros(len(values))
+    near = values < reach
+    found[near] = 0.5 - np.sin(np.outer(values[near], nodes)) @ factors
+    return np.clip(found, 0.0, 0.5)
+
+
+@lru_cache(maxsize=4096)
+def _integral(
+    axes: tuple[tuple[float, ...], ...],
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Reach of the noise, and nodes and factors of the integral for its tail."""
+    weights = np.sort([math.prod(one) for one in product(*axes)])
+    # Chernoff: P(N > x) <= E[exp(s N)] exp(-s x), for the best s of some.
+    rates = np.linspace(0, 1, 102)[1:-1] / weights[-1]
+    moments = np.array([-np.log1p(-((rate * weights) ** 2)).sum() for rate in rates])
+    reach = float(np.min((moments + math.log(4 / TAIL_ERROR)) / rates))
+    end = 1 / weights[-2]
+    # Beyond the inverse of the two largest weights, the integrand falls at least like t^-5, so
+    # what is left of the integral is less than the characteristic function at the end.
+    while _characteristic(weights, end) > TAIL_ERROR:
+        end *= 1.25
+    # Values up to the reach must not meet the tail that a step folds back onto them.
+    step = math.pi / reach
+    nodes = (np.arange(math.ceil(end / step)) + 0.5) * step
+    heights = np.array([_characteristic(weights, node) for node in nodes])
+    factors = heights / (np.pi * (np.arange(len(nodes)) + 0.5))
+    return reach, nodes, factors
+
+
+def _characteristic(weights: NDArray[np.float64], node: float) -> float:
+    """E[exp(i t N)] of the noise at t, which is real."""
+    return math.exp(-float(np.log1p((node * weights) ** 2).sum()))
