@@ -120,11 +120,20 @@ def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
 # -- records of the k-means family -------------------------------------------------------
 
 
-def _record_at(place: ArrayLike, points: Floats, claim: float = 1.0) -> RecordPair:
-    """Records of the unit cube, without and with one more at the end; ignores the claim."""
-    domain = Domain(((0.0, 1.0),) * points.shape[1])
+def _record_at(
+    place: ArrayLike, points: Floats, claim: float = 1.0, *, declared: bool = True
+) -> RecordPair:
+    """Records without and with one more at the end; ignores the claim.
+
+    Their domain is the unit cube, or their range if it is not ``declared``.
+    """
+    unit = Domain(((0.0, 1.0),) * points.shape[1])
     more = np.vstack([points, np.atleast_2d(np.asarray(place, dtype=float))])
-    return Records(points=points, domain=domain), Records(points=more, domain=domain)
+    one, other = (
+        Records(points=some, domain=unit if declared else Domain.from_data(some))
+        for some in (points, more)
+    )
+    return one, other
 
 
 #: No record, then one at the end of a line.
@@ -147,11 +156,12 @@ BRED = "breeding"
 opposite_end = partial(_record_at, [1.0], np.zeros((100, 1)))
 
 
-def far_record(claim: float) -> RecordPair:
+def far_record(claim: float, *, declared: bool = True) -> RecordPair:
     """Two tight groups of 500 records in one corner; a record joins in the opposite corner."""
     rng = np.random.default_rng(0)
     middles = np.repeat([[0.02, 0.02], [0.05, 0.02]], 500, axis=0)
-    return _record_at([1.0, 1.0], middles + rng.uniform(-0.002, 0.002, middles.shape))
+    points = middles + rng.uniform(-0.002, 0.002, middles.shape)
+    return _record_at([1.0, 1.0], points, declared=declared)
 
 
 #: Step whose choices :func:`lonely_record` knows: the random initial centres.

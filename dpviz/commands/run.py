@@ -58,6 +58,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
             name: spread([row[name] for row in scores]) for name in (scores[0] if scores else ())
         },
         "ledger": [asdict(spend) for spend in draws[0].ledger] if draws else [],
+        "unspent": draws[0].ledger.unspent(config.epsilon) if draws else 0.0,
         "seconds": seconds,
     }
     return report, _as_text(report, comparison)
@@ -140,6 +141,7 @@ def _as_text(report: Report, comparison: Comparison) -> str:
             *comparison.text(report),
             *metric_lines(report["metrics"]),
             *spend_lines(report["ledger"]),
+            *([f"unspent  epsilon {report['unspent']:.4g}"] if report["unspent"] else []),
             *(f"note     {note}" for note in data["notes"]),
             f"{'private' if verdict['private'] else 'NOT private'}: {verdict['reason']}",
             report["note"],

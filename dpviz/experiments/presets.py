@@ -133,7 +133,7 @@ def _hu(number: int, theirs: str, sample: str) -> Preset:
             f"On {theirs} the paper shows DPk-means-up with the highest F-measure and the lowest "
             "NICV; the start, read off the data without noise, does most of the work. Without "
             "known classes F is against the clusters without noise. Two iterations, and these "
-            "budgets, are ours: the paper goes on until the centres rest."
+            "budgets, are ours: the paper goes on until the errors settle, and ends in noise."
         ),
         methods=("dplloyd", "dpkmeanspp", "dpkmeansup"),
         epsilons=(0.1, 0.25, 0.5, 0.75, 1.0),
@@ -152,7 +152,7 @@ def _hu(number: int, theirs: str, sample: str) -> Preset:
 
 #: How both methods of Zhang et al. go on.
 _ITERATIONS = {
-    "iterations": 3,
+    "iterations": 10,
     "start": "partition",
     "schedule": "halving",
     "geometry": "cube",
@@ -237,11 +237,11 @@ _ALL = (
         caption=(
             "The same five noisy steps with and without MCMC, which spends no further budget: the "
             "gain is largest where epsilon is small. The paper plots WCSS itself; here it is "
-            "relative to k-means without noise."
+            "relative to k-means without noise, both on records drawn into the L1 ball as there."
         ),
         methods=("dplloyd", "mcmc"),
         epsilons=(0.05, 0.1, 0.25, 0.5, 1.0),
-        scores={"wcss_ratio": "WCSS over noise-free"},
+        scores={"space_ratio": "WCSS over noise-free"},
         repeats=10,
         samples=("gaussians", "spirals", "shapes"),
         options={

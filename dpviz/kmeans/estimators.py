@@ -198,7 +198,7 @@ class DPKMeansUp(_LloydKMeans):
 
 
 class DPKMeansMapReduce(_LloydKMeans):
-    """Noisy means of a partition, then noisy iterations until they rest (Li et al. 2016).
+    """Noisy means of a partition, then noisy iterations until they rest (Zhang et al. 2018).
 
     Parameters and attributes as in :class:`DPLloyd`; ``iterations`` is the maximum number.
     """

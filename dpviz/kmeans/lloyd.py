@@ -36,13 +36,8 @@ _SEEDINGS = {"records": drawn, "kmeans++": plus_plus, "utility_plus": utility_pl
 
 
 def space_of(records: Records, config: KMeansConfig) -> Space:
-    """Space in which a configuration computes.
-
-    As published, records of [-1, 1]^d are not projected into the L1 ball, although the noise
-    assumes records of L1 norm 1.
-    """
-    geometry = config.geometry or "box"
-    return Space(records.domain, geometry, projected=config.variant == "sound")
+    """Space in which a configuration computes."""
+    return Space(records.domain, config.geometry or "box")
 
 
 def lloyd(
@@ -64,7 +59,8 @@ def lloyd(
     start
         Scaled centres (K, d); None uses the configured start.
     settled
-        Rule for an early stop; one final iteration then uses the remaining budget.
+        Rule for an early stop. When sound, one final iteration then uses the remaining budget; as
+        published, it stays unspent.
     cluster_budgets
         Splits an iteration's budget over the clusters; None gives each cluster the whole budget,
         in one release.
@@ -81,18 +77,20 @@ def lloyd(
     if start is None:
         start, grid, shares = _start(records, space, config, accountant, left)
     else:
-        shares = budgets(config.schedule or "uniform", left, config.iterations or 1)
+        shares = _shares(config, left, config.iterations or 1)
     first, centers = start, start
     iterations: list[Iteration] = []
     while shares:
         epsilon, shares = shares[0], shares[1:]
         before = centers
         step = f"iteration {len(iterations) + 1}"
-        iteration = _iterate(records, space, before, accountant, step, epsilon, cluster_budgets)
+        iteration = _iterate(
+            records, space, config, before, accountant, step, epsilon, cluster_budgets
+        )
         centers = iteration.centers
         iterations.append(iteration)
         if shares and settled and settled(before, centers):
-            shares = (math.fsum(shares),)
+            shares = (math.fsum(shares),) if config.variant == "sound" else ()
     run = KMeansRun(
         config=config,
         centers=centers,
@@ -121,6 +119,7 @@ def restored(run: KMeansRun, space: Space) -> KMeansRun:
 def _iterate(
     records: Records,
     space: Space,
+    config: KMeansConfig,
     centers: NDArray[np.float64],
     accountant: Accountant,
     step: str,
@@ -143,7 +142,8 @@ def _iterate(
         spends = accountant.ledger.spends[-len(centers) :]
         scales = np.array([spend.scale for spend in spends])
     counts, sums = noisy[:, 0], noisy[:, 1:]
-    updated, kept = updated_centers(centers, counts, sums, space)
+    update = updated_centers if config.variant == "sound" else printed_centers
+    updated, kept = update(centers, counts, sums, space)
     return Iteration(
         centers=updated,
         counts=counts,
@@ -153,6 +153,12 @@ def _iterate(
         epsilon=epsilon,
         span=space.span,
     )
+
+
+def _shares(config: KMeansConfig, epsilon: float, steps: int) -> tuple[float, ...]:
+    """Budget of each step; as published, halving leaves some of it unspent."""
+    whole = config.variant == "sound"
+    return budgets(config.schedule or "uniform", epsilon, steps, whole=whole)
 
 
 def updated_centers(
@@ -173,6 +179,28 @@ def updated_centers(
     return np.where(kept[:, None], centers, moved), kept
 
 
+def printed_centers(
+    centers: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    space: Space,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Centres s'/n' (K, d) as printed, and a mask of those without a quotient, which stay.
+
+    Divides whatever the sign of n', and clips each coordinate to the domain: a sum over an n' of
+    0 lands on the border, and 0/0 leaves the coordinate as it was.
+
+    Notes
+    -----
+    Hu et al., Algorithm 1, lines 15-19. Lee, Kifer, Algorithm 1, and Zhang, Liu, Wang divide
+    likewise, and print no clipping.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = sums / counts[:, None]
+    none = np.isnan(moved)
+    return np.where(none, centers, np.clip(moved, space.low, 1)), np.asarray(none.all(axis=1))
+
+
 def _start(
     records: Records,
     space: Space,
@@ -182,18 +210,17 @@ def _start(
 ) -> tuple[NDArray[np.float64], NoisyGrid | None, tuple[float, ...]]:
     """Initial centres, the grid behind them, and the budgets of the iterations."""
     K, d, steps = config.clusters, records.domain.ndim, config.iterations or 1
-    schedule = config.schedule or "uniform"
     if config.start == "partition":
-        first, *shares = budgets(schedule, epsilon, steps + 1)
+        first, *shares = _shares(config, epsilon, steps + 1)
         return _partition(records, space, config, accountant, first), None, tuple(shares)
     generator = accountant.noise.generator("places")
     if config.start in ("sphere_packing", "random"):
         place = sphere_packing if config.start == "sphere_packing" else uniform
-        return space.placed(place(K, d, generator)), None, budgets(schedule, epsilon, steps)
+        return space.placed(place(K, d, generator)), None, _shares(config, epsilon, steps)
     seeding = _SEEDINGS[str(config.start)]
     if config.variant == "published":
         centers = seeding(records.scaled(space), None, K, generator)
-        return centers, None, budgets(schedule, epsilon, steps)
+        return centers, None, _shares(config, epsilon, steps)
     grid = noisy_grid(
         records,
         accountant,
@@ -204,7 +231,7 @@ def _start(
     )
     centers = space.placed(seeding(grid.centers, grid.weights, K, generator))
     left = epsilon - START_SHARE * epsilon
-    return centers, grid, budgets(schedule, left, steps)
+    return centers, grid, _shares(config, left, steps)
 
 
 def _partition(
@@ -227,4 +254,5 @@ def _partition(
         values = records.dealt(space, K, accountant.noise.generator("sets"))
     noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)
     middle = space.placed(np.zeros((K, points.shape[1])))
-    return updated_centers(middle, noisy[:, 0], noisy[:, 1:], space)[0]
+    update = updated_centers if config.variant == "sound" else printed_centers
+    return update(middle, noisy[:, 0], noisy[:, 1:], space)[0]

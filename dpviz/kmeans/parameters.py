@@ -44,10 +44,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 #: Where the method as printed takes another default than ours.
 PRINTED: dict[str, dict[str, Any]] = {
     "dplloyd": {"geometry": "l1"},
-    "dpkmeanspp": {"geometry": "cube"},
-    "dpkmeansup": {"geometry": "cube"},
-    "dpkmeans_mapreduce": {"geometry": "cube"},
-    "contour": {"geometry": "cube"},
+    "dpkmeanspp": {"geometry": "cube", "iterations": 10},
+    "dpkmeansup": {"geometry": "cube", "iterations": 10},
+    "dpkmeans_mapreduce": {"geometry": "cube", "iterations": 10},
+    "contour": {"geometry": "cube", "iterations": 10},
     "mcmc": {"geometry": "l1"},
 }
 
@@ -133,8 +133,7 @@ PARAMETERS = (
         label="Geometry",
         help=(
             "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), "
-            "or the unit L1 ball (sensitivity 2), onto which the sound variant draws records "
-            "outside."
+            "or the unit L1 ball (sensitivity 2), onto which records outside are drawn."
         ),
         kind="choice",
         options=GEOMETRIES,

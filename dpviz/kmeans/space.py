@@ -28,14 +28,12 @@ class Space:
         ``"cube"``: records anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
         Wang). Of the same sensitivity, so noise is twice as large beside the domain.
         ``"l1"``: records in the unit L1 ball (Lee, Kifer, Algorithm 1).
-    projected
-        Whether records outside the L1 ball are drawn onto it, along the line to the origin.
-        Without it the sensitivity of the L1 ball does not hold for them.
+        Records of [-1, 1]^d outside the ball are drawn onto it, along the line to the origin
+        (Lee, Kifer, section 4).
     """
 
     domain: Domain
     geometry: Geometry = "box"
-    projected: bool = True
 
     @property
     def sensitivity(self) -> float:
@@ -57,12 +55,20 @@ class Space:
         return 1.0 - self.low
 
     def scale(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points (n, d) of the domain in scaled coordinates."""
+        """Records (n, d) of the domain in scaled coordinates."""
+        placed = self.stretch(points)
+        return into_ball(placed) if self.geometry == "l1" else placed
+
+    def stretch(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Points (n, d) of the domain in scaled coordinates, not drawn into the L1 ball.
+
+        Undoes :meth:`restore`: a centre may lie outside the ball.
+        """
         lows, highs = self.domain.lows, self.domain.highs
         scaled = (points - lows) * (self.span / (highs - lows)) + self.low
         # Rounding must not carry a point past the bound that the sensitivity rests on.
         np.clip(scaled, self.low, 1, out=scaled)
-        return into_ball(scaled) if self.geometry == "l1" and self.projected else scaled
+        return scaled
 
     def restore(self, centers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scaled centres (..., d) in the units of the data, inside the domain."""

@@ -21,9 +21,10 @@ MANY = 200_000
 _TRIES = 100
 _BISECTIONS = 12
 
-#: Hu et al., Algorithm 3: length of the offset, in root mean square distances.
-_OFFSET = 0.01
-_RETRIES = 3
+#: Hu et al., Algorithm 3: length of the offset, in root mean square distances, as printed; number
+#: of retries, which the paper leaves open.
+OFFSET = 0.01
+RETRIES = 3
 
 
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
@@ -120,7 +121,7 @@ def utility_plus(
 
     The least useful centre is the one without which the error grows least. It is put beside
     the centre of the cluster with the largest error, k-means runs again, and the better
-    result stays; after more than ``_RETRIES`` failures in a row that is the start.
+    result stays; after more than ``RETRIES`` failures in a row that is the start.
 
     Parameters
     ----------
@@ -135,17 +136,18 @@ def utility_plus(
     Notes
     -----
     Hu et al., Algorithm 3 (its line 9 prints argmin for the largest error; its line 25 would
-    throw the best centres away: both are read as the text means them).
+    throw the best centres away: both are read as the text means them), which is k-means-u* of
+    Fritzke 2017, arXiv 1706.09059.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
     found = fit(points, best, weights)
     failures = 0
-    while failures <= _RETRIES and clusters > 1:
+    while failures <= RETRIES and clusters > 1:
         useless, worst = int(np.argmin(found.losses)), int(np.argmax(found.errors))
         if useless == worst:
             break
-        step = _OFFSET * np.sqrt(found.errors[worst] / max(found.counts[worst], 1e-300))
+        step = OFFSET * np.sqrt(found.errors[worst] / max(found.counts[worst], 1e-300))
         direction = generator.normal(size=points.shape[1])
         offset = step * direction / np.linalg.norm(direction)
         moved = best.copy()

@@ -87,6 +87,17 @@ class KMeansTruth:
         return KMeansTruth(Records(points=self.records.points, domain=cube), self.clusters)
 
     @property
+    def in_ball(self) -> KMeansTruth:
+        """k-means of the records drawn into the unit L1 ball, in the units of the data."""
+        ball = Space(self.records.domain, "l1")
+
+        def build() -> KMeansTruth:
+            drawn = ball.restore(self.records.scaled(ball))
+            return KMeansTruth(Records(points=drawn, domain=ball.domain), self.clusters)
+
+        return self.records.kept(("in ball", self.clusters), build)
+
+    @property
     def centers(self) -> Centers:
         """True centres (K, d), in the units of the data."""
         return self.run.centers

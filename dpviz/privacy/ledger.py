@@ -17,6 +17,9 @@ Cost = TypeVar("Cost", float, Fraction)
 
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace_one")
 
+#: Share of a budget that the rounding of its parts may leave.
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, kw_only=True)
 class Neighbours:
@@ -98,6 +101,11 @@ class Ledger:
     def epsilon(self) -> float:
         """Total budget that was spent."""
         return composed(((spend, spend.epsilon) for spend in self.spends), 0.0)
+
+    def unspent(self, budget: float) -> float:
+        """Rest of a budget that was not spent; 0 where only rounding is left of it."""
+        rest = budget - self.epsilon
+        return rest if rest > _ROUNDING * budget else 0.0
 
 
 def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:

@@ -110,6 +110,8 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
         parts.append((share, colour, text, name if share > 8 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
     alt = f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps"
+    if left := ledger.unspent(epsilon):
+        rows.append(f"<li>unspent: ε {left:.3g}</li>")
     show_bar(parts, alt, f"<ul>{''.join(rows)}</ul>")
 
 

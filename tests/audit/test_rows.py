@@ -51,8 +51,8 @@ OTHERS = {
     ("privthrem", "published", "far-point"): 200,
     ("baseline", "published", "far-point"): 200,
     ("baseline", "published", "true-size"): 200,
-    ("dplloyd", "published", "outside-ball"): 1000,
-    ("mcmc", "published", "outside-ball"): 150,
+    ("dplloyd", "published", "far-range"): 200,
+    ("mcmc", "published", "far-range"): 100,
     ("hybrid", "published", "true-size"): 200,
     ("gupt", "published", "true-size"): 200,
 }

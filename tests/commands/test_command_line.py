@@ -841,6 +841,12 @@ def test_the_text_is_for_people(cli, classed):
     # The parallel spends of a step share a line with their range.
     assert few.count("spent    iteration 1: epsilon ") == 1
     assert " in 3 disjoint parts, of which the largest counts" in few
+    assert "unspent" not in few
+    printed = cli(
+        "run", classed, "--columns", "x,y", "--method", "dplloyd", "--variant", "published",
+        "--schedule", "halving", "--iterations", 3,
+    )[1]  # fmt: skip
+    assert "\nunspent  epsilon 0.125\n" in printed
     many = cli(
         "run", classed, "--method", "dplloyd", "--clusters", 11, "--repeats", 12,
         "--classes", "kind",

@@ -62,7 +62,7 @@ def test_a_menu_that_cuts_them_off_still_tells_them_apart():
         ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_measure", 10),
         ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
         ("000-alpha", "privthr", 0.5, 1, "dsg_c", 10),
-        ("002-1", "dplloyd mcmc", 0.05, 1, "wcss_ratio", 10),
+        ("002-1", "dplloyd mcmc", 0.05, 1, "space_ratio", 10),
         ("003-1", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
         ("003-4", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
         ("004-2", "dpkmeans_mapreduce", 0.1, 5, "zhang_f", 10),
@@ -101,7 +101,7 @@ def test_parameters_are_those_of_the_papers():
         assert config.start == start
     for method in ("dpkmeans_mapreduce", "contour"):
         config = rows["004-4", method]
-        assert (config.iterations, config.schedule, config.geometry) == (3, "halving", "cube")
+        assert (config.iterations, config.schedule, config.geometry) == (10, "halving", "cube")
         assert config.start == "partition"
 
 
@@ -273,7 +273,7 @@ def test_figures_on_several_data_sets_go_on_where_they_were_stopped(command):
         "mine": [3],
         "incomes": [2],
     }
-    changed = rows.assign(wcss_ratio=7.5)
+    changed = rows.assign(space_ratio=7.5)
     changed.to_csv(out / "rows.csv", index=False)
     command(f"{line} --resume")
     assert (pd.read_csv(out / "002-1.csv")["mean"] == 7.5).all()

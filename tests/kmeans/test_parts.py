@@ -21,7 +21,8 @@ from dpviz.domain import CHUNK, Domain
 from dpviz.errors import InputError
 from dpviz.kmeans import passes, start
 from dpviz.kmeans.grid import MAX_CELLS, NoisyGrid, grid_sides, noisy_grid, onto_simplex
-from dpviz.kmeans.lloyd import lloyd, updated_centers
+from dpviz.kmeans.lloyd import lloyd, printed_centers, updated_centers
+from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums, fit, nearest, simplified_silhouettes, wcss
@@ -469,10 +470,12 @@ def test_no_point_whatsoever_leaves_the_bounds_that_the_sensitivity_rests_on(geo
     assert scaled.min() >= space.low
 
 
-def test_ball_as_printed_is_a_box() -> None:
+def test_centers_outside_the_ball_come_back_where_they_were() -> None:
     points = np.array([[1.0, -1.0], [0.25, 0.25]])
-    space = Space(Domain(((-1, 1), (-1, 1))), "l1", projected=False)
-    assert space.scale(points).tolist() == points.tolist()
+    space = Space(Domain(((-1, 1), (-1, 1))), "l1")
+    assert space.scale(points).tolist() == [[0.5, -0.5], [0.25, 0.25]]
+    assert space.stretch(points).tolist() == points.tolist()
+    assert space.restore(space.stretch(points)).tolist() == points.tolist()
 
 
 def test_a_place_is_contained_up_to_the_border() -> None:
@@ -520,14 +523,6 @@ def test_sensitivity_bounds_what_a_record_that_joins_changes(
         assert changes.sum() == pytest.approx(space.sensitivity, abs=1e-12)
 
 
-@pytest.mark.parametrize("d", [2, 3, 17])
-def test_a_corner_record_breaks_the_bound_of_the_ball_as_printed(d: int) -> None:
-    space = Space(Domain(((0, 1),) * d), "l1", projected=False)
-    found = cluster_sums(space.scale(np.ones((1, d))), np.zeros((1, d)))
-    assert space.sensitivity == 2
-    assert found.counts[0] + np.abs(found.sums).sum() == d + 1
-
-
 # -- schedule ----------------------------------------------------------------------------
 
 steps_of = st.integers(1, 12) | st.integers(1, 100)
@@ -559,6 +554,10 @@ def test_uniform_shares_are_equal_and_halving_halves(epsilon: float, steps: int)
         assert following == share / 2
     # Nothing is left over, so the last step gets as much as the one before.
     assert shares[-1] == pytest.approx(shares[-2])
+    # As printed, the last step gets what its number says.
+    printed = budgets("halving", epsilon, steps, whole=False)
+    assert printed == tuple(epsilon / 2**step for step in range(1, steps + 1))
+    assert budgets("uniform", epsilon, steps, whole=False) == budgets("uniform", epsilon, steps)
 
 
 # -- grid --------------------------------------------------------------------------------
@@ -937,7 +936,7 @@ def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.Monk
     plain = start.converged
     monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
     utility_plus(points, None, 2, np.random.default_rng(0))
-    assert len(calls) == 1 + start._RETRIES + 1
+    assert len(calls) == 1 + start.RETRIES + 1
 
 
 def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -956,7 +955,7 @@ def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(start, "fit", found)
     utility_plus(np.array([[0.0], [1.0], [2.0]]), None, 2, np.random.default_rng(0))
-    assert calls == [10, 11, 10, 9] + [9] * (start._RETRIES + 1)
+    assert calls == [10, 11, 10, 9] + [9] * (start.RETRIES + 1)
 
 
 def test_useless_centers_move_beside_the_worst_cluster() -> None:
@@ -1003,6 +1002,48 @@ def test_update_worked_by_hand() -> None:
     after, kept = updated_centers(before, counts, sums, Space(Domain(((7, 8), (0, 100)))))
     assert after.tolist() == [[0.5, -0.5], [0.0, 0.1], [-0.5, 0.5], [0.2, 0.2], [1.0, -1.0]]
     assert kept.tolist() == [False, True, True, True, False]
+
+
+def test_printed_update_worked_by_hand() -> None:
+    # s'/n': (1, -1)/2; 0/0 stays, and so does the coordinate 0/0 alone; (-0.5, 0.25)/-1, whatever
+    # the sign; (1.5, 0.5)/1 is clipped in one coordinate; (3, -2)/0 lies on the border.
+    before = np.array([[0.5, 0.5], [0.0, 0.1], [0.3, 0.4], [0.0, 0.0], [0.2, 0.2], [0.1, 0.1]])
+    counts = np.array([2.0, 0.0, 0.0, -1.0, 1.0, 0.0])
+    sums = np.array([[1, -1], [0, 0], [0, 5], [-0.5, 0.25], [1.5, 0.5], [3, -2]], dtype=float)
+    after, kept = printed_centers(before, counts, sums, Space(Domain(((7, 8), (0, 100)))))
+    assert after.tolist() == [[0.5, -0.5], [0, 0.1], [0.3, 1], [0.5, -0.25], [1, 0.5], [1, -1]]
+    assert kept.tolist() == [False, True, False, False, False, False]
+    cube = printed_centers(before, counts, sums, Space(Domain(((7, 8), (0, 100))), "cube"))[0]
+    assert cube.tolist() == [[0.5, 0], [0, 0.1], [0.3, 1], [0.5, 0], [1, 0.5], [1, 0]]
+
+
+class _Given(SeededNoise):
+    """Noise that was written down beforehand, by step."""
+
+    def __init__(self, noise: dict[str, list[list[float]]]) -> None:
+        super().__init__(0)
+        self._noise = noise
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        return np.array(self._noise[step])
+
+
+@pytest.mark.parametrize(
+    ("variant", "low", "high"),
+    # Counts 1, sums (-1, 0) and (0, 1) in the ball, then noise: n' = -2 and 2, s' = (1, 3) and
+    # (-1, 1). Printed: (-1/2, -3/2), clipped, and (-1/2, 1/2). Ours keeps the first.
+    [("published", [-0.5, -1], [-0.5, 0.5]), ("sound", [-0.5, 0], [-0.5, 0.5])],
+)
+def test_two_records_under_given_noise(variant: Any, low: list[float], high: list[float]) -> None:
+    records = records_of(np.array([[-1.0, 0.0], [0.0, 1.0]]))
+    noise = _Given({"iteration 1": [[-3, 2, 3], [1, -1, 0]]})
+    config = KMeansConfig(
+        method="dplloyd", variant=variant, clusters=2, iterations=1, geometry="l1"
+    )
+    start = np.array([[-0.5, 0.0], [0.5, 0.5]])
+    run = lloyd(records, config, Accountant(noise, 1.0), start=start)
+    assert run.centers.tolist() == [low, high]
+    assert run.kept_centers == (variant == "sound")
 
 
 def test_one_iteration_without_noise_worked_by_hand() -> None:
@@ -1063,7 +1104,8 @@ def test_start_by_partition_is_the_means_of_the_sets() -> None:
         )
         run = lloyd(records_of(points), config, silent())
         # Eleven records in three sets of a list: 4, 4, 3.
-        means = np.array([points[:4].mean(0), points[4:8].mean(0), points[8:].mean(0)])
+        taken = into_ball(points) if geometry == "l1" else points
+        means = np.array([taken[:4].mean(0), taken[4:8].mean(0), taken[8:].mean(0)])
         assert run.start is not None
         np.testing.assert_allclose(run.start[canonical(run.start)], means[canonical(means)])
     drawn = SeededNoise(0).generator("sets").integers(3, size=11)
@@ -1097,6 +1139,21 @@ def test_a_run_that_settles_gives_the_rest_to_one_final_iteration() -> None:
     assert run_until(False, True) == [0.25, 0.25, 0.5]
     assert run_until(False, False, True) == [0.25] * 4
     assert run_until(False, False, False) == [0.25] * 4
+
+
+def test_a_published_run_that_settles_leaves_the_rest_unspent() -> None:
+    records = records_of(np.random.default_rng(0).uniform(-1, 1, (50, 2)))
+    for schedule, shares in (("uniform", [0.25] * 4), ("halving", [0.5, 0.25, 0.125, 0.0625])):
+        config = KMeansConfig(
+            method="dplloyd", variant="published", clusters=3, iterations=4, start="random",
+            schedule=schedule, geometry="box",
+        )  # fmt: skip
+        for made in range(1, 5):
+            answers = [False] * (made - 1) + [True] * (made < 4)
+            run = lloyd(records, config, silent(), settled=lambda *_, left=answers: left.pop(0))
+            assert epsilons_of(run) == shares[:made]
+            assert run.ledger.unspent(1.0) == pytest.approx(1 - sum(shares[:made]))
+            assert not answers
 
 
 def test_settling_compares_the_centers_before_and_after_each_iteration() -> None:
@@ -1142,3 +1199,20 @@ def test_mapreduce_stops_where_released_centers_rest() -> None:
     assert np.abs(moving.start).max() < 0.3
     np.testing.assert_allclose(moving.centers, [[-1, -1], [1, 1]])
     assert epsilons_of(moving) == [0.25, 0.125, 0.125]
+
+
+@pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour"])
+def test_published_ends_where_released_centers_rest_or_after_ten_iterations(method: str) -> None:
+    config = KMeansConfig(method=method, variant="published", clusters=2, epsilon=1.0)
+    assert (config.iterations, config.geometry) == (10, "cube")
+    still = METHODS[method].run(records_of(np.full((30, 2), 0.5)), config, silent())
+    assert (epsilons_of(still), still.ledger.unspent(1.0)) == ([0.25], 0.25)
+    # With noise far beyond the records the centres go on from corner to corner.
+    for seed in range(20):
+        noisy = Accountant(SeededNoise(seed), 1.0)
+        moving = METHODS[method].run(records_of(np.full((3, 2), 0.5)), config, noisy)
+        shares = epsilons_of(moving)
+        assert shares == [0.5 ** (t + 2) for t in range(len(shares))]
+        rests = [resting(before, after, span=2.0) for before, after in pairwise(moving.path)]
+        assert not any(rests[:-1])
+        assert rests[-1] or len(shares) == 10

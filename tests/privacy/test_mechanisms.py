@@ -426,6 +426,13 @@ def test_sequential_spends_add_and_parallel_ones_of_a_step_count_once() -> None:
     assert Ledger().epsilon == 0
 
 
+def test_what_is_left_of_a_budget_is_unspent_beyond_rounding() -> None:
+    tenths = Ledger(tuple(spend(f"{part}", 0.1) for part in range(3)))
+    assert tenths.unspent(0.3) == 0
+    assert tenths.unspent(0.4) == pytest.approx(0.1)
+    assert Ledger().unspent(2.0) == 2
+
+
 def test_accountant_lets_parallel_spends_share_a_budget() -> None:
     accountant = Accountant(SeededNoise(0), 1.0)
     for _ in range(5):

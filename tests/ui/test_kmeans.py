@@ -190,6 +190,9 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
                     f"noise scale {spend.scale:.3g}"
                 ) in text(test)
 
+        unspent = run.ledger.unspent(1.0)
+        assert (f"unspent: ε {unspent:.3g}" in text(test)) == bool(unspent)
+
     early = run.config.iterations and 0 < len(run.iterations) < run.config.iterations
     assert any("Stopped after" in one.value for one in test.caption) == bool(early)
 

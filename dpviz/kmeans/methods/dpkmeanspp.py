@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
-from dpviz.kmeans.methods.dplloyd import KEEPING, SOUND
+from dpviz.kmeans.methods.dplloyd import KEEPING, RAW_START, SOUND
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
 
-#: The published rule stops at a relative change of the sum of squared errors below this.
+#: The published rule stops at a relative change of the sum of squared errors of at most this.
 SETTLED = 1e-3
 
 SOUND_START = (
@@ -23,22 +23,30 @@ SOUND_START = (
 )
 
 LEAKING_START = (
-    "The start that the paper takes is chosen from the raw records without noise, so one record "
-    "can move it at will; and with any start the iterations stop when the raw sum of squared "
-    "errors settles. No budget pays for either."
+    f"{RAW_START} And with any start the iterations stop when the raw sum of squared errors "
+    "settles. No budget pays for either."
 )
 
 HALVING = (
-    "Algorithm 1 of the paper divides the budget by the iterations, its text halves it, and "
-    "Algorithm 3 would spend all of it in every iteration; built with halving, so that the sum is "
-    "epsilon."
+    "The paper prints three budgets of an iteration: Algorithm 1 epsilon / T; section 4.2 "
+    "epsilon / 2^t, but for the first one the noise Lap((d + 1) N / epsilon), which fits N = 2 "
+    "alone; Algorithm 3 noise for all of epsilon in every iteration, T times the promise. Built: "
+    "epsilon / 2^t with the noise for it. Published, what is left at the end stays unspent."
+)
+
+SETTLING = (
+    f"Published: iterates until the sum of squared errors changes by at most {SETTLED:g} of it, or "
+    "T times. The paper prints neither this bound nor a largest T (10, as in Zhang, Liu, Wang). "
+    "Sound: T is fixed, and the last iteration takes what is left of the budget."
 )
 
 LATE_ITERATIONS = (
-    "Halving starves late iterations. Unbalance, K 8, as printed, mean F-measure against the "
-    "classes over 40 draws, DPk-means (start records) / ++ / up: at T 2 and epsilon 0.25 "
-    ".90/.96/.98, 0.5 .90/.96/.98, 1 .86/.94/.99; at T 5 the order is lost (.80/.77/.74, "
-    ".85/.88/.84, .93/.95/.95), at T 10 all three are noise (.66 to .73)."
+    "Halving starves late iterations, so the errors don't settle and the printed rule ends in "
+    "noise. Unbalance, K 8, published, mean F-measure against the classes over 40 draws, DPk-means "
+    "(dplloyd, start records, halving, cube) / ++ / up at epsilon 0.25, 0.5, 1: by the rule "
+    ".60/.60/.60, .60/.59/.59, .63/.62/.62, at T 5 .67/.64/.61, .74/.76/.75, .85/.85/.84. Only few "
+    "iterations keep something: T 2 .94/.94/.92, .94/.96/.97, .89/.95/.98, T 1 .89/.96/.98, "
+    ".87/.95/.98, .83/.94/.99."
 )
 
 CARD = Card(
@@ -58,7 +66,7 @@ CARD = Card(
         Variant(name="published", private=False, reason=LEAKING_START),
     ),
     parameters=takes("dpkmeanspp"),
-    deviations=(KEEPING, HALVING, LATE_ITERATIONS),
+    deviations=(KEEPING, HALVING, SETTLING, LATE_ITERATIONS),
 )
 
 
