@@ -1,6 +1,6 @@
 """Which stage broke a cluster: all stages around one true cluster, true above private.
 
-The figure is that of all stages (:func:`dpviz.figures.wavecluster.panels`), zoomed to the
+The figure is that of the stages (:func:`dpviz.figures.wavecluster.stage_panels`), zoomed to the
 cluster's surroundings, with its outline on every panel and a mark on the stage that broke it.
 """
 
@@ -16,7 +16,7 @@ from dpviz.counts import block_sums
 from dpviz.figures.marks import Trace, middles, note, outline, outlined, scatter, shape
 from dpviz.figures.panels import Panels, on, suffix
 from dpviz.figures.theme import BACKGROUND, INK
-from dpviz.figures.wavecluster import WaveClusterPicture, panels
+from dpviz.figures.wavecluster import WaveClusterPicture, stage_panels
 from dpviz.figures.wavecluster import frame as cells_frame
 from dpviz.wavecluster.diagnosis import RUNS, Diagnosis, RetainedDraws, Stage
 
@@ -62,7 +62,7 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
     diagnosis
         Of the cluster, in these runs.
     """
-    drawn = panels(picture, "overview")
+    drawn = stage_panels(picture)
     layout = drawn.layout
     inside = picture.true.labels == diagnosis.cluster
     for axis, (low, high) in zip("xy", _window(picture, inside), strict=True):

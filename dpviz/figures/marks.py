@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 #: Name of the axis of budgets.
 BUDGET = "privacy budget ε"
 
+#: Part of a cell's width by which its computed end may miss the end of the domain.
+_ROUNDING = 1e-6
+
 #: Hover text of a place: its values on both axes.
 PLACE = "%{x:.4~g}, %{y:.4~g}"
 
@@ -268,6 +271,8 @@ def heatmap(
 ) -> Trace:
     """Heatmap of an array over a domain of two axes; its first axis runs to the right.
 
+    Last cells that reach beyond the domain end at its end.
+
     Parameters
     ----------
     width
@@ -276,13 +281,16 @@ def heatmap(
         Further properties of the trace.
     """
     z = band.T
+    places: dict[str, Any] = {}
+    for name, cells, (low, high), step in zip("xy", band.shape, domain.bounds, width, strict=True):
+        if low + step * cells > high + _ROUNDING * step:
+            places[name] = cell_edges(np.arange(cells + 1), low, high, step)
+        else:
+            places |= {f"{name}0": float(low + step / 2), f"d{name}": float(step)}
     return {
         "type": "heatmap",
         "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
-        "x0": float(domain.lows[0] + width[0] / 2),
-        "dx": float(width[0]),
-        "y0": float(domain.lows[1] + width[1] / 2),
-        "dy": float(width[1]),
+        **places,
         "showscale": False,
         **hovering(hover),
         **more,
@@ -344,8 +352,17 @@ def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[s
 # -- cells -------------------------------------------------------------------------------
 
 
+def cell_edges(at: Any, low: float, high: float, width: float) -> Floats:
+    """Where cells begin on an axis, by their numbers; beyond the domain: its upper end.
+
+    Blocks of a grid whose side their size does not divide reach beyond it.
+    """
+    place = low + width * np.asarray(at, dtype=float)
+    return np.where(place > high - _ROUNDING * width, high, place)
+
+
 def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
-    """Coordinates of the middles of cells on both axes.
+    """Coordinates of the middles of cells on both axes; of a last cell that is cut, of its rest.
 
     Parameters
     ----------
@@ -355,7 +372,12 @@ def middles(index: Any, domain: Domain, width: Floats) -> tuple[Floats, Floats]:
         Cell width per axis.
     """
     x, y = (
-        low + (at + 0.5) * step for low, at, step in zip(domain.lows, index, width, strict=True)
+        np.where(
+            low + (at + 1) * step > high + _ROUNDING * step,
+            (cell_edges(at, low, high, step) + high) / 2,
+            low + (at + 0.5) * step,
+        )
+        for (low, high), at, step in zip(domain.bounds, index, width, strict=True)
     )
     return x, y
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dpviz.domain import Domain
 from dpviz.figures.marks import Trace, axis_title, note
 
@@ -30,6 +32,8 @@ class Panels:
         Description of the figure in words.
     height, share
         Pixels at least; share of the window's height where that is more.
+    least_width
+        Pixels at least; a narrower page scrolls the figure.
     """
 
     data: list[Trace]
@@ -38,16 +42,27 @@ class Panels:
     alt: str = ""
     height: int = 385
     share: float = 0.56
+    least_width: int = 0
 
     def spec(self) -> dict[str, Any]:
         """Data and layout in one dictionary."""
         return {"data": self.data, "layout": self.layout}
 
     def figure(self) -> Figure:
-        """Return the same as a Plotly figure."""
+        """Return the same as a Plotly figure, with what the page adds to hover texts."""
         import plotly.graph_objects as go  # the app draws from the dictionaries alone
 
-        return go.Figure(self.spec())
+        data = list(self.data)
+        for true, private in self.pairs:
+            error = np.subtract(data[private]["z"], data[true]["z"], dtype=float)
+            for one, other in ((true, private), (private, true)):
+                # As `pairUp` of live_figure.js does it.
+                parts = [data[other]["z"], error]
+                if places := data[one].get("meta"):
+                    parts += np.meshgrid(places["across"], places["up"])
+                kind = object if places else float
+                data[one] = {**data[one], "customdata": np.stack(parts, axis=2, dtype=kind)}
+        return go.Figure({"data": data, "layout": self.layout})
 
 
 def suffix(panel: int) -> str:

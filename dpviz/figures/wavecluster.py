@@ -8,7 +8,7 @@ The first axis of the data runs to the right, the second upwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from dpviz.counts import cell_width
 from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
+from dpviz.figures import subbands
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -50,13 +51,13 @@ VIEWS: dict[View, str] = {
     "clusters": "Clusters",
     "significant": "Significant cells",
     "average": "Average subband",
-    "details": "Detail subbands",
+    "details": "All subbands",
     "counts": "Count grid",
     "overview": "All stages",
 }
 
-#: Detail subbands: their names and the edges that they show.
-DETAILS = {"ad": ("H", "horizontal"), "da": ("V", "vertical"), "dd": ("D", "diagonal")}
+#: Views that show the mosaic of the subbands.
+WITH_SUBBANDS = ("details", "overview")
 
 #: True and private values in the hover texts of the true and of the private panel.
 _HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
@@ -153,25 +154,29 @@ def picture_of(
 def panels(picture: WaveClusterPicture, view: View) -> Panels:
     """Draw one view of ``VIEWS``: true and private panels."""
     if view == "details":
-        return _assemble(picture, _details(picture), stacked=True)
-    stages: tuple[View, ...] = ("counts", "average", "significant", "clusters")
-    stacked = view == "overview"
-    return _assemble(
-        picture, [_DRAWN[one](picture) for one in (stages if stacked else (view,))], stacked=stacked
-    )
+        return _assemble(picture, [_mosaic(picture)], stacked=False)
+    if view != "overview":
+        return _assemble(picture, [_DRAWN[view](picture)], stacked=False)
+    columns = [draw(picture) for draw in _DRAWN.values()]
+    columns.insert(1, _mosaic(picture, small=True))
+    return _assemble(picture, columns, stacked=True)
+
+
+def stage_panels(picture: WaveClusterPicture) -> Panels:
+    """Draw the four stages in the units of the data, true above private, on linked axes."""
+    return _assemble(picture, [draw(picture) for draw in _DRAWN.values()], stacked=True)
 
 
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
     """Table behind a view: one row per cell, true and private side by side."""
     true, private = picture.stages
+    if view == "details":
+        bands = subbands.subbands(true, private)
+        return subbands.frame(bands, picture.columns, picture.domain, picture.width(0))
     level = 0 if view == "counts" else true.level
     values: dict[str, Pair]
     if view == "counts":
         values = {"count": (true.counts, private.counts)}
-    elif view == "details":
-        values = {
-            name: (true.details[key], private.details[key]) for key, (name, _) in DETAILS.items()
-        }
     else:
         values = {"average": (true.average, private.average)}
         if view != "average":
@@ -194,7 +199,8 @@ class _Column:
     """One stage as a pair of panels.
 
     ``traces`` and ``notes``, which stand in the headings, are of the true and of the private
-    panel.
+    panel. A mosaic has axes of its own, with ``axes`` as their names, two colour axes, and a
+    width in pixels that the whole figure has at least.
     """
 
     title: str
@@ -202,6 +208,9 @@ class _Column:
     notes: tuple[str, str]
     alt: str
     coloraxis: dict[str, Any] | None = None
+    axes: tuple[str, str] | None = None
+    coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    least_width: int = 0
 
 
 def _counts(picture: WaveClusterPicture) -> _Column:
@@ -216,20 +225,38 @@ def _average(picture: WaveClusterPicture) -> _Column:
     return _values(picture, "Average subband", pair, level=picture.true.level)
 
 
-def _details(picture: WaveClusterPicture) -> list[_Column]:
-    """Panels of the three detail subbands on one symmetric colour scale."""
-    true, private = (stages.details for stages in picture.stages)
-    top = max(_top(true[key]) for key in DETAILS)
-    return [
-        _values(
-            picture,
-            f"{name} ({edges} edges)",
-            (true[key], private[key]),
-            level=picture.true.level,
-            limits=(-top, top),
-        )
-        for key, (name, edges) in DETAILS.items()
-    ]
+def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
+    """Panels of all subbands, each pair of panels on one pair of colour scales."""
+    bands = subbands.subbands(*picture.stages)
+    traces: tuple[list[Trace], list[Trace]] = ([], [])
+    for band in bands:
+        cell = (band.place.highs - band.place.lows) / band.true.shape
+        drawn = [_blocks(one.astype(np.float32), cell) for one in (band.true, band.private)]
+        shape, width = drawn[0][0].shape, picture.width(band.level) * (drawn[0][1] / cell)
+        meta = subbands.hovered(picture.columns, picture.domain, width, shape)
+        for side, (array, wide), (of_true, of_private) in zip(traces, drawn, _HOVERED, strict=True):
+            hover = (
+                f"<b>{band.title}</b>, level {band.level}<br>{subbands.PLACE}"
+                f"<br>true %{{{of_true}:.4~g}}<br>private %{{{of_private}:.4~g}}"
+                "<br>error %{customdata[1]:+.4~g}"
+            )
+            look = {"meta": meta, "coloraxis": subbands.colour_axis(band)}
+            side.append(heatmap(array, band.place, wide, hover, **look))
+    for side in traces:
+        side.append(subbands.borders(picture.true.level, picture.mode))
+        side.append(subbands.labels(bands, picture.mode, small=small))
+    average, *details = bands
+    tops = _top(average.true), max(_top(band.true) for band in details)
+    note = subbands.heading(picture.true.level, small=small)
+    return _Column(
+        title="All subbands",
+        traces=traces,
+        notes=(note, note),
+        alt=subbands.in_words(bands, tops),
+        axes=subbands.axis_names(picture.columns, picture.domain, small=small),
+        coloraxes=subbands.colour_axes(*tops, average.name, picture.mode, shown=not small),
+        least_width=940 if small else 700,
+    )
 
 
 def _values(
@@ -239,11 +266,10 @@ def _values(
     *,
     level: int,
     unit: str = "coefficient",
-    limits: tuple[float, float] | None = None,
 ) -> _Column:
     """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
     true, private = (array.astype(np.float32) for array in pair)
-    low, high = limits or (-0.4 * _top(true), _top(true))
+    low, high = -0.4 * _top(true), _top(true)
     axis = {
         "cmin": low,
         "cmax": high,
@@ -472,20 +498,26 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
             coloured = {"coloraxis": name}
             shown = {"showscale": number == len(columns) - 1} if stacked else {}
             layout[name] = {**column.coloraxis, **shown}
-        hovered = []
+        layout |= column.coloraxes
+        hovered: tuple[list[int], list[int]] = ([], [])
         for side, name in enumerate(("true", picture.private_title)):
             row, slot = (side, number) if stacked else (0, side)
             panel = row * across + slot + 1
-            add_axes(layout, picture.columns, picture.domain, panel, (row, rows), (slot, across))
+            where = ((row, rows), (slot, across))
+            if column.axes:
+                first = panel if side == 0 else panel - (across if stacked else 1)
+                subbands.add_axes(layout, column.axes, panel, *where, first)
+            else:
+                add_axes(layout, picture.columns, picture.domain, panel, *where)
             heading = f"<b>{name}</b> · {column.notes[side]}"
             if stacked:
                 heading = f"{column.title} · {('true', 'private')[side]}"
             add_heading(layout, panel, heading)
             for trace in column.traces[side]:
                 if "hovertemplate" in trace:
-                    hovered.append(len(data))
+                    hovered[side].append(len(data))
                 data.append({**trace, **coloured, **on(panel)})
-        pairs.append((hovered[0], hovered[1]))
+        pairs += zip(*hovered, strict=True)
     return Panels(
         data=data,
         layout=layout,
@@ -493,4 +525,5 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
         alt=f"{picture.title}. {'; '.join(column.alt for column in columns)}.",
         height=470 if stacked else 385,
         share=0.7 if stacked else 0.56,
+        least_width=max(column.least_width for column in columns),
     )

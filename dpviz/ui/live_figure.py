@@ -38,6 +38,7 @@ def live_figure(
     height: int,
     alt: str,
     share: float = 0.0,
+    least_width: int = 0,
     pairs: Sequence[tuple[int, int]] = (),
     base_name: str = "figure",
     clickable: bool = False,
@@ -61,9 +62,12 @@ def live_figure(
         Description of the figure for people who cannot see it.
     share : float
         Fraction of the window's height to fill if that is more than `height`.
+    least_width : int
+        Width in pixels at least; where the page is narrower, the figure scrolls.
     pairs : sequence of (int, int)
         Heatmap traces (true, private) of one shape. Both get ``customdata``: the other's
-        value and the error (private minus true), for ``hovertemplate``.
+        value and the error (private minus true), for ``hovertemplate``; after them the texts of
+        the cell's column and row, if the trace's ``meta`` has lists ``across`` and ``up``.
     base_name : str
         File name, without ending, of downloaded images.
     clickable : bool
@@ -79,6 +83,7 @@ def live_figure(
         "alt": alt,
         "height": height,
         "share": share,
+        "least_width": least_width,
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
         "script": plotly_url(),

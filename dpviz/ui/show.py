@@ -28,6 +28,7 @@ def show_panels(panels: Panels, *, key: str, base_name: str, clickable: bool = F
         key=key,
         height=panels.height,
         share=panels.share,
+        least_width=panels.least_width,
         alt=panels.alt,
         pairs=panels.pairs,
         base_name=base_name,

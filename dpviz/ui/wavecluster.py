@@ -16,7 +16,15 @@ from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
-from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
+from dpviz.figures.subbands import meaning as subbands_meaning
+from dpviz.figures.wavecluster import (
+    VIEWS,
+    WITH_SUBBANDS,
+    View,
+    WaveClusterPicture,
+    frame,
+    panels,
+)
 from dpviz.noise_source import SeededNoise
 from dpviz.ui.cache import Grid, truth_of
 from dpviz.ui.data_panel import ActiveData, data_panel
@@ -125,6 +133,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         key="wavecluster:figure",
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
+    if view in WITH_SUBBANDS:
+        show_caption(subbands_meaning(picture.columns))
     if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
     show_below(

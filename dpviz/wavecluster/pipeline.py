@@ -220,8 +220,11 @@ class Stages:
         return cluster_sizes(self.labels, self.n_clusters)
 
     @cached_property
-    def details(self) -> dict[str, NDArray[np.float64]]:
-        """Detail subbands, keyed "ad", "da", "dd" in 2-D."""
+    def details(self) -> tuple[dict[str, NDArray[np.float64]], ...]:
+        """Detail subbands of every level, the finest first, keyed "ad", "da", "dd" in 2-D.
+
+        Clusters don't need them: they are computed when they are asked for.
+        """
         return detail_subbands(self.counts, self.wavelet, self.level)
 
 

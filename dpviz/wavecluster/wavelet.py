@@ -169,25 +169,46 @@ def coefficient_weights(
 
 def detail_subbands(
     counts: NDArray[np.number], wavelet: str, level: int
-) -> dict[str, NDArray[np.float64]]:
-    """Detail subbands of the last level, keyed as in ``pywt.dwtn``.
+) -> tuple[dict[str, NDArray[np.float64]], ...]:
+    """Detail subbands of every level, the finest (level 1) first.
 
-    ``"ad"`` averages along the first axis and takes differences along the second, and so on. On
-    screen, with the first axis to the right and the second upwards, "ad" is H
-    (horizontal edges), "da" V (vertical edges) and "dd" D (diagonal ones).
+    Parameters
+    ----------
+    counts
+        Shape (g, ...), records per cell; sides are padded to multiples of 2**level.
+    wavelet, level
+        As in :func:`average_subband`.
+
+    Returns
+    -------
+    details
+        One dictionary per level, keyed as in ``pywt.dwtn``: ``"ad"`` averages along the first
+        axis and takes differences along the second, and so on. The bands of level j have the
+        padded sides divided by 2**j, and each coefficient has the position of the cells with
+        its largest weights.
+
+    Notes
+    -----
+    Written with L (low-pass) for "a" and H (high-pass) for "d", first axis first, "ad" is LH,
+    "da" HL and "dd" HH. A difference along the second axis answers to edges that run along the
+    first. So with the first axis to the right and the second upwards, LH shows horizontal edges
+    (H), HL vertical ones (V) and HH diagonal ones (D).
     """
     band: NDArray[np.float64] = np.asarray(pad(counts, level), dtype=float)
-    bands: Mapping[str, NDArray[np.float64]] = {}
-    for _ in range(level):
-        bands = pywt.dwtn(band, wavelet, mode=_MODE)
+    found = []
+    for one in range(1, level + 1):
+        bands: Mapping[str, NDArray[np.float64]] = pywt.dwtn(band, wavelet, mode=_MODE)
         band = bands["a" * counts.ndim]
-    shift = [-delay(wavelet, level)] * counts.ndim
-    axes = tuple(range(counts.ndim))
-    return {
-        key: _snapped(np.roll(value, shift, axis=axes))
-        for key, value in bands.items()
-        if "d" in key
-    }
+        lag = {"a": delay(wavelet, one), "d": detail_delay(wavelet, one)}
+        axes = tuple(range(counts.ndim))
+        found.append(
+            {
+                key: _snapped(np.roll(value, [-lag[part] for part in key], axis=axes))
+                for key, value in bands.items()
+                if "d" in key
+            }
+        )
+    return tuple(found)
 
 
 def _snapped(band: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,6 +232,27 @@ def delay(wavelet: str, level: int) -> int:
     for _ in range(level):
         band, _ = pywt.dwt(band, wavelet, mode=_MODE)
     centre = float(np.arange(blocks) @ band) / float(band.sum())
+    lag: int = round(centre) - middle
+    return lag
+
+
+@lru_cache(maxsize=512)
+def detail_delay(wavelet: str, level: int) -> int:
+    """Delay in cells of PyWavelets' detail subband of a level, relative to the counts.
+
+    Measured as the centre of the energy of the responses to the cells of one block, rounded:
+    the coefficients of a difference add up to zero and have no centre of mass.
+    """
+    step = 2**level
+    blocks = 8 * pywt.Wavelet(wavelet).dec_len
+    middle = blocks // 2
+    band = np.zeros((step, blocks * step))
+    band[np.arange(step), middle * step + np.arange(step)] = 1.0
+    details = band
+    for _ in range(level):
+        band, details = pywt.dwt(band, wavelet, mode=_MODE)
+    energy = (details**2).sum(axis=0)
+    centre = float(np.arange(blocks) @ energy) / float(energy.sum())
     lag: int = round(centre) - middle
     return lag
 

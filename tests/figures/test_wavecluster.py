@@ -9,7 +9,7 @@ from dpviz.data.samples import load_sample
 from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
-from dpviz.figures.wavecluster import VIEWS, WaveClusterPicture, frame, panels
+from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS, WaveClusterPicture, frame, panels
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -33,7 +33,9 @@ def scene(name="spirals", grid=40, density=0.1, epsilon=0.3, level=1, mode="ligh
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize(("grid", "level"), [(40, 1), (45, 2), (256, 1), (300, 1)])
+@pytest.mark.parametrize(
+    ("grid", "level"), [(40, 1), (45, 2), (256, 1), (300, 1), ((33, 20), 3), ((5, 64), 1)]
+)
 def test_every_view_is_valid_plotly_with_words(view, grid, level, mode):
     shown = panels(scene(grid=grid, level=level, mode=mode), view)
     figure = shown.figure()
@@ -43,7 +45,8 @@ def test_every_view_is_valid_plotly_with_words(view, grid, level, mode):
         one, other = figure.data[true], figure.data[private]
         assert np.shape(one.z) == np.shape(other.z)
         assert one.coloraxis == other.coloraxis
-        assert (one.x0, one.dx, one.y0, one.dy) == (other.x0, other.dx, other.y0, other.dy)
+        for name in ("x0", "dx", "y0", "dy", "x", "y"):
+            assert np.array_equal(getattr(one, name), getattr(other, name))
     for trace in figure.data:
         if trace.type == "heatmap":
             assert max(np.shape(trace.z)) <= MOST_CELLS
@@ -92,13 +95,165 @@ def test_significant_panel_counts_invented_and_missed_cells():
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_table_behind_a_view_holds_its_cells(view):
-    one = scene()
+@pytest.mark.parametrize(("grid", "level"), [(40, 1), ((33, 21), 2)])
+def test_the_table_behind_a_view_holds_its_cells(view, grid, level):
+    one = scene(grid=grid, level=level)
     table = frame(one, view)
-    assert len(table) == (one.true.counts.size if view == "counts" else one.true.average.size)
-    assert table["x"].between(*one.domain.bounds[0]).all()
+    cells = one.true.average.size
+    if view == "counts":
+        cells = one.true.counts.size
+    elif view == "details":
+        cells *= 4**level
+    assert len(table) == cells
+    for name, bounds in zip("xy", one.domain.bounds, strict=True):
+        places = table[name].dropna() if view == "details" else table[name]
+        assert places.between(*bounds, inclusive="neither").all()
     if view == "average":
         assert np.allclose(table["true average"], one.true.average.ravel())
+
+
+# -- the mosaic of the subbands ----------------------------------------------------------
+
+
+def bands_of(shown, panel=""):
+    """Heatmaps of a panel by the name of their band."""
+    return {
+        trace["hovertemplate"].partition("<b>")[2].partition(" ")[0]: trace
+        for trace in shown.data
+        if trace["type"] == "heatmap" and trace["xaxis"] == f"x{panel}"
+    }
+
+
+@pytest.mark.parametrize(("grid", "level"), [(40, 1), ((33, 20), 3), (24, 2)])
+def test_the_mosaic_nests_all_bands_without_gap_or_overlap(grid, level):
+    one = scene(grid=grid, level=level)
+    shown = panels(one, "details")
+    for panel, stages in (("", one.true), ("2", one.private)):
+        bands = bands_of(shown, panel)
+        details = [f"{name}{at}" for at in range(1, level + 1) for name in ("LH", "HL", "HH")]
+        assert set(bands) == {f"LL{level}", *details}
+        padded = tuple(side * 2**level for side in stages.average.shape)
+        covered = np.zeros(padded, dtype=int)
+        for trace in bands.values():
+            rows, columns = np.shape(trace["z"])
+            # Every coefficient has the same size: one cell of the padded grid.
+            assert (trace["dx"], trace["dy"]) == pytest.approx((1 / padded[0], 1 / padded[1]))
+            x = round((trace["x0"] - trace["dx"] / 2) * padded[0])
+            y = round((trace["y0"] - trace["dy"] / 2) * padded[1])
+            covered[x : x + columns, y : y + rows] += 1
+        assert (covered == 1).all()
+        assert bands[f"LL{level}"]["x0"] < 1 / padded[0]
+        assert np.allclose(bands[f"LL{level}"]["z"], stages.average.T, atol=1e-3)
+        # Differences upwards stand above, those to the right at the right.
+        for at in range(1, level + 1):
+            assert bands[f"LH{at}"]["x0"] < 0.5**at < bands[f"LH{at}"]["y0"]
+            assert bands[f"HL{at}"]["y0"] < 0.5**at < bands[f"HL{at}"]["x0"]
+            assert np.allclose(bands[f"LH{at}"]["z"], stages.details[at - 1]["ad"].T, atol=1e-3)
+
+
+def test_all_details_share_one_symmetric_scale_and_the_average_has_its_own():
+    one = scene(level=3)
+    shown = panels(one, "details")
+    for panel in ("", "2"):
+        bands = bands_of(shown, panel)
+        average = bands.pop("LL3")
+        (scale,) = {trace["coloraxis"] for trace in bands.values()}
+        assert scale != average["coloraxis"]
+        assert shown.layout[scale]["cmin"] == -shown.layout[scale]["cmax"] < 0
+    for axis in (scale, average["coloraxis"]):
+        assert shown.layout[axis]["showscale"]
+        assert shown.layout[axis]["colorbar"]["title"]["text"]
+
+
+@pytest.mark.parametrize("view", ["details", "overview"])
+def test_a_mosaic_has_linked_axes_of_its_own(view):
+    shown = panels(scene(level=2), view)
+    axes = {trace["xaxis"] for trace in shown.data if trace.get("meta")}
+    first, second = sorted(axes, key=lambda name: int(name[1:] or 1))
+    for axis in "xy":
+        one, other = (shown.layout[f"{axis}axis{name[1:]}"] for name in (first, second))
+        assert one["range"] == other["range"] == [0, 1]
+        assert one["uirevision"] == other["uirevision"] == "subbands"
+        assert other["matches"] == axis + first[1:]
+        sizes = {np.ptp(part["domain"]).round(9) for part in (one, other)}
+        assert len(sizes) == 1
+
+
+def test_hover_over_the_mosaic_names_band_level_and_the_interval_of_both_axes():
+    one = scene(grid=(33, 20), level=3)
+    trace = bands_of(panels(one, "details"))["HL2"]
+    assert "HL2 · V, vertical edges" in trace["hovertemplate"]
+    assert "level 2" in trace["hovertemplate"]
+    (low, high), cells = one.domain.bounds[0], trace["meta"]["across"]
+    width = (high - low) / 33
+    assert len(cells) == 10  # 33 cells are padded to 40
+    assert cells[0] == f"x {low:,.7g} to {low + 4 * width:,.7g}"
+    assert cells[8] == f"x {low + 32 * width:,.7g} to {high:,.7g}"
+    assert cells[9] == "x beyond the domain (padding)"
+    figure = panels(one, "details").figure()
+    (drawn,) = (
+        one for one in figure.data if "HL2" in (one.hovertemplate or "") and one.xaxis == "x"
+    )
+    (private,) = (
+        one for one in figure.data if "HL2" in (one.hovertemplate or "") and one.xaxis == "x2"
+    )
+    other, error, across, up = drawn.customdata[1][3]
+    assert other == private.z[1][3]
+    assert error == pytest.approx(private.z[1][3] - drawn.z[1][3])
+    assert (across, up) == (cells[3], trace["meta"]["up"][1])
+
+
+@pytest.mark.parametrize("level", [1, 3, 5, 6])
+def test_every_band_has_a_label_or_its_level_stands_in_the_heading(level):
+    shown = panels(scene(grid=64, level=level), "details")
+    heading = shown.layout["annotations"][0]["text"]
+    (labels,) = (one for one in shown.data if one.get("mode") == "text" and one["xaxis"] == "x")
+    named = {text.partition("<b>")[2].partition("</b>")[0] for text in labels["text"]}
+    unnamed = set(bands_of(shown)) - named
+    assert bool(unnamed) == (level > 4) == ("in the corner" in heading)
+    assert {5: "LL5, level 5", 6: "LL6, levels 5 to 6"}.get(level, "level") in heading
+    assert {int(name[2:]) for name in unnamed} == set(range(5, level + 1))
+    for title in ("LH1</b> · H, horizontal", "HL1</b> · V, vertical", "HH1</b> · D, diagonal"):
+        assert any(title in text for text in labels["text"])
+
+
+def test_the_table_of_all_subbands_has_band_and_level():
+    one = scene(grid=(33, 20), level=3)
+    table = frame(one, "details")
+    assert list(table)[:4] == ["band", "level", "x", "y"]
+    assert set(table["band"]) == set(bands_of(panels(one, "details")))
+    part = table[table["band"] == "HH2"]
+    assert set(part["level"]) == {2}
+    assert np.array_equal(part["private coefficient"], one.private.details[1]["dd"].ravel())
+    assert part["x"].isna().sum() == 6  # a column of cells beyond the domain
+
+
+def test_details_are_computed_only_for_the_views_that_show_them():
+    for view in VIEWS:
+        one = scene()
+        panels(one, view)
+        assert ("details" in vars(one.private)) == (view in WITH_SUBBANDS)
+
+
+@pytest.mark.parametrize("view", ["average", "significant", "clusters", "counts"])
+def test_last_blocks_of_odd_grids_end_with_the_domain(view):
+    one = scene(grid=(33, 21), level=3)
+    for trace in panels(one, view).data:
+        if trace["type"] == "heatmap":
+            for axis, name in enumerate("xy"):
+                low, high = one.domain.bounds[axis]
+                cells = np.shape(trace["z"])[1 - axis]
+                if name in trace:
+                    assert (trace[name][0], trace[name][-1]) == (low, high)
+                    assert len(trace[name]) == cells + 1
+                    assert (np.diff(trace[name]) > 0).all()
+                else:
+                    start = trace[f"{name}0"] - trace[f"d{name}"] / 2
+                    assert start == pytest.approx(low)
+                    assert start + cells * trace[f"d{name}"] == pytest.approx(high)
+        elif len(trace["x"]):
+            assert np.min(trace["x"]) > one.domain.lows[0]
+            assert np.max(trace["x"]) < one.domain.highs[0]
 
 
 def test_zero_is_the_background_on_a_zero_centred_scale():

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import sample, sample_names
-from dpviz.figures.wavecluster import VIEWS
+from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
 from dpviz.ui.state import Control, UrlState
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.conftest import reference_file
@@ -102,7 +102,12 @@ def test_every_view_has_true_beside_private_and_words(app, view):
         assert traces[true]["xaxis"] != traces[private]["xaxis"]
         assert traces[true].get("coloraxis") == traces[private].get("coloraxis")
     axes = [name for name in head["figure"]["layout"] if re.fullmatch(r"xaxis\d+", name)]
-    assert all(head["figure"]["layout"][name]["matches"] == "x" for name in axes)
+    linked = {name: head["figure"]["layout"][name].get("matches") for name in axes}
+    if view == "overview":  # the two mosaics are linked with each other
+        assert (linked.pop("xaxis2"), linked.pop("xaxis7")) == (None, "x2")
+    assert set(linked.values()) == {"x"}
+    told = any("LH (H) averages along x" in one.value for one in test.caption)
+    assert told == (view in WITH_SUBBANDS)
 
 
 def test_all_controls_stand_in_the_link_and_come_back(app):

@@ -10,6 +10,8 @@ const DISK = {
   path: "M5 3h11l3 3v15H5zM8 4v5h7V4zM8 13v7h8v-7z",
 };
 
+const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
+
 const ICON_COLOR = "#7d8791"; // readable on light and on dark
 
 const figures = new WeakMap();
@@ -54,7 +56,9 @@ function pairUp(traces, pairs) {
   for (const [left, right] of pairs) {
     const [a, b] = [traces[left]?.z, traces[right]?.z];
     if (!a || !b || a.length !== b.length) continue;
-    const rows = (other) => a.map((_, i) => lazyRow((j) => [other[i][j], b[i][j] - a[i][j]]));
+    const { across, up } = traces[left].meta ?? {};
+    const rows = (other) => a.map((_, i) =>
+      lazyRow((j) => [other[i][j], b[i][j] - a[i][j], across?.[j], up?.[i]]));
     traces[left].customdata = rows(b);
     traces[right].customdata = rows(a);
   }
@@ -167,7 +171,11 @@ class LiveFigure {
     if (this.closed) return;
     this.head = head;
     const height = Math.max(head.height, Math.round(head.share * window.innerHeight));
-    this.frame.style.height = `${height}px`;
+    this.plot.style.minWidth = `${head.least_width}px`;
+    const scrolls = head.least_width > this.frame.clientWidth;
+    this.frame.style.overflowX = scrolls ? "auto" : "hidden";
+    this.frame.style.height = `${height + (scrolls ? SCROLL_BAR : 0)}px`;
+    this.plot.style.height = `${height}px`;
     this.image.setAttribute("aria-label", head.alt);
     pairUp(head.figure.data, head.pairs);
     const layout = {
@@ -219,7 +227,7 @@ class LiveFigure {
   }
 
   resize() {
-    const width = this.frame.clientWidth;
+    const width = this.plot.clientWidth;
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
     window.Plotly.Plots.resize(this.plot).catch(() => {}); // hidden meanwhile: drawn when shown
   }
