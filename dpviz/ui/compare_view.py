@@ -13,9 +13,10 @@ from dpviz.experiments.presets import NONE_PRINTED, PRESETS, Preset, rank_table
 from dpviz.experiments.sweep import Plan, summary
 from dpviz.families import CARDS, score_of
 from dpviz.family.family import Family
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.ui.cache import truth_of
+from dpviz.ui.cache import true_scores_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import (
@@ -25,7 +26,6 @@ from dpviz.ui.compare_runs import (
     begin_if_new,
     found,
     missing_runs,
-    offered,
     seconds,
 )
 from dpviz.ui.data_panel import UPLOAD
@@ -52,7 +52,7 @@ def build(state: CompareState) -> None:
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
-        **state.choice("score", offered(request.any.families)),
+        **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
     )
@@ -175,7 +175,7 @@ def _charts(
         plan = request.plans[name]
         shown = [
             (score_of(score).axis, name, score)
-            for score in offered(plan.families)
+            for score in request.offered
             if score in plan.columns
         ]
     return [
@@ -191,7 +191,12 @@ def _charts(
 
 
 def _true(name: str, plan: Plan, score: str) -> float | None:
-    """Value of the run without noise, for scores that need only WaveCluster's result."""
+    """Value of the run without noise, for scores of one result alone, if the methods share it."""
+    if score in OF_CLASSES and len(plan.families) == 1:
+        (subject,), (family,) = plan.subjects, plan.families
+        method = plan.methods[0]
+        config = family.config(method=method, **plan.parameters(subject, method))
+        return true_scores_of(subject, config, is_sample=name != UPLOAD)[score]
     if score not in _COUNTED:
         return None
     truth = _truth(name, plan)

@@ -75,7 +75,7 @@ def _draws(setting: Setting, *, settled: bool) -> None:
     left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
     number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
     family = family_of(setting.trial.config.method)
-    names = family.swept
+    names = tuple(name for name in family.swept if name in setting.trial.score_names)
     redrawn = tuple(name for name, score in family.scores.items() if score.redraws)
     if (
         redrawn

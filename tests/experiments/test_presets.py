@@ -48,8 +48,8 @@ def test_there_is_a_preset_for_each_figure():
         ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_measure", 10),
         ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
         ("002-1", "dplloyd mcmc", 0.05, 1, "wcss_ratio", 10),
-        ("003-1", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
-        ("003-4", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "f_measure nicv", 50),
+        ("003-1", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "class_f f_measure nicv", 50),
+        ("003-4", "dplloyd dpkmeanspp dpkmeansup", 0.1, 1, "class_f f_measure nicv", 50),
         ("004-4", "dpkmeans_mapreduce contour", 0.1, 3, "zhang_f", 10),
     ],
 )
