@@ -155,8 +155,8 @@ def _parser() -> argparse.ArgumentParser:
     option(running, "repeats", "R", "draws", WHOLE, default=1)
     option(running, "labels", "FILE", "write the points with their clusters")
     share(running, "method", "variant")
+    share(running, "classes")
     _add_families(running)
-    option(running, "classes", "COLUMN", "column of known classes to score k-means against")
 
     sweeping = _command(
         commands,
@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     option(sweeping, "scores", "S,S", f"the cheap ones unless told; of {scores}", listed(str))
     option(sweeping, "out", "FILE", "csv or parquet file to write", required=True)
     option(sweeping, "repeats", "R", "draws of each; 10 unless told", WHOLE, default=10)
-    share(sweeping, "jobs", "resume")
+    share(sweeping, "classes", "jobs", "resume")
     _add_families(sweeping)
 
     drawing = _command(
@@ -191,11 +191,12 @@ def _parser() -> argparse.ArgumentParser:
         "data",
         "DATA",
         "in place of the sample sets: a file or sample set, with what goes with it "
-        "(points.csv:grid=64:density=0.58:clusters=15:name=mine); give it once for each",
+        "(points.csv:grid=64:density=0.58:clusters=15:classes=kind:name=mine); give it once for "
+        "each",
         action="append",
     )
     share(drawing, "columns", kind=listed(str))
-    share(drawing, "no-header", "domain", "outside", "neighbours")
+    share(drawing, "no-header", "classes", "domain", "outside", "neighbours")
     option(drawing, "variant", "V", "sound or published; published unless told")
     share(drawing, "seed")
     option(drawing, "out", "FOLDER", "folder to write", required=True)

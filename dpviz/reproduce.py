@@ -29,6 +29,8 @@ class Reproduction:
         Whether the file is a grid of counts.
     unit
         Column that identifies persons, if the privacy unit is a person.
+    classes
+        Column of the file, or of the sample set, with known classes, if there is one.
     domain, outside, config, seed
         As in the run, of either family.
     """
@@ -37,6 +39,7 @@ class Reproduction:
     columns: tuple[str, ...] | None
     counts: bool = False
     unit: str | None = None
+    classes: str | None = None
     domain: Domain
     outside: Outside
     config: Configuration
@@ -57,6 +60,9 @@ class Reproduction:
         given["outside"] = self.outside
         if self.unit is not None:
             given |= {"unit": self.unit, "cap": config.neighbours.cap}
+        # A sample set brings its classes.
+        if self.classes is not None and self.columns is not None:
+            given["classes"] = self.classes
         if spends:
             given |= {"variant": config.variant, "seed": self.seed}
         if spends and config.neighbours.relation != "add_remove":
@@ -86,27 +92,41 @@ def python_lines(run: Reproduction) -> str:
             fit = "fit(X, units=units)"
         else:
             del given["cap"]
+    given.pop("classes", None)
     loader, lines = _loading(run)
     name = run.card.estimator
     arguments = ",\n".join(f"    {parameter}={value!r}" for parameter, value in given.items())
     return (
         f"from dpviz import {name}, {loader}\n\n{lines}\n"
         f"model = {name}(\n{arguments},\n).{fit}\n"
-        f"print(model.{family.found}, model.ledger_)"
+        f"print(model.{family.found}, model.ledger_){_class_line(run)}"
     )
+
+
+def _class_line(run: Reproduction) -> str:
+    """Line that scores the clusters against known classes, where there are any."""
+    if run.classes is None:
+        return ""
+    # Who is left out has no cluster.
+    part = "[model.domain_.contains(X)]" if run.outside == "drop" else ""
+    return f"\nprint(f_measure(contingency(data.classes.codes{part}, (model.labels_ + 1){part})))"
 
 
 def _loading(run: Reproduction) -> tuple[str, str]:
     """What to import, and the lines that load points, or counts, and whose points they are."""
-    loader, points = _points(run)
-    if run.unit is None:
-        return loader, f"X = {points}"
-    data = f"{loader}({run.data!r}).select({run.columns!r}, unit={run.unit!r})"
-    if run.card.spends:
+    loader, data = _points(run)
+    if run.unit is None and run.classes is None:
+        return loader, f"X = {data}"
+    data = data.removesuffix(".points")
+    # The estimator would label the records beyond the cap, too.
+    if run.unit is not None and (run.classes is not None or not run.card.spends):
+        loader += "\nfrom dpviz.data.units import cap_records"
+        data = f"cap_records({data}, {run.config.neighbours.cap})"
+    if run.classes is not None:
+        loader += "\nfrom dpviz.metrics.matching import contingency, f_measure"
+    if run.unit is not None and run.card.spends:
         return loader, f"data = {data}\nX, units = data.points, data.units"
-    cap = run.config.neighbours.cap
-    capping = "from dpviz.data.units import cap_records"
-    return f"{loader}\n{capping}", f"X = cap_records({data}, {cap}).points"
+    return loader, f"data = {data}\nX = data.points"
 
 
 def _points(run: Reproduction) -> tuple[str, str]:
@@ -121,7 +141,12 @@ def _points(run: Reproduction) -> tuple[str, str]:
         return "read_counts", f"read_counts({run.data!r}).counts"
     if run.columns is None:
         return "load_sample", f"load_sample({run.data!r}).points"
-    return "read_table", f"read_table({run.data!r}).select({run.columns!r}).points"
+    others = "".join(
+        f", {name}={column!r}"
+        for name, column in (("unit", run.unit), ("classes", run.classes))
+        if column is not None
+    )
+    return "read_table", f"read_table({run.data!r}).select({run.columns!r}{others}).points"
 
 
 def columns_option(names: Iterable[str]) -> str:

@@ -38,6 +38,7 @@ ENTRIES: list[dict[str, Any]] = [
             "the borders: noise turns sparse cells between two clusters into a bridge."
         ),
         "columns": ["x", "y"],
+        "classes": "class",
         "n": 30_000,
         "domain": [[0, 1_000_000], [0, 1_000_000]],
         "grid": 64,
@@ -55,6 +56,7 @@ ENTRIES: list[dict[str, Any]] = [
             "that break where cells fall out, and for arms that touch."
         ),
         "columns": ["x", "y"],
+        "classes": "class",
         "n": 31_200,
         "domain": [[0, 1_000_000], [0, 1_000_000]],
         "grid": 40,
@@ -72,6 +74,7 @@ ENTRIES: list[dict[str, Any]] = [
             "a thin bridge. Look at the bridges: where noise breaks one, five clusters become six."
         ),
         "columns": ["x", "y"],
+        "classes": "class",
         "n": 31_520,
         "domain": [[0, 1_000_000], [0, 1_000_000]],
         "grid": 36,
@@ -110,6 +113,7 @@ ENTRIES: list[dict[str, Any]] = [
             "record joins them: with that person WaveCluster finds one cluster, without two."
         ),
         "columns": ["monthly_income", "monthly_living_expenses"],
+        "classes": "class",
         "n": 800,
         "domain": [[0, 10_000], [0, 8_000]],
         "grid": 32,
@@ -147,10 +151,12 @@ Written by `python sample_data/build.py` (generators: `generators.py`); describe
 programs in `index.json`. Grid and p are settings with which WaveCluster without noise (Haar
 wavelet, level 1, the declared domain) finds the given number of clusters. Seeds and shapes of the
 generators were picked among several so that these numbers, and the story of the incomes, hold
-with some margin in p; check-ins and noise are the first draw.
+with some margin in p; check-ins and noise are the first draw. Where a file has a column of classes,
+these name the part of its generator that each point comes from: a Gaussian, an arm, a shape, a
+group of persons.
 
-| name | file | records | columns | domain | grid | p | clusters | licence |
-|---|---|---|---|---|---|---|---|---|
+| name | file | records | columns | classes | domain | grid | p | clusters | licence |
+|---|---|---|---|---|---|---|---|---|---|
 {rows}
 
 {notes}
@@ -175,18 +181,23 @@ def cities() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float
     return longitude, latitude, population
 
 
-def write_csv(file: str, columns: list[str], points: NDArray[np.float64]) -> None:
-    """Write points as a table with a header; whole numbers without decimals."""
+def write_csv(
+    entry: dict[str, Any], points: NDArray[np.float64], classes: NDArray[np.str_] | None = None
+) -> None:
+    """Write points as a table with a header; whole numbers without decimals, classes last."""
     whole = bool((points == np.rint(points)).all())
+    columns = entry["columns"]
     frame = pd.DataFrame(points.astype(np.int64) if whole else points, columns=columns)
-    frame.to_csv(HERE / file, index=False, lineterminator="\n")
+    if classes is not None:
+        frame[entry["classes"]] = classes
+    frame.to_csv(HERE / entry["file"], index=False, lineterminator="\n")
 
 
-def write_parquet(file: str, columns: list[str], points: NDArray[np.float64]) -> None:
+def write_parquet(entry: dict[str, Any], points: NDArray[np.float64]) -> None:
     """Write points in one row group, with a dictionary of the few values of each column."""
     pq.write_table(
-        pa.table(dict(zip(columns, points.T, strict=True))),
-        HERE / file,
+        pa.table(dict(zip(entry["columns"], points.T, strict=True))),
+        HERE / entry["file"],
         compression="zstd",
         compression_level=19,
         row_group_size=len(points),
@@ -204,6 +215,7 @@ def readme() -> str:
             f"`{entry['file']}`",
             f"{entry['n']:,}",
             ", ".join(entry["columns"]),
+            entry.get("classes", ""),
             domain,
             entry["grid"],
             f"{entry['density']:.2f}",
@@ -222,13 +234,13 @@ def main() -> None:
         "gaussians": generators.fifteen_gaussians(),
         "spirals": generators.three_spirals(),
         "shapes": generators.five_shapes(),
-        "checkins": generators.world_checkins(*cities()),
+        "checkins": (generators.world_checkins(*cities()),),
         "incomes": generators.incomes(),
-        "noise": generators.uniform_noise(),
+        "noise": (generators.uniform_noise(),),
     }
     for entry in ENTRIES:
         write = write_parquet if entry["file"].endswith(".parquet") else write_csv
-        write(entry["file"], entry["columns"], drawn[entry["name"]])
+        write(entry, *drawn[entry["name"]])
     index = json.dumps({"samples": ENTRIES}, indent=2) + "\n"
     (HERE / "index.json").write_text(index, encoding="utf-8")
     (HERE / "README.md").write_text(readme(), encoding="utf-8")

@@ -15,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 Points = NDArray[np.float64]
 
+#: Name of the part of its generator that each point comes from, shape (n,).
+Classes = NDArray[np.str_]
+
 #: Width of the square on which the three synthetic sets live.
 SIDE = 1_000_000
 
@@ -55,13 +58,16 @@ _MOON = (0.800, 0.735, 0.195, 0.250)
 _BITE = (0.655, 0.735, 0.150, 0.140)
 _LONE_DISCS = ((0.555, 0.735, 0.060, 0.060), (0.510, 0.425, 0.064, 0.064))
 
-#: The two bridges: from x, y to x, y.
-_BRIDGES = ((0.300, 0.800, 0.370, 0.865), (0.398, 0.145, 0.562, 0.145))
+#: The two bridges, by the shape whose parts they join: from x, y to x, y.
+_BRIDGES = {
+    "discs": (0.300, 0.800, 0.370, 0.865),
+    "ellipses": (0.398, 0.145, 0.562, 0.145),
+}
 
 
 def fifteen_gaussians(
     n: int = 30_000, seed: int = 23, *, spread: float = 1.0, clump: int = 6
-) -> Points:
+) -> tuple[Points, Classes]:
     """Fifteen convex clusters with dense centres, overlapping at their thin borders.
 
     Parameters
@@ -77,8 +83,9 @@ def fifteen_gaussians(
 
     Returns
     -------
-    numpy.ndarray
-        Whole numbers in [0, 1e6] as floats, shape (n, 2), cluster by cluster.
+    tuple
+        Whole numbers in [0, 1e6] as floats, shape (n, 2), cluster by cluster; their clusters,
+        A to O.
     """
     rng = np.random.default_rng(seed)
     sizes = _shares(_clumps(n, clump), len(_GAUSSIANS))
@@ -88,7 +95,7 @@ def fifteen_gaussians(
         widths = spread * np.where(np.arange(size) % 2, CORE, 1.0)[:, None]
         scaled = rng.standard_normal((size, 2)) * (major, minor) * widths
         parts.append(scaled @ _rotation(np.deg2rad(turn)).T + (x, y))
-    return _finish(rng, _mirror_inside(np.concatenate(parts)), n, half_width=1_000)
+    return _finish(rng, _mirror_inside(np.concatenate(parts)), _letters(sizes), n, half_width=1_000)
 
 
 def three_spirals(
@@ -99,7 +106,7 @@ def three_spirals(
     head: float = 0.19,
     phase: float = 80.0,
     clump: int = 100,
-) -> Points:
+) -> tuple[Points, Classes]:
     """Three interleaved spiral arms whose heads come close to each other in the middle.
 
     Parameters
@@ -120,12 +127,12 @@ def three_spirals(
 
     Returns
     -------
-    numpy.ndarray
-        Whole numbers in [0, 1e6] as floats, shape (n, 2), arm by arm.
+    tuple
+        Whole numbers in [0, 1e6] as floats, shape (n, 2), arm by arm; their arms, A to C.
     """
     rng = np.random.default_rng(seed)
-    parts = []
-    for arm, size in enumerate(_shares(_clumps(n, clump), 3)):
+    parts, sizes = [], _shares(_clumps(n, clump), 3)
+    for arm, size in enumerate(sizes):
         along = np.linspace(0, 1, size)
         radius = head + (1 - head) * along
         angle = -2 * np.pi * (turns * along + arm / 3) + np.deg2rad(phase)
@@ -135,10 +142,12 @@ def three_spirals(
     margin = 0.004  # keeps the clumps of the outermost positions whole
     widths = np.maximum(highs - lows, 1e-9)  # a single clump has no width
     arms = margin + (1 - 2 * margin) * (arms - lows) / widths
-    return _finish(rng, arms, n, half_width=3_000)
+    return _finish(rng, arms, _letters(sizes), n, half_width=3_000)
 
 
-def five_shapes(n: int = 31_520, seed: int = 0, *, step: float = 0.018, clump: int = 40) -> Points:
+def five_shapes(
+    n: int = 31_520, seed: int = 0, *, step: float = 0.018, clump: int = 40
+) -> tuple[Points, Classes]:
     """Five evenly filled shapes, two of them in two parts that a thin bridge joins.
 
     A disc with a smaller disc, two ellipses side by side, a moon, and two discs that
@@ -157,18 +166,21 @@ def five_shapes(n: int = 31_520, seed: int = 0, *, step: float = 0.018, clump: i
 
     Returns
     -------
-    numpy.ndarray
-        Whole numbers in [0, 1e6] as floats, shape (n, 2).
+    tuple
+        Whole numbers in [0, 1e6] as floats, shape (n, 2); their shapes. A bridge belongs to the
+        shape whose parts it joins.
     """
     rng = np.random.default_rng(seed)
-    bridges = np.concatenate([_steps(line, step) for line in _BRIDGES])
-    filled = max(_clumps(n, clump) - len(bridges), 1)
-    inside = _uniform_in_shapes(rng, 16 * filled)
-    positions = np.concatenate([_far_apart(inside, filled), bridges])
-    return _finish(rng, positions, n, half_width=300)
+    bridges = {shape: _steps(line, step) for shape, line in _BRIDGES.items()}
+    filled = max(_clumps(n, clump) - sum(map(len, bridges.values())), 1)
+    inside = _far_apart(_uniform_in_shapes(rng, 16 * filled), filled)
+    names = [_shape_of(inside)]
+    names += [np.repeat(shape, len(positions)) for shape, positions in bridges.items()]
+    positions = np.concatenate([inside, *bridges.values()])
+    return _finish(rng, positions, np.concatenate(names), n, half_width=300)
 
 
-def incomes(n: int = 800, seed: int = 7, *, between: int = 7) -> Points:
+def incomes(n: int = 800, seed: int = 7, *, between: int = 7) -> tuple[Points, Classes]:
     """Monthly income and living expenses of two groups, and of one person in between.
 
     Parameters
@@ -182,9 +194,9 @@ def incomes(n: int = 800, seed: int = 7, *, between: int = 7) -> Points:
 
     Returns
     -------
-    numpy.ndarray
-        Whole amounts, shape (n, 2), inside [0, 10000] x [0, 8000]. The one person is
-        the last record.
+    tuple
+        Whole amounts, shape (n, 2), inside [0, 10000] x [0, 8000]; their groups: low, high,
+        between. The one person is the last record.
     """
     rng = np.random.default_rng(seed)
     middle = np.array([4_690.0, 3_750.0])
@@ -196,7 +208,7 @@ def incomes(n: int = 800, seed: int = 7, *, between: int = 7) -> Points:
     ]
     near = middle + rng.uniform(-1, 1, (between, 2)) * (240, 190)
     persons: Points = np.rint(np.concatenate([*groups, near, middle[None]]))
-    return persons
+    return persons, np.repeat(["low", "high", "between"], [first, second, between + 1])
 
 
 def uniform_noise(n: int = 20_000, seed: int = 0, *, side: float = 100.0) -> Points:
@@ -282,12 +294,22 @@ def _shares(total: int, parts: int) -> list[int]:
     return [total // parts + (part < total % parts) for part in range(parts)]
 
 
-def _finish(rng: np.random.Generator, positions: Points, n: int, half_width: float) -> Points:
-    """Replace every position of the unit square by a clump, a small square of points."""
+def _letters(sizes: Sequence[int]) -> Classes:
+    """A, B, C, ..., each as often as the sizes say."""
+    return np.repeat([chr(ord("A") + part) for part in range(len(sizes))], sizes)
+
+
+def _finish(
+    rng: np.random.Generator, positions: Points, names: Classes, n: int, half_width: float
+) -> tuple[Points, Classes]:
+    """Replace every position of the unit square by a clump, a small square of points.
+
+    Points have the name of their position.
+    """
     owner = np.arange(n) * len(positions) // max(n, 1)
     offsets = rng.uniform(-half_width, half_width, (n, 2))
     points: Points = np.rint(positions[owner] * SIDE + offsets)
-    return np.clip(points, 0, SIDE)
+    return np.clip(points, 0, SIDE), names[owner]
 
 
 def _rotation(angle: float) -> Points:
@@ -315,11 +337,16 @@ def _inside(positions: Points, ellipse: Sequence[float]) -> NDArray[np.bool_]:
     return np.asarray((scaled**2).sum(axis=1) <= 1)
 
 
-def _in_some_shape(positions: Points) -> NDArray[np.bool_]:
-    """Mask of the positions inside one of the five shapes, bridges not counted."""
-    discs = (_BIG_DISC, _SIDE_DISC, _LEFT_ELLIPSE, _RIGHT_ELLIPSE, *_LONE_DISCS)
-    moon = _inside(positions, _MOON) & ~_inside(positions, _BITE)
-    return np.asarray(np.any([_inside(positions, disc) for disc in discs], axis=0) | moon)
+def _shape_of(positions: Points) -> Classes:
+    """Name of the shape that holds each position, empty for none; bridges not counted."""
+    shapes = {
+        "discs": _inside(positions, _BIG_DISC) | _inside(positions, _SIDE_DISC),
+        "ellipses": _inside(positions, _LEFT_ELLIPSE) | _inside(positions, _RIGHT_ELLIPSE),
+        "moon": _inside(positions, _MOON) & ~_inside(positions, _BITE),
+        "disc in the mouth": _inside(positions, _LONE_DISCS[0]),
+        "disc alone": _inside(positions, _LONE_DISCS[1]),
+    }
+    return np.select(list(shapes.values()), list(shapes), "")
 
 
 def _uniform_in_shapes(rng: np.random.Generator, count: int) -> Points:
@@ -327,7 +354,7 @@ def _uniform_in_shapes(rng: np.random.Generator, count: int) -> Points:
     kept = np.empty((0, 2))
     while len(kept) < count:
         drawn = rng.random((2 * count, 2))
-        kept = np.concatenate([kept, drawn[_in_some_shape(drawn)]])
+        kept = np.concatenate([kept, drawn[_shape_of(drawn) != ""]])
     return kept[:count]
 
 

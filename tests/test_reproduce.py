@@ -189,3 +189,41 @@ def test_persons_are_repeated_with_their_cap(capsys, tmp_path, method, bounds):
     report = on_the_command_line(capsys, lines)
     shown = report["private"][0] if expected.ledger.spends else report["true"]
     assert shown["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+
+
+def printed(capsys, lines):
+    """What the Python lines print last."""
+    exec(python_lines(lines), {})
+    return float(capsys.readouterr().out.splitlines()[-1])
+
+
+@pytest.mark.parametrize("method", ["wavecluster", "privqt", "kmeans", "dplloyd"])
+@pytest.mark.parametrize("unit", [None, "who"])
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_classes_are_scored_again(capsys, tmp_path, method, unit, outside):
+    path = tmp_path / "visits.csv"
+    rows = np.random.default_rng(0).integers(0, [9, 9, 30, 3], (99, 4))
+    path.write_text("a,c,who,kind\n" + "".join(f"{a},{c},p{who},{k}\n" for a, c, who, k in rows))
+    lines = Reproduction(
+        data=str(path), columns=("a", "c"), unit=unit, classes="kind", outside=outside, seed=3,
+        domain=Domain.parse("0,7;-1,9"),
+        config=(Config if method in WAVECLUSTER else KMeansConfig)(
+            method=method, epsilon=0.7, **({"neighbours": PEOPLE} if unit else {}),
+            **({"grid": 8} if method in WAVECLUSTER else {"clusters": 3}),
+        ),
+    )  # fmt: skip
+    report = on_the_command_line(capsys, lines)
+    found = report["metrics"]["class_f"]["values"][0] if report["metrics"] else None
+    assert printed(capsys, lines) == pytest.approx(found or report["true"]["class_f"], abs=1e-12)
+
+
+def test_classes_of_a_sample_need_no_option(capsys):
+    config = KMeansConfig(method="eugkm", clusters=2)
+    domain = load_sample("incomes").domain
+    lines = Reproduction(
+        data="incomes", columns=None, classes="class", domain=domain, outside="clip",
+        config=config, seed=1,
+    )  # fmt: skip
+    assert "--classes" not in command(lines)
+    report = on_the_command_line(capsys, lines)
+    assert printed(capsys, lines) == report["metrics"]["class_f"]["values"][0]

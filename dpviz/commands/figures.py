@@ -34,7 +34,7 @@ from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.truth import Truth, true_config
 
 #: Settings that may follow the name of a data set, with their types.
-_SETTINGS = {"grid": int, "density": float, "clusters": int, "name": str}
+_SETTINGS = {"grid": int, "density": float, "clusters": int, "classes": str, "name": str}
 
 #: File of k' beside k.
 RANKS = "k_table.csv"
@@ -178,8 +178,9 @@ def _true_runs(plan: Plan, names: set[str]) -> dict[str, Truth]:
 def _subject(given: argparse.Namespace, text: str) -> Subject:
     """Data set from ``FILE:grid=64:density=0.58``; everything after the file is optional."""
     path, settings = _split(text)
-    name = settings.pop("name", None)
-    return read_subject(argparse.Namespace(**{**vars(given), "data": path}), name, settings)
+    name, classes = settings.pop("name", None), settings.pop("classes", given.classes)
+    asked = {**vars(given), "data": path, "classes": classes}
+    return read_subject(argparse.Namespace(**asked), name, settings)
 
 
 def _split(text: str) -> tuple[str, dict[str, Any]]:

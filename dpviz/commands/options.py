@@ -50,6 +50,7 @@ _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]]
     "domain": ("D", '"lo,hi;lo,hi", or data', str, {}),
     "outside": (None, "clip or drop points outside", str, {"default": "clip"}),
     "unit": ("COLUMN", "column that tells persons apart", str, {}),
+    "classes": ("COLUMN", "column of known classes to score clusters against", str, {}),
     "cap": ("M", "most records of a person", WHOLE, {}),
     "neighbours": (None, " or ".join(RELATIONS), str, {"default": "add_remove"}),
     "seed": ("N", "first seed", WHOLE, {"default": 0}),
@@ -129,18 +130,10 @@ def _check_family(given: argparse.Namespace) -> None:
         values = given_of(given, [one.name for one in family.own])
         for name, value in values.items() if family is not own else ():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            raise _other_family(f"--{name} {text}", family.title, given.method)
-    # Known classes belong to the data, but only centres have scores that use them.
-    if given.classes is not None and not own.scores_classes:
-        titles = " or ".join(one.title for one in FAMILIES.values() if one.scores_classes)
-        raise _other_family(f"--classes {given.classes}", titles, given.method)
-
-
-def _other_family(option: str, titles: str, method: str) -> InputError:
-    """Error about an option that applies only to methods of other families."""
-    return InputError(
-        f"{option} goes with {titles} methods, and {method} is none of them: leave it out."
-    )
+            raise InputError(
+                f"--{name} {text} goes with {family.title} methods, and {given.method} is none of "
+                "them: leave it out."
+            )
 
 
 def config_of(given: argparse.Namespace) -> Configuration:

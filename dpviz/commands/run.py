@@ -19,7 +19,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION, claim
-from dpviz.family.comparison import Classes, Comparison, Report
+from dpviz.family.comparison import Comparison, Report
 from dpviz.family.trial import Configuration
 
 
@@ -29,9 +29,8 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     config = config_of(given)
     seconds: dict[str, float] = {}
     with timed(seconds, "read"):
-        data, classes = load(given)
-        data = capped(data, given)
-    comparison = _comparison(given, config, data, classes, seconds)
+        data = capped(load(given), given)
+    comparison = _comparison(given, config, data, seconds)
     with timed(seconds, "true"):
         comparison.true()
     card = CARDS[config.method]
@@ -92,11 +91,6 @@ def _check(given: argparse.Namespace) -> None:
     check_options(given)
     if given.labels and not Path(given.labels).resolve().parent.is_dir():
         raise InputError(f"--labels {given.labels}: that folder does not exist.")
-    if given.classes is not None and given.unit is not None:
-        raise InputError(
-            f"--classes {given.classes} does not go with --unit {given.unit}: leave one of them "
-            "out."
-        )
     check_repeats(given.repeats)
 
 
@@ -104,7 +98,6 @@ def _comparison(
     given: argparse.Namespace,
     config: Configuration,
     data: Dataset,
-    classes: Classes,
     seconds: dict[str, float],
 ) -> Comparison:
     """Comparison of data and configuration by their family."""
@@ -112,9 +105,7 @@ def _comparison(
     domain = domain_of(given.domain, data)
     with timed(seconds, family.preparing):
         material = family.material(data, config, domain, given.outside)
-        if classes is not None and data.points is not None and given.outside == "drop":
-            classes = classes[material.domain.contains(data.points)]
-        return family.comparison(family.trial(material, config), given.outside, classes)
+        return family.comparison(family.trial(material, config), given.outside)
 
 
 def _labelled(

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
@@ -16,7 +13,6 @@ from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.family.comparison import Classes
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
@@ -26,17 +22,13 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     return None
 
 
-def load(given: argparse.Namespace) -> tuple[Dataset, Classes]:
-    """Read the data set, and the class of each point if the classes are known."""
+def load(given: argparse.Namespace) -> Dataset:
+    """Read the data set, with persons and known classes where columns of them are named."""
     data = _sample_or_counts(given)
     if data is not None:
-        return data, None
+        return data
     table = read_table(_file(given), header=False if given.no_header else None)
-    if given.classes is not None:
-        # Read like a unit column: rows without a class are left out, the others stay aligned.
-        data = table.select(given.columns, unit=given.classes)
-        return replace(data, units=None), pd.factorize(data.units)[0]
-    return table.select(given.columns, unit=given.unit), None
+    return table.select(given.columns, unit=given.unit, classes=given.classes)
 
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
@@ -77,12 +69,14 @@ def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
 
 
 def _sample(name: str, given: argparse.Namespace) -> Dataset:
-    """Load a sample set, which has only coordinates."""
-    for option, what in (("unit", "persons"), ("classes", "classes")):
-        value = getattr(given, option)
-        if value is not None:
-            raise InputError(f"--{option} {value}: sample sets have no column of {what}.")
+    """Load a sample set, which has no persons, and its own classes where it has any."""
+    if given.unit is not None:
+        raise InputError(f"--unit {given.unit}: sample sets have no column of persons.")
     data = load_sample(name)
+    own = None if data.classes is None else data.classes.column
+    if given.classes not in (None, own):
+        has = "has no column of classes" if own is None else f'has no column of classes but "{own}"'
+        raise InputError(f"--classes {given.classes}: sample set {name} {has}: leave it out.")
     return data.select(given.columns) if given.columns else data
 
 

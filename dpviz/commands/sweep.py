@@ -90,7 +90,7 @@ def read_subject(
 ) -> Subject:
     """Data set of DATA with the given name or its own; a sample set has its own parameters."""
     known = known_sample(given)
-    data, _ = load(given)
+    data = load(given)
     return Subject(
         name=name or data.name,
         title=known.title if known else data.name,

@@ -15,6 +15,25 @@ from dpviz.errors import InputError, listed, shown
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Classes:
+    """Known classes of records. Scores compare clusters with them; no private run reads them.
+
+    Parameters
+    ----------
+    column
+        Name of the column that they come from.
+    names
+        Class names, none twice.
+    codes
+        Class of each record as a position in ``names``, shape (n,).
+    """
+
+    column: str
+    names: tuple[str, ...]
+    codes: NDArray[np.intp]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
     """Points of n records in d columns, or counts per cell of a grid.
 
@@ -35,6 +54,8 @@ class Dataset:
         covers.
     units
         Identifier of the person behind each record, shape (n,), if there is one.
+    classes
+        Known classes of the records, if there are any; only for points.
     dropped
         Records left out on reading because a value was missing or infinite.
     notes
@@ -50,6 +71,7 @@ class Dataset:
     columns: tuple[str, ...] = ()
     domain: Domain | None = None
     units: NDArray[np.generic] | None = None
+    classes: Classes | None = None
     dropped: int = 0
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
@@ -63,6 +85,8 @@ class Dataset:
                 f"points have shape {self.points.shape}: give one row per record "
                 "and one column per axis."
             )
+        if self.classes is not None and self.classes.codes.shape != (self.n,):
+            raise TypeError("a Dataset has one class per record")
         if not self.columns:
             names = tuple(f"column {axis + 1}" for axis in range(self.ndim))
             object.__setattr__(self, "columns", names)
@@ -86,6 +110,9 @@ class Dataset:
         hasher.update(np.ascontiguousarray(content).data)
         if self.units is not None:
             hasher.update(repr(self.units.tolist()).encode())
+        if self.classes is not None:
+            hasher.update(repr(self.classes.names).encode())
+            hasher.update(np.ascontiguousarray(self.classes.codes).data)
         return hasher.hexdigest()
 
     def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
@@ -129,6 +156,17 @@ class Dataset:
                 f"domain {domain} holds none of the {len(self.points):,} points: declare bounds in "
                 "the units of the data."
             )
+
+    def take(self, part: NDArray[np.bool_] | NDArray[np.intp]) -> Dataset:
+        """Return the data with only some of its points, by mask (n,) or by position from 0."""
+        assert self.points is not None  # noqa: S101 - cells of a grid are not records
+        classes = self.classes
+        return replace(
+            self,
+            points=self.points[part],
+            units=None if self.units is None else self.units[part],
+            classes=None if classes is None else replace(classes, codes=classes.codes[part]),
+        )
 
     def select(self, columns: Sequence[str | int]) -> Dataset:
         """Return the data with only some columns, by name or by position from 1.

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 from pyarrow import csv
 
 import dpviz
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import Classes, Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 
@@ -40,6 +40,8 @@ class Sample:
         What it is, and what to look for.
     columns
         Column names, one per axis.
+    classes
+        Column of the file with the known class of each point, where there is one.
     n
         Number of records.
     domain
@@ -70,6 +72,7 @@ class Sample:
     clusters: int
     licence: str
     credit: str
+    classes: str | None = None
     person: int | None = None
 
 
@@ -94,7 +97,7 @@ def sample(name: str) -> Sample:
 
 
 def load_sample(name: str) -> Dataset:
-    """Read the points (n, 2) of a sample set, with its columns and declared domain.
+    """Read the points (n, 2) of a sample set, with columns, declared domain and known classes.
 
     Raises
     ------
@@ -102,12 +105,26 @@ def load_sample(name: str) -> Dataset:
         Where there is no such set.
     """
     described = sample(name)
+    path = SAMPLE_DIR / described.file
+    table = pq.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
+    # One float array, bit by bit as written.
+    columns = [table[column].to_numpy() for column in described.columns]
     return Dataset(
         name=described.name,
-        points=_read(SAMPLE_DIR / described.file),
+        points=np.column_stack(columns).astype(np.float64, copy=False),
         columns=described.columns,
         domain=described.domain,
+        classes=_classes(described.classes, table),
     )
+
+
+def _classes(column: str | None, table: pa.Table) -> Classes | None:
+    """Known classes of the records, where there is a column of them."""
+    if column is None:
+        return None
+    found = table[column].combine_chunks().dictionary_encode()
+    codes = found.indices.to_numpy().astype(np.intp)
+    return Classes(column=column, names=tuple(found.dictionary.to_pylist()), codes=codes)
 
 
 @cache
@@ -127,11 +144,3 @@ def _parse(entry: dict[str, Any]) -> Sample:
     bounds = tuple((lo, hi) for lo, hi in entry["domain"])
     typed = {"columns": tuple(entry["columns"]), "domain": Domain(bounds)}
     return Sample(**(entry | typed))
-
-
-def _read(path: Path) -> NDArray[np.float64]:
-    """Read all columns of a Parquet or CSV file as one float array, bit by bit as written."""
-    read = pq.read_table if path.suffix == ".parquet" else csv.read_csv
-    table = read(path)
-    columns = [column.to_numpy() for column in table.columns]
-    return np.column_stack(columns).astype(np.float64, copy=False)

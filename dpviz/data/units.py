@@ -46,10 +46,10 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
-    exact = _exact(dataset.units)
-    points, units = dataset.points[exact], dataset.units[exact]
-    persons = _identifiers(units)
-    frame = pd.DataFrame(points)
+    known = dataset.take(_exact(dataset.units))
+    assert known.units is not None  # noqa: S101 - those of the data set
+    persons = identified(known.units)
+    frame = pd.DataFrame(known.points)
     frame["unit"] = persons
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
     order = np.lexsort((hashes, persons.codes))
@@ -57,11 +57,11 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     keep = np.sort(order[rank < cap])
     notes = {
         "identifiers of more than 15 digits among decimals can't be told apart; write them as "
-        "text, with a letter in front": len(exact) - len(points),
+        "text, with a letter in front": dataset.n - known.n,
         f"at most {cap} of each person are kept": len(frame) - len(keep),
     }
     said = [f"{many:,} records left out: {why}." for why, many in notes.items() if many]
-    return replace(dataset, points=points[keep], units=units[keep], notes=(*dataset.notes, *said))
+    return replace(known.take(keep), notes=(*dataset.notes, *said))
 
 
 def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
@@ -77,8 +77,8 @@ def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
     )
 
 
-def _identifiers(units: NDArray[np.generic]) -> pd.Categorical:
-    """Text of every identifier, independent of the type of its column.
+def identified(units: NDArray[np.generic]) -> pd.Categorical:
+    """Text of every identifier (n,), independent of the type of its column.
 
     One unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0 and
     007 are always one person; otherwise that identifier would change the selection of everybody's

@@ -29,13 +29,13 @@ from dpviz.data.samples import Sample, load_sample, sample
 from dpviz.domain import Domain, Outside, grid_shape
 from dpviz.errors import InputError, shown
 from dpviz.experiments.journal import Scores, Store
-from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of
+from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.run_domain import run_domain
-from dpviz.family.score import check_scores
+from dpviz.family.score import check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
 from dpviz.kmeans.records import Records
 from dpviz.lru import LRUCache
@@ -156,7 +156,8 @@ class Plan:
         Further parameters, before those of the subjects. ``alpha`` applies to all methods that
         have it, ``privthr.alpha`` to that method alone.
     scores
-        Scores of the families; None takes those that each family sweeps by default.
+        Scores of the families; None takes those that each family sweeps by default. Data without
+        known classes have none against them.
     axis, values
         Parameter that runs along the axis of a figure, one of :func:`axes`. Epsilon needs no
         values; any other parameter takes its values here, at every epsilon.
@@ -207,8 +208,14 @@ class Plan:
         for name, value in self.options.items():
             self._check_option(name, value)
         if self.scores is not None:
-            known = [name for family in self.families for name in family.scores]
-            check_scores(self.scores, list(dict.fromkeys(known)))
+            known = dict.fromkeys(name for family in self.families for name in family.scores)
+            check_scores(self.scores, list(known))
+            wanting = [name for name in self.scores if SCORES[name].of_classes]
+            if wanting and not self._classed:
+                raise InputError(
+                    f"score = {wanting[0]} needs known classes, and no data set has a class "
+                    "column: name one, or leave the score out."
+                )
 
     @property
     def steps(self) -> tuple[dict[str, float], ...]:
@@ -226,15 +233,22 @@ class Plan:
         return tuple(dict.fromkeys(family_of(method) for method in self.methods))
 
     @property
+    def _classed(self) -> bool:
+        """Whether some data set has known classes."""
+        return any(subject.dataset.classes is not None for subject in self.subjects)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Scores of the table."""
         cheap = [name for family in self.families for name in family.swept]
-        return tuple(dict.fromkeys(cheap if self.scores is None else self.scores))
+        wanted = dict.fromkeys(cheap if self.scores is None else self.scores)
+        return scores_for(wanted, SCORES, classed=self._classed)
 
-    def names(self, family: Family) -> tuple[str, ...]:
-        """Scores that rows of a family have."""
+    def names(self, family: Family, subject: Subject) -> tuple[str, ...]:
+        """Scores that rows of a family on a data set have."""
         wanted = family.swept if self.scores is None else self.columns
-        return tuple(name for name in wanted if name in family.scores)
+        own = [name for name in wanted if name in family.scores]
+        return scores_for(own, SCORES, classed=subject.dataset.classes is not None)
 
     def parameters(
         self, subject: Subject, method: str, step: Mapping[str, float] | None = None
@@ -534,7 +548,7 @@ def _setting(
         neighbours=plan.neighbours,
         **plan.parameters(subject, method, step),
     )
-    return _Setting(subject=subject, config=config, names=plan.names(family))
+    return _Setting(subject=subject, config=config, names=plan.names(family, subject))
 
 
 def _seed(seed: object) -> int:

@@ -11,11 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import Domain, Outside
+from dpviz.family.score import OF_CLASSES
 
 Report = dict[str, Any]
-
-#: Numbers of the known classes, shape (n,), if a class column is given.
-Classes = NDArray[np.intp] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +26,10 @@ class Comparison(ABC):
         Method, parameters, true run.
     outside
         What became of points outside the domain.
-    classes
-        Known classes of the records, shape (n,), where there are any.
     """
 
     trial: Any
     outside: Outside
-    classes: Classes = None
 
     @property
     def domain(self) -> Domain:
@@ -55,6 +50,11 @@ class Comparison(ABC):
     def settings(self) -> Report:
         """All public choices."""
         return asdict(self.trial.config)
+
+    @property
+    def class_scores(self) -> tuple[str, ...]:
+        """Scores against known classes, where the data have classes."""
+        return tuple(name for name in OF_CLASSES if name in self.trial.score_names)
 
     def beyond(self, draws: Sequence[Any]) -> Comparison:
         """Return this comparison with a true run that is at least as good as every draw."""
@@ -87,6 +87,11 @@ class Comparison(ABC):
     @abstractmethod
     def text(self, report: Report) -> list[str]:
         """Choices and key figures for people."""
+
+
+def class_text(true: Report) -> str:
+    """Scores of the true run against known classes, for the end of its line."""
+    return "".join(f"  {name} {true[name]:.4g}" for name in OF_CLASSES if name in true)
 
 
 def first_draws(lines: list[str], most: int = 10) -> list[str]:

@@ -63,15 +63,14 @@ class Family:
     leading
         Most informative scores, in the order of the menus.
     swept
-        Default scores of a sweep, in the order of the table's columns.
+        Default scores of a sweep, in the order of the table's columns. Those against known
+        classes, here and above, are for data with classes.
     slow_times
         Factor on the time of a draw if all scores are computed.
     grows
         Whether a draw takes longer on more records.
     many_columns
         Whether the screen offers more than two columns.
-    scores_classes
-        Whether its draws are scored against known classes.
     found
         Attribute of its estimators with the main result.
     fits_counts
@@ -87,7 +86,7 @@ class Family:
     preparing
         Name of the step that builds the material, among the timed steps.
     trial, comparison
-        ``trial(material, config)``, ``comparison(trial, outside, classes)``.
+        ``trial(material, config)``, ``comparison(trial, outside)``.
     material_settings
         Settings of a configuration that the material depends on, as a key for caches.
     true_settings
@@ -117,7 +116,6 @@ class Family:
     slow_times: float
     grows: bool
     many_columns: bool
-    scores_classes: bool
     found: str
     fits_counts: bool
     searched: tuple[tuple[str, str], ...]
@@ -125,7 +123,7 @@ class Family:
     material: Callable[..., Any]
     preparing: str
     trial: Callable[[Any, Any], Trial]
-    comparison: Callable[[Any, Outside, Any], Comparison]
+    comparison: Callable[[Any, Outside], Comparison]
     material_settings: Callable[[Any], Any]
     true_settings: Callable[[Any], Any]
     given_by_data: Callable[[Any], dict[str, Any]]

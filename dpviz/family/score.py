@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import InputError
+from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]
 Compute = Callable[[Any], float]
@@ -39,6 +40,8 @@ class Score:
         Whether it needs draws on parts of the data, so that it costs many draws.
     of_table
         Function of the contingency table of two clusterings, if it needs nothing else.
+    of_classes
+        Whether it compares with known classes, so that only data with classes have it.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Score:
     target: float = 1.0
     redraws: bool = False
     of_table: Callable[[NDArray[np.int64]], float] | None = None
+    of_classes: bool = False
 
     @property
     def axis(self) -> str:
@@ -95,6 +99,42 @@ def table_likeness(
         target=target,
         of_table=function,
     )
+
+
+def _class_likeness(
+    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
+) -> Score:
+    """A similarity with the known classes."""
+    return Score(
+        name=name,
+        title=f"{title} (classes)",
+        compute=lambda one: function(one.class_table),
+        best="1 is equal",
+        better=">=",
+        target=target,
+        of_table=function,
+        of_classes=True,
+    )
+
+
+#: Scores against known classes, of every family: the ``Evaluation`` of a draw has ``class_table``,
+#: the records by class and by private cluster.
+CLASS_SCORES = (
+    # Hu, Yang, Bai 2019, equations 13 to 16.
+    _class_likeness("class_f", "F", matching.f_measure, target=0.9),
+    _class_likeness("class_ari", "ARI", matching.adjusted_rand, target=0.8),
+    _class_likeness("class_ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+)
+
+#: Their names.
+OF_CLASSES = tuple(score.name for score in CLASS_SCORES)
+
+
+def scores_for(
+    names: Iterable[str], scores: Mapping[str, Score], *, classed: bool
+) -> tuple[str, ...]:
+    """Those of some scores that data have with known classes (``classed``), or without."""
+    return tuple(name for name in names if classed or not scores[name].of_classes)
 
 
 def check_scores(names: Sequence[str], known: Sequence[str]) -> None:

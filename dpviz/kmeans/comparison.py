@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.comparison import Comparison, Report, first_draws
+from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.kmeans.parameters import DEFAULTS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
@@ -57,7 +57,7 @@ class KMeansComparison(Comparison):
         """Errors and centres of the true run."""
         wcss, nicv = self.truth.errors
         found = {"wcss": wcss, "nicv": nicv, "centers": self.truth.centers}
-        return found | self._against_classes(self.truth.run)
+        return found | self.truth.scores(self.truth.run, self.class_scores)
 
     def draw(self, seed: int) -> KMeansRun:
         """One private run."""
@@ -65,9 +65,7 @@ class KMeansComparison(Comparison):
 
     def scores(self, one: KMeansRun, seed: int) -> dict[str, float]:
         """All scores of one draw."""
-        names = (*OF_CENTERS, "zhang_f")
-        found = self.trial.scores(one, seed, names)
-        return found | self._against_classes(one)
+        return self.trial.scores(one, seed, (*OF_CENTERS, "zhang_f", *self.class_scores))
 
     def summary(self, one: KMeansRun, scores: dict[str, float]) -> Report:
         """Errors and centres of one draw."""
@@ -94,19 +92,12 @@ class KMeansComparison(Comparison):
         """Choices, errors and centres for people."""
         true, config = report["true"], report["config"]
         choices = [f"{name} {config[name]}" for name in DEFAULTS[self.trial.config.method]]
-        of_classes = f"  f_classes {true['f_classes']:.4g}" if "f_classes" in true else ""
         return [
             ", ".join([f"K {config['clusters']}", *choices]),
-            f"true     WCSS {true['wcss']:.5g}  NICV {true['nicv']:.4g}{of_classes}",
+            f"true     WCSS {true['wcss']:.5g}  NICV {true['nicv']:.4g}{class_text(true)}",
             *first_draws(_draw_lines(report)),
             *_center_lines(report),
         ]
-
-    def _against_classes(self, one: KMeansRun) -> dict[str, float]:
-        """F-measure against the known classes, if there are any."""
-        if self.classes is None:
-            return {}
-        return {"f_classes": self.truth.against_classes(one, self.classes)}
 
 
 def _draw_lines(report: Report) -> list[str]:

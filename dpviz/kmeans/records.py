@@ -41,6 +41,9 @@ class Records:
         Whether scaled records are cut to the lattice that a release needs.
     weights
         Records at each point, shape (n,), int64; None for one each. Only where ``cut``.
+    classes
+        Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
+        and where ``cut``.
     """
 
     points: NDArray[np.float64]
@@ -48,6 +51,7 @@ class Records:
     n_outside: int = 0
     cut: bool = False
     weights: NDArray[np.int64] | None = None
+    classes: NDArray[np.intp] | None = None
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
     @classmethod
@@ -94,11 +98,12 @@ class Records:
         n_outside = len(points) - int(inside.sum())
         if not cut:
             dataset.check_some_inside(domain, n_outside)
-        if n_outside:
-            points = (
-                points[inside] if outside == "drop" else np.clip(points, domain.lows, domain.highs)
-            )
-        return cls(points=points, domain=domain, n_outside=n_outside, cut=cut)
+        classes = None if cut or dataset.classes is None else dataset.classes.codes
+        if n_outside and outside == "drop":
+            points, classes = points[inside], None if classes is None else classes[inside]
+        elif n_outside:
+            points = np.clip(points, domain.lows, domain.highs)
+        return cls(points=points, domain=domain, n_outside=n_outside, cut=cut, classes=classes)
 
     @property
     def n(self) -> int:

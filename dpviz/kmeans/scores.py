@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.score import (
+    CLASS_SCORES,
+    OF_CLASSES,
     Score,
     higher_is_better,
     lower_is_better,
@@ -48,9 +50,23 @@ class Evaluation:
         return self.run.centers
 
     @cached_property
+    def labels(self) -> NDArray[np.int32]:
+        """Private cluster of each record, shape (n,)."""
+        if self.run is self.truth.run:
+            return self.truth.labels
+        return self.truth.assign(self.centers)
+
+    @cached_property
     def table(self) -> NDArray[np.int64]:
         """Records by true and by private cluster."""
-        return matching.contingency(self.truth.labels, self.truth.assign(self.centers))
+        return matching.contingency(self.truth.labels, self.labels)
+
+    @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster."""
+        classes = self.truth.records.classes
+        assert classes is not None  # noqa: S101 - only data with classes have these scores
+        return matching.contingency(classes, self.labels)
 
     @property
     def space_ratio(self) -> float:
@@ -106,6 +122,7 @@ _ALL = (
         lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
         target=0.9,
     ),
+    *CLASS_SCORES,
 )
 
 #: All scores by name.
@@ -115,7 +132,7 @@ SCORES = {score.name: score for score in _ALL}
 QUICK = ("nicv_ratio", "wcss_ratio", "f_measure", "displacement", "kept_centers")
 
 #: Scores in the order in which they are offered, those that tell most first.
-TELLING = (*QUICK, "ari", "ami")
+TELLING = (*QUICK, "class_f", "ari", "ami")
 
 #: Scores that the centres of the private run tell.
-OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f"))
+OF_CENTERS = tuple(name for name in SCORES if name not in ("kept_centers", "zhang_f", *OF_CLASSES))

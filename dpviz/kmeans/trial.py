@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
@@ -50,8 +51,8 @@ class KMeansTrial:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores."""
-        return tuple(SCORES)
+        """All scores that fit the data."""
+        return scores_for(SCORES, SCORES, classed=self.truth.records.classes is not None)
 
     def at(self, **changes: Any) -> KMeansTrial:
         """Return the trial at other settings, on the same true run."""
@@ -76,8 +77,10 @@ class KMeansTrial:
         return one.centers
 
     def true(self) -> dict[str, float]:
-        """Errors of the true run."""
-        return self.truth.scores(self.truth.run, ("wcss", "nicv", "wcss_ratio", "nicv_ratio"))
+        """Errors of the true run, and its scores against known classes."""
+        names = ["wcss", "nicv", "wcss_ratio", "nicv_ratio"]
+        names += [name for name in self.score_names if name in OF_CLASSES]
+        return self.truth.scores(self.truth.run, tuple(names))
 
     def label(self, one: KMeansRun | None) -> NDArray[np.intp]:
         """Cluster of every record in a draw, or in the true run, shape (n,)."""

@@ -154,10 +154,6 @@ class KMeansTruth:
         """NICV that rounding alone can have."""
         return self.records.domain.ndim * _ROUNDING**2
 
-    def against_classes(self, run: KMeansRun, classes: NDArray[np.intp]) -> float:
-        """F-measure of a run's clusters against classes (n,) that are known (Hu et al.)."""
-        return matching.f_measure(matching.contingency(classes, self.assign(run.centers)))
-
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:
         """F-measure of a run against the same method without noise (Zhang, Liu, Wang 2018)."""
         silent = run_kmeans(self.records, run.config, Silenced(noise))

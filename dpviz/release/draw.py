@@ -226,12 +226,11 @@ def _usable(dataset: Dataset) -> Dataset:
         # Their total is below 2^53, where floats are exact, and one record changes one cell by 1.
         most = MAX_EXACT // dataset.counts.size
         return replace(dataset, counts=np.clip(dataset.counts, 0, most))
-    points, units = dataset.points, dataset.units
+    # Known classes belong to explorations; nothing of a release may depend on them.
+    dataset, points = replace(dataset, classes=None), dataset.points
     assert points is not None  # noqa: S101 - a Dataset holds one of the two
-    keep = (np.abs(points) <= LARGEST).all(axis=1)
-    if keep.all():
-        return dataset
-    return replace(dataset, points=points[keep], units=None if units is None else units[keep])
+    keep = np.asarray((np.abs(points) <= LARGEST).all(axis=1))
+    return dataset if keep.all() else dataset.take(keep)
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:

@@ -16,6 +16,9 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
 from dpviz.engine.raster import Raster, RecordRaster
+from dpviz.experiments.sweep import Subject
+from dpviz.families import family_of
+from dpviz.family.trial import Configuration
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
@@ -86,6 +89,18 @@ def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMea
     """Return the noise-free clustering of records."""
     key = ("kmeans truth", records, clusters)
     return _recent(is_sample).get(key, lambda: KMeansTruth(records, clusters))
+
+
+def true_scores_of(subject: Subject, config: Configuration, *, is_sample: bool) -> dict[str, float]:
+    """Return the scores of the run without noise that are not comparisons with it."""
+    family = family_of(config.method)
+    dataset, outside = subject.dataset, subject.outside
+    bounds = subject.bounds(config.variant)
+    key = ("true scores", dataset.digest, bounds, outside, family.name)
+    return _recent(is_sample).get(
+        (*key, family.true_settings(config)),
+        lambda: family.build(dataset, config, bounds, outside).true(),
+    )
 
 
 def truth_of(

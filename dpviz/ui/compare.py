@@ -23,7 +23,14 @@ from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import METHODS
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
-from dpviz.ui.compare_runs import SweepRequest, families_of, fitting, offered, quick_scores
+from dpviz.ui.compare_runs import (
+    SweepRequest,
+    all_classed,
+    families_of,
+    fitting,
+    offered,
+    quick_scores,
+)
 from dpviz.ui.data_panel import UPLOAD, OwnData, data_controls, own_data, protection
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.explorer import FIRST
@@ -206,8 +213,10 @@ def _correct(state: CompareState) -> None:
     if low > high:
         sentence = f"high = {high:g} is less than low = {low:g}; {low:g} is used for both."
         state.correct("high", low, sentence)
+    # Whether own data have classes is known only later.
+    classed = all(name == UPLOAD or sample(name).classes for name in state.get("data"))
     for name, choices in (
-        ("score", offered(families_of(state.get("methods")))),
+        ("score", offered(families_of(state.get("methods")), classed=classed)),
         ("of", tuple(state.get("data"))),
     ):
         value = state.get(name)
@@ -429,16 +438,18 @@ def _request(
         raise InputError(f"{hint} on the left.")
     if not methods:
         raise InputError("Choose at least one method on the left.")
+    subjects = {name: own if name == UPLOAD and own else _sample_subject(name) for name in data}
     families = families_of(methods)
-    choices = offered(families)
-    if state.get("score") not in choices:
-        state.set("score", choices[0])
-    quick = quick_scores(families)
-    scores = quick if state.get("score") in quick else tuple(dict.fromkeys((*quick, *choices)))
+    classed = all_classed(subjects.values())
+    choices = offered(families, classed=classed)
     preset = PRESETS.get(state.get("preset"))
+    if state.get("score") not in choices:
+        wanted = preset.scores if preset else ()
+        state.set("score", next((one for one in wanted if one in choices), choices[0]))
+    quick = quick_scores(families, classed=classed)
+    scores = quick if state.get("score") in quick else tuple(dict.fromkeys((*quick, *choices)))
     plans = {}
-    for name in data:
-        subject = own if name == UPLOAD and own else _sample_subject(name)
+    for name, subject in subjects.items():
         plans[name] = Plan(
             subjects=(subject,),
             methods=methods,

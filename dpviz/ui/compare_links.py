@@ -84,7 +84,9 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     lists = {
         "methods": methods,
         "epsilons": [format_value(epsilon) for epsilon in plan.epsilons],
-        "scores": [score for family in families_of(methods) for score in plan.names(family)],
+        "scores": [
+            score for family in families_of(methods) for score in plan.names(family, subject)
+        ],
     }
     options: dict[str, Any] = {key: ",".join(dict.fromkeys(one)) for key, one in lists.items()}
     options |= {"repeats": len(plan.seeds), "variant": plan.variant}
@@ -108,12 +110,14 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
 
 
 def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How to read own data: bounds, some settings, and columns if there are any."""
+    """How to read own data: bounds, some settings, columns and classes if there are any."""
     (subject,) = plan.subjects
     bounds = subject.bounds(plan.variant)
     words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}
     words |= settings
     if subject.dataset.counts is None:
+        classes = subject.dataset.classes
+        words |= {} if classes is None else {"classes": classes.column}
         return words | {"columns": columns_option(subject.dataset.columns)}
     words.pop("grid", None)  # a grid of counts brings its own cells
     return words

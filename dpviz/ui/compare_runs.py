@@ -12,8 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
-from dpviz.families import CARDS, PARAMETERS, family_of
+from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
 from dpviz.family.family import Family
+from dpviz.family.score import scores_for
 from dpviz.ui.job import Job, job_of, start
 from dpviz.work import IsCancelled, Progress, Work
 
@@ -56,6 +57,11 @@ class SweepRequest:
         return {name: plan.subjects[0] for name, plan in self.plans.items()}
 
     @property
+    def offered(self) -> tuple[str, ...]:
+        """Scores that all methods and all data sets have."""
+        return offered(self.any.families, classed=all_classed(self.subjects.values()))
+
+    @property
     def total(self) -> int:
         """Number of runs."""
         plan = self.any
@@ -89,15 +95,22 @@ def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
     return tuple(dict.fromkeys(family_of(method) for method in methods))
 
 
-def offered(families: Sequence[Family]) -> tuple[str, ...]:
-    """Scores that all families have, the most informative first."""
+def all_classed(subjects: Iterable[Subject]) -> bool:
+    """Whether all data sets have known classes, so that scores against them have no gap."""
+    return all(one.dataset.classes is not None for one in subjects)
+
+
+def offered(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
+    """Scores that all families have on data with or without classes, most informative first."""
     first, *others = families
-    return tuple(name for name in first.telling if all(name in one.scores for one in others))
+    shared = [name for name in first.telling if all(name in one.scores for one in others)]
+    return scores_for(shared, first.scores, classed=classed)
 
 
-def quick_scores(families: Sequence[Family]) -> tuple[str, ...]:
-    """Scores that take no longer than a draw."""
-    return tuple(dict.fromkeys(name for family in families for name in family.quick))
+def quick_scores(families: Sequence[Family], *, classed: bool) -> tuple[str, ...]:
+    """Scores that take no longer than a draw, on data with or without classes."""
+    quick = dict.fromkeys(name for family in families for name in family.quick)
+    return scores_for(quick, SCORES, classed=classed)
 
 
 class Found:
@@ -155,7 +168,7 @@ class Found:
                     epsilons=epsilons,
                     seeds=seeds,
                     options=fitting(plan.options, (method,)),
-                    scores=plan.names(family_of(method)),
+                    scores=plan.names(family_of(method), plan.subjects[0]),
                     values=tuple(values),
                 )
                 for (seeds, epsilons), values in alike.items()

@@ -21,10 +21,11 @@ from dpviz.experiments.sweep import Plan, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.figures.marks import counted
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.ui.cache import truth_of
+from dpviz.ui.cache import true_scores_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import (
@@ -34,7 +35,6 @@ from dpviz.ui.compare_runs import (
     begin_if_new,
     found,
     missing_runs,
-    offered,
     seconds,
 )
 from dpviz.ui.data_panel import UPLOAD
@@ -67,7 +67,7 @@ def build(state: CompareState) -> None:
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
-        **state.choice("score", offered(request.any.families)),
+        **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
     )
@@ -192,7 +192,7 @@ def _charts(
         plan = request.plans[name]
         shown = [
             (score_of(score).axis, name, score)
-            for score in offered(plan.families)
+            for score in request.offered
             if score in plan.columns
         ]
     return [
@@ -225,7 +225,12 @@ def _charts_of(
 
 
 def _true(name: str, plan: Plan, score: str) -> float | None:
-    """Value of the run without noise, for scores that need only WaveCluster's result."""
+    """Value of the run without noise, for scores of one result alone, if the methods share it."""
+    if score in OF_CLASSES and len(plan.families) == 1:
+        (subject,), (family,) = plan.subjects, plan.families
+        method = plan.methods[0]
+        config = family.config(method=method, **plan.parameters(subject, method))
+        return true_scores_of(subject, config, is_sample=name != UPLOAD)[score]
     if score not in _COUNTED:
         return None
     truth = _truth(name, plan)

@@ -25,7 +25,7 @@ from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.protection_panel import Unit, protection_panel
-from dpviz.ui.state import Control, UrlState, choice
+from dpviz.ui.state import Control, UrlState, choice, following
 
 UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
@@ -88,8 +88,9 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
     names = (*sample_names(), UPLOAD)
     return {
         "data": Control(default, choice("data", names)),
-        # Columns of own data; empty for the proposed columns.
+        # Columns of own data; empty for the proposed columns, and for no class column.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
+        "classes": Control("", str),
         # Empty until a person chooses: then the variant does.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
@@ -158,10 +159,14 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
             st.session_state[linked_columns_key(state)] = linked
             if not named:
                 _session_data().linked[many] = linked
+        if state.fresh and not named:
+            _session_data().linked_classes = state.get("classes") or None
         own = own_data(many, named=named)
     dataset = sample_data(name) if own is None else own.current
     is_table = own is not None and dataset.counts is None
     state.set("columns", columns_option(dataset.columns) if is_table else "")
+    if "classes" in state:
+        state.set("classes", dataset.classes.column if is_table and dataset.classes else "")
     left, right = st.columns(2)
     with left:
         identity = dataset.digest if own is None else own.identity
@@ -180,7 +185,8 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
     )
     show_caption(
         f"Active: {active.title} · {dataset.n:,} records · "
-        f"{'declared domain' if domain.declared else 'domain from the data'}",
+        f"{'declared domain' if domain.declared else 'domain from the data'}"
+        + (f" · {len(dataset.classes.names)} known classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
     for note in dataset.notes:
@@ -207,6 +213,8 @@ class OwnData:
         Value that changes with file and columns; typed bounds belong to one identity.
     unit
         Its privacy unit.
+    classes
+        Column of known classes, or None.
     axes
         Positions of the two columns that are shown.
     """
@@ -216,6 +224,7 @@ class OwnData:
     loaded: int = 0
     picked: dict[bool, tuple[str, str, str]] = field(default_factory=dict)
     linked: dict[bool, tuple[str, ...]] = field(default_factory=dict)
+    linked_classes: str | None = None
     links: int = 0
     named: list[str] = field(default_factory=list)
     table: Table | Dataset | None = None
@@ -223,6 +232,7 @@ class OwnData:
     whole: Dataset | None = None
     identity: str = ""
     unit: Unit = field(default_factory=Unit)
+    classes: str | None = None
     axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
@@ -362,21 +372,58 @@ def _choose(own: OwnData, many: bool, named: bool) -> None:
         own.unit = Unit()
         return
     wide = len(table.columns) > 2
+    classes = None if named else _known_classes(own, table)
     numeric = table.columns if named else table.numeric_columns
+    numeric = tuple(name for name in numeric if name != classes)
     used, shown = (
-        _named(own, table, many) if named and wide else _proposed(own, table, many, numeric)
+        _named(own, table, many)
+        if named and wide
+        else _proposed(own, table, many, numeric, classes)
     )
+    if not named and wide:
+        _class_box(own, table)
     unit = own.unit.column if own.unit.column in table.columns else None
-    selection = (own.loaded, shown, used, unit, own.unit.cap)
+    selection = (own.loaded, shown, used, unit, own.unit.cap, classes)
     if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "refuse"
-        whole = table.select(used, unit=unit, least=2, unreadable=unreadable)
+        whole = table.select(used, unit=unit, classes=classes, least=2, unreadable=unreadable)
         own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
         own.whole = whole
         # Typed bounds stay when the privacy unit changes.
         own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
         own.chosen = selection
+
+
+def _known_classes(own: OwnData, table: Table) -> str | None:
+    """Return the class column: that of a new link, or the chosen one, if the table has it."""
+    if own.linked_classes is not None:
+        if own.linked_classes in table.columns:
+            own.classes = own.linked_classes
+        own.linked_classes = None
+    if own.classes not in table.columns:
+        own.classes = None
+    return own.classes
+
+
+def _class_box(own: OwnData, table: Table) -> None:
+    """Choice of the column with known classes."""
+    options = (None, *table.columns)
+
+    def keep(at: int) -> None:
+        own.classes = options[at]
+        if any(own.classes in picked for picked in own.picked.values()):
+            # Classes are no coordinates: other columns are proposed, by new widgets.
+            own.picked = {}
+            own.links += 1
+
+    st.selectbox(
+        "Class column",
+        **following("own:classes", options.index(own.classes), keep, range(len(options))),
+        format_func=lambda at: options[at] or "none",
+        help="Known classes, to score true and private clusters against. They show on your screen "
+        "only: no run reads them, and no release has them.",
+    )
 
 
 def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str, str]]:
@@ -396,12 +443,12 @@ def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str
     return used, (used[0], used[1])
 
 
-def _take_linked(own: OwnData, table: Table, many: bool) -> None:
+def _take_linked(own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]) -> None:
     """Choose the columns of a link, with new widgets, if the table has them."""
     names = own.linked.pop(many, ())
     if len(names) == 2 and set(names) <= set(table.columns):
         own.picked[many] = (names[0], names[1], "shown")
-    elif many and len(names) > 2 and set(names) == set(table.numeric_columns):
+    elif many and len(names) > 2 and set(names) == set(numeric):
         own.picked[many] = (names[0], names[1], "all")
     else:
         return
@@ -409,16 +456,17 @@ def _take_linked(own: OwnData, table: Table, many: bool) -> None:
 
 
 def _proposed(
-    own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]
+    own: OwnData, table: Table, many: bool, numeric: tuple[str, ...], classes: str | None
 ) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from numeric columns; return those to cluster and the two to show."""
     columns = table.columns
-    first = numeric[0] if numeric else columns[0]
-    second = numeric[1] if len(numeric) > 1 else columns[-1]
+    others = [name for name in columns if name != classes]
+    first = numeric[0] if numeric else others[0]
+    second = numeric[1] if len(numeric) > 1 else others[-1]
     left, right = st.columns(2)
     # A choice belongs to its page and file: another file may not have that column. Streamlit
     # drops it when the user leaves the page, so it is stored here, too.
-    _take_linked(own, table, many)
+    _take_linked(own, table, many, numeric)
     suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
     first, second, every = own.picked.get(many, (first, second, "shown"))
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")

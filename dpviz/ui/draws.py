@@ -82,8 +82,8 @@ def _draws(setting: Setting, *, settled: bool) -> None:
     left, middle, right = st.columns([2, 3, 5], vertical_alignment="bottom")
     number = int(left.selectbox("Draws", _NUMBERS, key=setting.key("number")))
     family = family_of(setting.trial.config.method)
-    also = (name for name in setting.also if name in setting.trial.score_names)
-    names = (*family.swept, *also)
+    wanted = (*family.swept, *setting.also)
+    names = tuple(name for name in wanted if name in setting.trial.score_names)
     redrawn = tuple(name for name, score in family.scores.items() if score.redraws)
     if (
         redrawn

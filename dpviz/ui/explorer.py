@@ -187,7 +187,7 @@ def show_below(
 
 
 #: Controls of an explorer that a release does not use.
-_EXPLORING = ("seed", "view", "left", "i")
+_EXPLORING = ("seed", "view", "left", "i", "classes")
 
 
 def _release_link(state: UrlState) -> None:
@@ -203,6 +203,7 @@ def _release_link(state: UrlState) -> None:
 def show_code(settings: RunSettings, domain: Domain) -> None:
     """Show the code that repeats a run on its domain, and the method's card and cost."""
     active, method = settings.active, settings.config.method
+    classes = active.dataset.classes
     again = Reproduction(
         data=active.dataset.name,
         columns=None if active.is_sample else active.dataset.columns,
@@ -211,6 +212,7 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
         outside=active.outside,
         config=settings.config,
         unit=active.unit,
+        classes=None if classes is None else classes.column,
         seed=settings.seed,
     )
     st.code(python_lines(again), language="python")

@@ -17,12 +17,14 @@ from dpviz.engine.raster import RecordRaster
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS
 from dpviz.family.claim import claim
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
@@ -40,7 +42,7 @@ from dpviz.ui.explorer import (
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
-from dpviz.ui.readouts import Readout, show_readouts
+from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
@@ -306,7 +308,9 @@ def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
 def _readouts(runs: KMeansRuns) -> list[Readout]:
     """Key figures: the private value in large type, the true value beside it."""
     truth, private = runs.truth, runs.private
-    scores = truth.scores(private, ("wcss", "nicv", "nicv_ratio", "f_measure", "displacement"))
+    names = ["wcss", "nicv", "nicv_ratio", "f_measure", "displacement"]
+    names += ["class_f"] if truth.records.classes is not None else []
+    scores = truth.scores(private, tuple(names))
     wcss, nicv = truth.errors
     shown = [
         Readout(
@@ -344,6 +348,9 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
             "Mean distance between matched true and private centres, each axis scaled to 100%.",
         ),
     ]
+    if truth.records.classes is not None:
+        of_true = truth.scores(truth.run, ("class_f",))
+        shown.insert(4, class_readout(scores["class_f"], of_true["class_f"]))
     if private.before is not None:
         earlier = replace(private, centers=private.before, before=None)
         before = truth.scores(earlier, ("nicv_ratio",))["nicv_ratio"]
@@ -386,7 +393,8 @@ def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, vie
 
 def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:
     """All scores of the private run, without rounding."""
-    scores = runs.truth.scores(runs.private)
+    classed = OF_CLASSES if runs.truth.records.classes is not None else ()
+    scores = runs.truth.scores(runs.private, (*OF_CENTERS, *classed))
     if CARDS[settings.config.method].spends:
         silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))
         scores["zhang_f (against the method without noise)"] = silenced

@@ -31,6 +31,17 @@ class Readout:
     help: str
 
 
+def class_readout(private: float, true: float) -> Readout:
+    """F-measure of both runs against known classes."""
+    return Readout(
+        "F (classes)",
+        f"{private:.3f}",
+        f"true {true:.3f}",
+        "Best overlap of each known class with a cluster, weighted by records; 1 is equal. The "
+        "true run does not see the classes either: private clusters may fit them better by chance.",
+    )
+
+
 def show_readouts(
     readouts: Sequence[Readout], claim: Claim, place: DeltaGenerator | None = None
 ) -> DeltaGenerator:

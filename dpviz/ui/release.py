@@ -49,6 +49,8 @@ def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
+    # Known classes are for exploring alone.
+    del controls["classes"]
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))

@@ -12,8 +12,9 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.experiments.draws import Draws
-from dpviz.families import CARDS
+from dpviz.families import CARDS, score_of
 from dpviz.family.claim import claim
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
 from dpviz.figures.subbands import meaning as subbands_meaning
@@ -40,7 +41,7 @@ from dpviz.ui.explorer import (
 )
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
-from dpviz.ui.readouts import Readout, show_readouts
+from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
@@ -210,7 +211,7 @@ def _readouts(
     if private.stages.threshold.k is None:
         rank = "rank of the drawn threshold among the true coefficients: never in a release"
     promised = "" if bounds is None else f" {promised_words(bounds)}"
-    return [
+    shown = [
         Readout(
             "k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}.{promised}"
         ),
@@ -251,6 +252,10 @@ def _readouts(
             "Points in cells that are not significant.",
         ),
     ]
+    if truth.source.classes is not None:
+        of_both = [truth.scores(one, ("class_f",))["class_f"] for one in (private.stages, true)]
+        shown.insert(6, class_readout(*of_both))
+    return shown
 
 
 def promised_words(bounds: KBounds) -> str:
@@ -306,6 +311,9 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
             "records": runs.truth.source.n,
             "outside the domain": runs.truth.source.n_outside,
         }
+        if runs.truth.source.classes is not None:
+            scores = runs.truth.scores(stages, OF_CLASSES)
+            table[name] |= {score_of(one).title: value for one, value in scores.items()}
     return pd.DataFrame(table)
 
 

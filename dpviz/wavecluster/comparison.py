@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.comparison import Comparison, Report, first_draws
+from dpviz.family.comparison import Comparison, Report, class_text, first_draws
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import HELD_OUT, OF_LABELS
@@ -15,7 +15,7 @@ from dpviz.wavecluster.trial import WaveClusterTrial
 
 
 class WaveClusterComparison(Comparison):
-    """True and private runs of one technique; known classes are not scored against."""
+    """True and private runs of one technique."""
 
     trial: WaveClusterTrial
 
@@ -29,9 +29,9 @@ class WaveClusterComparison(Comparison):
 
     def true(self) -> Report:
         """Key figures of the true run."""
-        return self._figures(
-            Run(config=self.trial.config, stages=self.trial.truth.stages, ledger=Ledger())
-        )
+        truth = self.trial.truth
+        true = Run(config=self.trial.config, stages=truth.stages, ledger=Ledger())
+        return self._figures(true) | truth.scores(truth.stages, self.class_scores)
 
     def draw(self, seed: int) -> Run:
         """One private run."""
@@ -39,7 +39,7 @@ class WaveClusterComparison(Comparison):
 
     def scores(self, one: Run, seed: int) -> dict[str, float]:
         """All scores of one draw."""
-        names = (*OF_LABELS, *(HELD_OUT if self.n > 1 else ()))
+        names = (*OF_LABELS, *(HELD_OUT if self.n > 1 else ()), *self.class_scores)
         return self.trial.scores(one, seed, names)
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
@@ -63,7 +63,8 @@ class WaveClusterComparison(Comparison):
         return [
             f"grid {grid}, p {config['density']:g}, {config['wavelet']} level {config['level']}",
             f"true     k {true['k']}  threshold {true['threshold']:g}  "
-            f"clusters {true['n_clusters']}  noise points {true['noise_points']:,}",
+            f"clusters {true['n_clusters']}  noise points {true['noise_points']:,}"
+            f"{class_text(true)}",
             *first_draws(draws),
         ]
 

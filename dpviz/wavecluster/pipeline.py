@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.counts import WeightedPoints, cell_centres, laid_out, quantize, weighted_cells
 from dpviz.data.dataset import Dataset
-from dpviz.domain import Domain, Outside, check_outside, grid_shape
+from dpviz.domain import Domain, Outside, check_outside, flat_cells, grid_shape
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
 from dpviz.wavecluster.parameters import Config
@@ -26,6 +26,23 @@ from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subba
 #: of the budget needs no pass over the points. Each record is rounded separately, so every
 #: proof stays valid. The lattice refines the grid, whose counts stay exact.
 LATTICE_CELLS = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Crossed:
+    """Pairs of a label and a cell of the grid that have records; some m of them.
+
+    Parameters
+    ----------
+    label, cell
+        The label and the flat number of the cell of each pair, shape (m,).
+    records
+        Number of records with this label in this cell, shape (m,).
+    """
+
+    label: NDArray[np.intp]
+    cell: NDArray[np.intp]
+    records: NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,6 +65,8 @@ class Source:
         the counts.
     locate
         Returns the positions of the records, if there is a shorter way than from the points.
+    classes
+        Known class of each point that takes part, from 0, shape (n,), for scores alone.
     """
 
     counts: NDArray[np.int64]
@@ -55,6 +74,7 @@ class Source:
     n_outside: int = 0
     gather: Callable[[], NDArray[np.float64]]
     locate: Callable[[], WeightedPoints] | None = None
+    classes: NDArray[np.intp] | None = None
 
     @classmethod
     def build(
@@ -111,7 +131,12 @@ class Source:
                 return points[domain.contains(points)]
             return np.clip(points, domain.lows, domain.highs)
 
-        return cls(counts=counts, domain=domain, n_outside=n_outside, gather=gather)
+        classes = None if empty or dataset.classes is None else dataset.classes.codes
+        if classes is not None and n_outside and outside == "drop":
+            classes = classes[domain.contains(points)]
+        return cls(
+            counts=counts, domain=domain, n_outside=n_outside, gather=gather, classes=classes
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -146,6 +171,25 @@ class Source:
     def points(self) -> NDArray[np.float64]:
         """Points that take part, inside the domain, shape (n, d)."""
         return self.gather()
+
+    def crossed(self, labels: NDArray[np.intp]) -> Crossed:
+        """Count the records of each label in each cell: one pass over the points.
+
+        Parameters
+        ----------
+        labels
+            Labels of the points that take part, from 0, shape (n,).
+        """
+        total = self.counts.size
+        cells = flat_cells(self.points, self.domain, self.shape)
+        pairs, records = np.unique(labels * total + cells, return_counts=True)
+        return Crossed(label=pairs // total, cell=pairs % total, records=records)
+
+    @cached_property
+    def crossed_classes(self) -> Crossed:
+        """Records of each known class in each cell; no other draw, level or density asks again."""
+        assert self.classes is not None  # noqa: S101 - scores against classes need some
+        return self.crossed(self.classes)
 
     def label(
         self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"

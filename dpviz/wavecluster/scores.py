@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.score import Score, lower_is_better, table_likeness
+from dpviz.family.score import CLASS_SCORES, Score, lower_is_better, table_likeness
 from dpviz.metrics import matching
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Stages
@@ -52,6 +52,11 @@ class Evaluation:
         )
 
     @cached_property
+    def class_table(self) -> NDArray[np.int64]:
+        """Records by known class and by private cluster; noise is a cluster of its own."""
+        return self.truth.class_table(self.stages)
+
+    @cached_property
     def agreement(self) -> dict[str, float]:
         """OCM and 2CE: private runs on ten training parts."""
         config: Config = self.drawn.config
@@ -85,6 +90,7 @@ _ALL = (
     table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
     # PrivTHREM's rank comes from the true data: for exploration only.
     Score(name="k", title="k′", compute=lambda one: one.drawn.k),
+    *CLASS_SCORES,
 )
 
 #: k', the rank of the threshold.
@@ -97,7 +103,7 @@ SCORES = {score.name: score for score in _ALL}
 QUICK = ("clusters", "significant", "dsg_c", "f_measure", "noise_points")
 
 #: Scores in the order of the menus, most informative first.
-TELLING = ("dsg_c", "f_measure", "clusters", "significant", RANK, "noise_points")
+TELLING = ("dsg_c", "f_measure", "class_f", "clusters", "significant", RANK, "noise_points")
 
 #: Scores that need only the two label grids.
 OF_LABELS = ("dsg_c", "f_measure", "ari", "ami")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import flat_cells
-from dpviz.metrics.matching import contingency
+from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
@@ -46,8 +44,9 @@ class WaveClusterTrial:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores; with a single record only the quick ones, since no record can be held out."""
-        return tuple(SCORES) if self.truth.source.n > 1 else (*QUICK, RANK)
+        """All scores that fit the data: a single record can't be held out."""
+        names = tuple(SCORES) if self.truth.source.n > 1 else (*QUICK, RANK, *OF_CLASSES)
+        return scores_for(names, SCORES, classed=self.truth.source.classes is not None)
 
     def at(self, **changes: Any) -> WaveClusterTrial:
         """Return the trial at other settings, on the same true run."""
@@ -70,12 +69,11 @@ class WaveClusterTrial:
         """None: clusters of any shape have no centres."""
 
     def true(self) -> dict[str, float]:
-        """Numbers of the true run."""
+        """Numbers of the true run, and its scores against known classes."""
         true = Evaluation(self.truth, self.truth.stages)
-        return {
-            name: float(SCORES[name].compute(true))
-            for name in ("clusters", "significant", "noise_points")
-        }
+        names = ["clusters", "significant", "noise_points"]
+        names += [name for name in self.score_names if name in OF_CLASSES]
+        return {name: float(SCORES[name].compute(true)) for name in names}
 
     def label(self, one: Run | None) -> NDArray[np.intp]:
         """Cluster of every record in a draw, or in the true run, shape (n,); -1 = noise."""
@@ -90,25 +88,5 @@ class WaveClusterTrial:
         reference
             Labels of the records, shape (n,), of any grid; -1 = noise.
         """
-        label, cell, records = self._joint(reference + 1)
-        return lambda one: contingency(label, one.stages.labels.ravel()[cell], records)
-
-    def _joint(self, reference: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-        """Existing pairs of label and subband cell, and the number of records with each pair.
-
-        With these pairs, a table needs no pass over the records.
-        """
-        cells, total = self._cells
-        pairs, records = np.unique(reference * total + cells, return_counts=True)
-        return pairs // total, pairs % total, records
-
-    @cached_property
-    def _cells(self) -> tuple[NDArray[np.intp], int]:
-        """Cell of the average subband in which each record lies, and the number of cells."""
-        source, stages = self.truth.source, self.truth.stages
-        fine = np.unravel_index(
-            flat_cells(source.points, source.domain, source.shape), source.shape
-        )
-        shape = stages.labels.shape
-        index = [axis >> stages.level for axis in fine]
-        return np.ravel_multi_index(index, shape), stages.labels.size
+        table = self.truth.tables(self.truth.source.crossed(reference + 1))
+        return lambda one: table(one.stages)

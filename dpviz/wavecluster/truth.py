@@ -6,6 +6,7 @@ and cached. Each private run then needs only a transform and some table look-ups
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -14,12 +15,13 @@ from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
 from dpviz.family.method import check_method
+from dpviz.metrics.matching import contingency
 from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.heldout import Folds, agreement
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Run, Source, Stages, cluster
+from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
 
 
@@ -80,6 +82,26 @@ class Truth:
     def fold_stages(self) -> tuple[Stages, ...]:
         """Stages of the true run on each training part."""
         return tuple(cluster(part.counts, self.config) for part in self.folds.training)
+
+    def tables(self, crossed: Crossed) -> Callable[[Stages], NDArray[np.int64]]:
+        """Return the function from stages on this grid to the table of labels and their clusters.
+
+        Parameters
+        ----------
+        crossed
+            Records of each label in each cell of the grid.
+        """
+        level, shape = self.config.level, self.stages.labels.shape
+        fine = np.unravel_index(crossed.cell, self.source.shape)
+        cell = np.ravel_multi_index([axis >> level for axis in fine], shape)
+        return lambda stages: contingency(
+            crossed.label, stages.labels.ravel()[cell], crossed.records
+        )
+
+    @cached_property
+    def class_table(self) -> Callable[[Stages], NDArray[np.int64]]:
+        """Function from stages to records by known class and cluster; noise is column 0."""
+        return self.tables(self.source.crossed_classes)
 
     def noise_points(self, stages: Stages) -> int:
         """Number of points in cells that are not significant."""

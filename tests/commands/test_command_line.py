@@ -17,12 +17,18 @@ from dpviz.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.families import CARDS
+from dpviz.family.score import OF_CLASSES
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.metrics.matching import contingency, f_measure
+from dpviz.metrics.matching import (
+    adjusted_mutual_information,
+    adjusted_rand,
+    contingency,
+    f_measure,
+)
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from tests.support import ROOT
@@ -250,7 +256,6 @@ WRONG = {
     "schedule": (["--schedule", "halving"], "--schedule halving goes with k-means", "leave it out"),
     "geometry": (["--geometry", "l1"], "--geometry l1 goes with k-means", "leave it out"),
     "temperature": (["--temperature", "printed"], "--temperature printed goes", "leave it out"),
-    "classes": (["--classes", "who"], "--classes who goes with k-means", "leave it out"),
     "unit without cap": (["--unit", "who"], "--unit who", "--cap"),
     "cap without unit": (["--cap", "2"], "--cap 2", "--unit"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
@@ -563,7 +568,8 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     assert (config["method"], config["clusters"], config["seed"]) == (method, 3, 5)
     assert all(config[choice] == usual for choice, usual in defaults_of(method).items())
     assert config["domain_declared"]
-    assert set(report["true"]) == {"wcss", "nicv", "centers"}
+    classed = OF_CLASSES if name == "incomes" else ()
+    assert set(report["true"]) == {"wcss", "nicv", "centers", *classed}
     assert {"read", "scale", "true", "private", "metrics"} == set(report["seconds"])
     spends = CARDS[method].spends
     assert [one["seed"] for one in report["private"]] == ([5, 6] if spends else [])
@@ -579,7 +585,7 @@ def test_every_kmeans_method_prints_the_object_of_the_contract(cli, points, meth
     before = {"wcss_before", "nicv_before"} if method == "mcmc" else set()
     keys = {"seed", "wcss", "nicv", "centers", "kept_centers"} | before
     assert all(set(one) == keys for one in report["private"])
-    assert list(report["metrics"]) == [*OF_CENTERS, "zhang_f"]
+    assert list(report["metrics"]) == [*OF_CENTERS, "zhang_f", *classed]
     assert all(len(one["values"]) == 2 for one in report["metrics"].values())
     assert report["metrics"]["wcss"]["values"] == [one["wcss"] for one in report["private"]]
     assert spent(report["ledger"]) == pytest.approx(2, abs=1e-9)
@@ -594,7 +600,8 @@ def test_scores_of_kmeans_are_those_of_the_library(cli):
     report = run_json(cli, "incomes", "--method", "hybrid", "--clusters", 4, "--seed", 9)
     truth = KMeansTruth(Records.build(load_sample("incomes")), 4)
     one = run_kmeans(truth.records, KMeansConfig(method="hybrid", clusters=4), SeededNoise(9))
-    expected = truth.scores(one) | {"zhang_f": truth.against_silenced(one, SeededNoise(9))}
+    expected = truth.scores(one, (*OF_CENTERS, *OF_CLASSES))
+    expected["zhang_f"] = truth.against_silenced(one, SeededNoise(9))
     assert {name: score["values"] for name, score in report["metrics"].items()} == {
         name: [score] for name, score in expected.items()
     }
@@ -689,38 +696,103 @@ def test_the_true_run_alone_has_labels_too(cli, points, tmp_path):
     assert list(pd.read_parquet(out).columns) == ["x", "y", "true_cluster"]
 
 
+OF_METHODS = {"eugkm": ["--clusters", 3], "privthr": ["--grid", 8, "--density", 0.3]}
+
+
 @pytest.mark.parametrize("column", ["kind", "size"])
+@pytest.mark.parametrize("method", OF_METHODS)
 @pytest.mark.parametrize(
     "more", [[], ["--columns", "x,y", "--outside", "drop", "--domain", "0,21;0,7"]]
 )
-def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, column):
+def test_clusters_are_held_against_known_classes(cli, classed, tmp_path, more, method, column):
     out = tmp_path / "labels.csv"
-    report = run_json(
-        cli, classed, "--method", "eugkm", "--clusters", 3, "--classes", column,
-        "--labels", out, *more,
-    )  # fmt: skip
-    table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x", column])
+    line = [classed, "--method", method, *OF_METHODS[method], *more]
+    report = run_json(cli, *line, "--classes", column, "--labels", out)
+    table = pd.read_csv(io.StringIO(CLASSED)).dropna(subset=["x"])
     axes = ["x", "y"] if more or column == "size" else ["x", "y", "size"]
     assert report["data"]["columns"] == axes
     assert report["data"]["dropped"] == 120 - len(table) > 0
+    # Rows without a class take part as one more class: no run may depend on the class column.
+    missing = table[column].isna().any()
+    assert missing == (column == "kind")
+    said = f'have nothing in "{column}" and count as a class of their own'
+    assert any(said in note for note in report["data"]["notes"]) == missing
     written = pd.read_csv(out)
     assert written["x"].tolist() == table["x"].tolist()
-    part = (written["true_cluster"] >= 0).to_numpy()
+    part = np.ones(len(table), dtype=bool)
+    if more:
+        part = (table["x"].between(0, 21) & table["y"].between(0, 7)).to_numpy()
     assert part.sum() == report["data"]["n"]
     assert (part.sum() < len(table)) == bool(more)
-    classes = pd.factorize(table[column])[0][part]
-    for shown, clusters in (
-        (report["true"]["f_classes"], written["true_cluster"]),
-        (report["metrics"]["f_classes"]["values"][0], written["private_cluster"]),
+    classes = pd.factorize(table[column], use_na_sentinel=False)[0][part]
+    for found, clusters in (
+        (report["true"], written["true_cluster"]),
+        (draw_of(report), written["private_cluster"]),
     ):
-        assert shown == f_measure(contingency(classes, clusters.to_numpy()[part]))
-        assert shown < 1
+        crossed = contingency(classes, clusters.to_numpy()[part] + 1)
+        assert found["class_f"] == f_measure(crossed) < 1
+        assert found["class_ari"] == pytest.approx(adjusted_rand(crossed))
+        assert found["class_ami"] == pytest.approx(adjusted_mutual_information(crossed))
+    if column == "kind":
+        without = run_json(cli, *line)
+        assert without["private"] == report["private"]
+        assert not any(name.startswith("class") for name in draw_of(without))
+
+
+def draw_of(report):
+    """Scores of the first draw."""
+    return {name: one["values"][0] for name, one in report["metrics"].items()}
 
 
 def test_the_true_run_alone_is_held_against_classes_too(cli, classed):
-    report = run_json(cli, classed, "--method", "kmeans", "--clusters", 3, "--classes", "kind")
-    assert 0 < report["true"]["f_classes"] < 1
+    line = [classed, "--clusters", 3, "--classes", "kind", "--method", "kmeans"]
+    report = run_json(cli, *line)
+    assert 0 < report["true"]["class_f"] < 1
     assert report["metrics"] == {}
+    assert f"class_f {report['true']['class_f']:.4g}" in cli("run", *line)[1]
+
+
+def test_classes_go_with_a_cap_on_persons(cli, points):
+    line = [points, "--columns", "x,y", "--method", "dplloyd", "--clusters", 3]
+    line += ["--unit", "who", "--cap", "2"]
+    report = run_json(cli, *line, "--classes", "who")
+    assert report["data"]["n"] == 14
+    assert 0 < report["true"]["class_f"] < 1
+    assert run_json(cli, *line)["private"] == report["private"]
+
+
+def test_sweeps_and_figures_score_against_known_classes(cli, classed, tmp_path):
+    shared = ["--columns", "x,y", "--json"]
+    line = ["sweep", classed, "--methods", "eugkm,privthr", "--epsilons", "1", "--clusters", 3]
+    line += ["--grid", 8, "--repeats", 2, *shared, "--out"]
+    assert cli(*line, tmp_path / "without.csv")[0] == 0
+    assert cli(*line, tmp_path / "with.csv", "--classes", "kind")[0] == 0
+    without, found = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("without", "with"))
+    assert set(found.columns) == {*without.columns, "class_f"}
+    assert found["class_f"].between(0, 1, inclusive="neither").all()
+    pd.testing.assert_frame_equal(
+        found[without.columns].drop(columns="run"), without.drop(columns="run")
+    )
+    run = run_json(
+        cli, classed, "--columns", "x,y", "--method", "eugkm", "--clusters", 3, "--classes", "kind"
+    )
+    assert found["class_f"][0] == run["metrics"]["class_f"]["values"][0]
+    wrong = cli(*line, tmp_path / "more.csv", "--scores", "class_f")
+    assert_refused(wrong, "class_f needs known classes", "name one")
+    drawing = ["figures", "003-2", "--repeats", 1, *shared, "--out", tmp_path / "drawn"]
+    data = f"{classed}:clusters=3"
+    for more, scores in (
+        ([data], ["f_measure", "nicv"]),
+        ([f"{data}:classes=kind"], ["class_f", "f_measure", "nicv"]),
+        ([data, "--classes", "kind"], ["class_f", "f_measure", "nicv"]),
+        ([f"{data}:classes=kind", "--data", f"{data}:name=bare"], ["class_f", "f_measure", "nicv"]),
+    ):
+        status, _, said = cli(*drawing, "--data", *more)
+        assert status == 0, said
+        table = pd.read_csv(tmp_path / "drawn" / "003-2.csv")
+        assert list(dict.fromkeys(table["score"])) == scores
+        of_classes = table[table["score"] == "class_f"]
+        assert set(of_classes["data"]) == ({"classed.csv"} if "class_f" in scores else set())
 
 
 def test_a_grid_of_counts_stands_for_points_at_cell_centres(cli, tmp_path):
@@ -803,9 +875,7 @@ WRONG_KMEANS = {
     "domain that holds no point": (["--domain", "90,91;90,91"], "holds none", "units"),
     "outside": (["--outside", "keep"], 'outside = "keep"', "clip or drop"),
     "classes unknown": (["--classes", "sort"], 'column "sort"', '"x", "y"'),
-    "classes and unit": (
-        ["--classes", "who", "--unit", "who", "--cap", "1"], "--classes who", "--unit who",
-    ),
+    "classes as a coordinate": (["--classes", "y"], 'column "y" holds the known classes', "leave"),
     "repeats 0": (["--repeats", "0"], "--repeats 0", "1 to 100,000"),
     "labels in no folder": (["--labels", "/none/such/x.csv"], "--labels", "does not exist"),
 }  # fmt: skip
@@ -824,13 +894,17 @@ def test_fewer_records_than_clusters_is_one_sentence(cli, tmp_path):
     assert_refused(answer, "clusters = 8", "only 3 records")
 
 
-def test_samples_and_counts_have_no_classes(cli, tmp_path):
+def test_counts_have_no_classes_and_samples_their_own(cli, tmp_path):
     np.save(tmp_path / "c.npy", np.ones((4, 4), dtype=int))
     counts = ["run", tmp_path / "c.npy", "--counts", "--method", "dplloyd"]
     assert_refused(cli(*counts, "--classes", "x"), "--classes does not go with --counts")
     assert_refused(cli(*counts, "--labels", tmp_path / "l.csv"), "--labels", "no points to label")
-    of_sample = cli("run", "incomes", "--method", "dplloyd", "--classes", "x")
-    assert_refused(of_sample, "--classes x", "no column of classes")
+    for name, column in (("incomes", "x"), ("noise", "class")):
+        of_sample = cli("run", name, "--method", "dplloyd", "--classes", column)
+        assert_refused(of_sample, f"--classes {column}", "no column of classes", "leave it out")
+    line = ["incomes", "--method", "dplloyd"]
+    own, named = run_json(cli, *line), run_json(cli, *line, "--classes", "class")
+    assert 0.9 < own["true"]["class_f"] == named["true"]["class_f"] < 1
 
 
 def test_the_text_is_for_people(cli, classed):
@@ -854,7 +928,7 @@ def test_the_text_is_for_people(cli, classed):
     assert "centres  11 in 3 columns: --json lists them" in many
     assert many.count("\nprivate  WCSS") == 10
     assert "... and 2 more draws" in many
-    assert "f_classes" in many
+    assert "class_f" in many
     assert "spent    iteration 1 to iteration 5: epsilon 0.2 in each of 5 steps" in many
     assert "note     " in many
     assert "NOT private: " in many

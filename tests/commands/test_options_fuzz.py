@@ -168,7 +168,7 @@ def a_run(rng: random.Random) -> Line:
     if rng.random() < 0.6:
         line += ["--clusters", "3"] if name in KMEANS else ["--grid", "8", "--density", "0.3"]
     several = [*COMMON, *family, *family, "--epsilon", "--repeats", "--labels", "--variant"]
-    return line + options(rng, several + ["--classes"] * (name in KMEANS))
+    return line + options(rng, [*several, "--classes"])
 
 
 def a_sweep(rng: random.Random) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from scipy import ndimage
 
 from dpviz.data.samples import SAMPLE_DIR, Sample, load_sample, sample, sample_names
 from dpviz.errors import InputError
+from dpviz.families import trial_of
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -22,7 +24,7 @@ from sample_data import generators
 
 NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise")
 
-GENERATORS: dict[str, Callable[..., NDArray[np.float64]]] = {
+GENERATORS: dict[str, Callable[..., Any]] = {
     "gaussians": generators.fifteen_gaussians,
     "spirals": generators.three_spirals,
     "shapes": generators.five_shapes,
@@ -35,6 +37,12 @@ def points_of(name: str) -> NDArray[np.float64]:
     """Points of a sample set."""
     points = load_sample(name).points
     assert points is not None
+    return points
+
+
+def points_in(drawn: Any) -> NDArray[np.float64]:
+    """Points that a generator draws, with classes or without."""
+    points: NDArray[np.float64] = drawn[0] if isinstance(drawn, tuple) else drawn
     return points
 
 
@@ -75,7 +83,8 @@ def test_file_agrees_with_its_entry(name: str) -> None:
 def test_header_of_the_csv_names_the_columns(name: str) -> None:
     described = sample(name)
     with (SAMPLE_DIR / described.file).open(encoding="utf-8") as lines:
-        assert tuple(next(lines).strip().split(",")) == described.columns
+        header = tuple(next(lines).strip().split(","))
+    assert header == (*described.columns, *filter(None, [described.classes]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,19 +128,60 @@ def test_grids_are_filled_like_those_of_the_paper(name: str, positive: int, k: i
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
 def test_generator_gives_the_shipped_file_again(name: str) -> None:
-    np.testing.assert_array_equal(GENERATORS[name](), points_of(name))
+    drawn, data = GENERATORS[name](), load_sample(name)
+    np.testing.assert_array_equal(points_in(drawn), data.points)
+    if data.classes is None:
+        assert not isinstance(drawn, tuple)
+    else:
+        names = np.array(data.classes.names)[data.classes.codes]
+        assert names.tolist() == drawn[1].tolist()
+
+
+#: Records of each known class.
+SIZES = {
+    "gaussians": dict.fromkeys("ABCDE", 2004) | dict.fromkeys("FGHIJKLMNO", 1998),
+    "spirals": dict.fromkeys("ABC", 10_400),
+    "shapes": {
+        "ellipses": 12_360, "discs": 9_200, "moon": 7_880, "disc alone": 1_120,
+        "disc in the mouth": 960,
+    },
+    "incomes": {"low": 396, "high": 396, "between": 8},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sets_of_several_parts_have_known_classes(name: str) -> None:
+    classes = load_sample(name).classes
+    if name not in SIZES:
+        assert classes is sample(name).classes is None
+        return
+    assert classes is not None
+    assert classes.column == sample(name).classes == "class"
+    sizes = np.bincount(classes.codes)
+    assert dict(zip(classes.names, sizes, strict=True)) == SIZES[name]
+
+
+@pytest.mark.parametrize("name", ["gaussians", "spirals", "shapes"])
+def test_true_wavecluster_finds_the_known_classes(name: str) -> None:
+    """Each class but its thin border is one cluster, and each cluster one class."""
+    described, data = sample(name), load_sample(name)
+    config = Config(method="wavecluster", grid=described.grid, density=described.density)
+    true = trial_of(data, config)
+    scores = true.true()
+    assert scores["clusters"] == len(SIZES[name])
+    assert scores["class_f"] > 0.9
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
 def test_generators_take_any_number_and_seed(name: str) -> None:
     make = GENERATORS[name]
     for n in (1, 2, 50):
-        assert make(n).shape == (n, 2)
-    first = make(123, seed=5)
+        assert points_in(make(n)).shape == (n, 2)
+    first = points_in(make(123, seed=5))
     assert first.shape == (123, 2)
     assert sample(name).domain.contains(first).all()
-    np.testing.assert_array_equal(first, make(123, seed=5))
-    assert not np.array_equal(first, make(123, seed=6))
+    np.testing.assert_array_equal(first, points_in(make(123, seed=5)))
+    assert not np.array_equal(first, points_in(make(123, seed=6)))
 
 
 def test_one_person_joins_two_clusters_of_incomes() -> None:

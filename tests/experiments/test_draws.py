@@ -14,17 +14,20 @@ from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.errors import InputError
 from dpviz.experiments.draws import many_draws
 from dpviz.families import CARDS, FAMILIES, SCORES, trial_of
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures import draws as figures
 from dpviz.figures.kmeans import KMeansPicture
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.kmeans import trial as kmeans_trial
 from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.noise_source import SeededNoise
 from dpviz.ui.live_figure import encode
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.scores import OF_LABELS
 from dpviz.wavecluster.truth import run
 from dpviz.work import Cancelled
 
@@ -55,7 +58,8 @@ def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
             truth = trial.truth
             found = run(truth.source, config, SeededNoise(seed))
             one = found.stages
-            expected = truth.scores(one) | truth.agreement(config, seed)
+            expected = truth.scores(one, (*OF_LABELS, *OF_CLASSES))
+            expected |= truth.agreement(config, seed)
             expected["clusters"] = one.n_clusters
             expected["significant"] = one.significant.sum()
             expected["noise_points"] = truth.noise_points(one)
@@ -63,7 +67,7 @@ def test_draws_are_the_runs_of_their_seeds(incomes, method: str) -> None:
         else:
             truth = trial.truth
             found = run_kmeans(truth.records, config, SeededNoise(seed))
-            expected = truth.scores(truth.matched(found))
+            expected = truth.scores(truth.matched(found), (*OF_CENTERS, *OF_CLASSES))
             expected["kept_centers"] = found.kept_centers
             expected["zhang_f"] = truth.against_silenced(found, SeededNoise(seed))
         assert set(expected) == set(trial.score_names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -20,6 +21,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import trial_of
+from dpviz.family.score import OF_CLASSES
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
@@ -207,7 +209,8 @@ def test_the_truth_scores_itself_perfect() -> None:
     assert scores["ari"] == scores["ami"] == 1
     assert scores["displacement"] == 0
     assert (scores["wcss"], scores["nicv"]) == truth.errors
-    assert truth.against_classes(truth.run, truth.labels) == 1
+    of_clusters = KMeansTruth(replace(truth.records, classes=truth.labels), truth.clusters)
+    assert of_clusters.scores(of_clusters.run, OF_CLASSES) == dict.fromkeys(OF_CLASSES, 1)
     assert tuple(truth.scores(truth.run, QUICK)) == QUICK
     assert not truth.run.ledger.spends
 
@@ -362,9 +365,10 @@ def test_scores_do_not_depend_on_the_numbering_of_clusters(seed: int, K: int, or
     one, other = truth.scores(found), truth.scores(found.reordered(p))
     assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
     classes = np.random.default_rng(order).integers(0, 3, truth.records.n)
-    scores = {truth.against_classes(run, classes) for run in (found, found.reordered(p))}
-    assert max(scores) == pytest.approx(min(scores))
-    assert 0 < min(scores) <= 1
+    classed = KMeansTruth(replace(truth.records, classes=classes), K, truth.centers)
+    one, other = (classed.scores(run, OF_CLASSES) for run in (found, found.reordered(p)))
+    assert other == pytest.approx(one, rel=1e-9, abs=1e-9)
+    assert 0 < one["class_f"] <= 1
 
 
 @quick
@@ -420,11 +424,11 @@ def test_matched_clusters_carry_the_numbers_of_the_true_ones(
 def test_f_measure_against_classes_by_hand(classes: list[int], score: float) -> None:
     records = records_of(column(0.1, 0.2, 0.3, 0.4, 0.45, 0.6, 0.7, 0.8))
     found = run_with(column(0.3, 0.7))
-    labels = np.array(classes)
-    assert KMeansTruth(records, 2).against_classes(found, labels) == pytest.approx(score)
+    truth = KMeansTruth(replace(records, classes=np.array(classes)), 2)
+    assert truth.scores(found, ("class_f",))["class_f"] == pytest.approx(score)
     # The classes are the reference, so their numbers don't matter, nor do the clusters'.
     other = found.reordered(np.array([1, 0]))
-    assert KMeansTruth(records, 2).against_classes(other, labels) == pytest.approx(score)
+    assert truth.scores(other, ("class_f",))["class_f"] == pytest.approx(score)
 
 
 def test_against_the_same_method_without_noise() -> None:
@@ -510,11 +514,9 @@ REFERENCE_F = {0.25: (0.94, 0.94, 0.92), 0.5: (0.94, 0.96, 0.97), 1.0: (0.89, 0.
 def test_reference_better_starts_are_better_on_unbalance_if_iterations_are_few(
     epsilon: float,
 ) -> None:
-    table = dpviz.read_table(reference_file("unbalance.csv.gz")).select(["x", "y", "label"])
-    assert table.points is not None
-    classes = table.points[:, 2].astype(np.intp)
-    truth = KMeansTruth(Records.build(table.select(["x", "y"])), 8)
-    assert truth.against_classes(truth.run, classes) == 1
+    table = dpviz.read_table(reference_file("unbalance.csv.gz"))
+    truth = KMeansTruth(Records.build(table.select(classes="label")), 8)
+    assert truth.scores(truth.run, ("class_f",)) == {"class_f": 1}
     means: dict[int, list[float]] = {2: [], 10: []}
     for iterations, found in means.items():
         for method in ("dplloyd", "dpkmeanspp", "dpkmeansup"):
@@ -529,7 +531,9 @@ def test_reference_better_starts_are_better_on_unbalance_if_iterations_are_few(
                 start="records" if method == "dplloyd" else None,
             )
             runs = [run_kmeans(truth.records, config, SeededNoise(seed)) for seed in range(20)]
-            found.append(float(np.mean([truth.against_classes(run, classes) for run in runs])))
+            found.append(
+                float(np.mean([truth.scores(run, ("class_f",))["class_f"] for run in runs]))
+            )
     assert means[2] == pytest.approx(REFERENCE_F[epsilon], abs=0.03)
     # The printed rule goes on until the errors settle, and ends in noise.
     assert max(means[10]) < 0.7

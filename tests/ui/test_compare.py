@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.command_line import main
 from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.samples import load_sample, sample
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -30,7 +31,7 @@ from dpviz.experiments.sweep import (
     subject_of_sample,
     summary,
 )
-from dpviz.families import CARDS, FAMILIES, family_of
+from dpviz.families import CARDS, FAMILIES, family_of, trial_of
 from dpviz.figures.compare import Chart, curves
 from dpviz.privacy.ledger import Neighbours
 from dpviz.reproduce import columns_of, columns_option
@@ -39,6 +40,7 @@ from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import Found, SweepRequest, fitting, offered
+from dpviz.wavecluster.parameters import Config
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -185,7 +187,7 @@ def test_panels_by_data_set_and_by_score(app):
     choose(checked(test.run()), of="spirals")
     assert title(test).startswith("Three spirals over ε")
     family = FAMILIES["wavecluster"]
-    shown = [name for name in offered((family,)) if name in family.quick]
+    shown = [name for name in offered((family,), classed=True) if name in family.quick]
     assert len(headings(test)) == len(shown) > 3
     assert headings(test)[0] == "<b>DSG_C (0 is equal)</b>"
     assert set(table(test)["data"]) == {"Three spirals"}
@@ -898,6 +900,41 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     assert "--cap" not in second
     assert "--neighbours replace_one" in first
     assert "--neighbours replace_one" in second
+
+
+def test_scores_against_classes_need_classes_in_all_data(app):
+    test = finish(app(**SMALL, data="incomes", methods="privqt"))
+    titles = control(test.selectbox, "compare:score").options
+    assert "F (classes)" in titles
+    assert "ARI (classes) (slower)" in titles
+    finish(choose(test, score="class_f"))
+    assert not test.error
+    known = sample("incomes")
+    trial = trial_of(
+        load_sample("incomes"), Config(method="privqt", grid=known.grid, density=known.density)
+    )
+    (shown,) = (one.value for one in test.dataframe if "without noise" in str(one.proto))
+    assert shown["true"].unique() == pytest.approx(trial.true()["class_f"])
+    assert "class_f" in test.code[0].value
+    finish(choose(test, data=["incomes", "noise"]))
+    assert not any("(classes)" in one for one in control(test.selectbox, "compare:score").options)
+    assert control(test.selectbox, "compare:score").value == "dsg_c"
+    assert "class_f" not in " ".join(one.value for one in test.code)
+
+
+def test_a_class_column_of_own_data_goes_into_links_and_commands(app):
+    test = app(**SMALL, data="own", methods="eugkm")
+    test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
+    finish(checked(test.run()))
+    assert "(classes)" not in " ".join(control(test.selectbox, "compare:score").options)
+    finish(checked(control(test.selectbox, "own:classes").select("who").run()))
+    assert not test.error
+    assert "F (classes)" in control(test.selectbox, "compare:score").options
+    assert "--classes who" in test.code[0].value
+    (link,) = (
+        one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
+    )
+    assert "classes=who" in link.query_string
 
 
 def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):

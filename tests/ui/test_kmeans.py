@@ -12,10 +12,12 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
 from dpviz.family.run_domain import run_domain
+from dpviz.family.score import OF_CLASSES
 from dpviz.figures.kmeans import VIEWS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
+from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
@@ -126,6 +128,11 @@ def assert_readouts(test, truth, run):
     found, scores = cards(test), truth.scores(run)
     assert found["NICV / true"][0] == f"{scores['nicv_ratio']:.3f}"
     assert found["F-measure"][0] == f"{scores['f_measure']:.3f}"
+    if truth.records.classes is None:
+        assert "F (classes)" not in found
+    else:
+        of_run, of_true = (truth.scores(one, ("class_f",))["class_f"] for one in (run, truth.run))
+        assert found["F (classes)"] == (f"{of_run:.3f}", f"true {of_true:.3f}")
     assert found["Displacement"][0] == f"{100 * scores['displacement']:.2f}%"
     for label, name, true in (("WCSS", "wcss", truth.wcss), ("NICV", "nicv", truth.nicv)):
         value, beside = found[label]
@@ -722,6 +729,67 @@ def test_points_outside_the_bounds_are_said(app):
         assert any("800 records" in one.value for one in test.caption)
 
 
+# ---- known classes
+
+#: Three groups and their names, which a column of numbers tells, too.
+GROUPS = "x,y,code,kind\n" + "".join(
+    f"{10 * (i % 3) + i % 5},{i % 7 + (i % 3) ** 2},{i % 3 + 1},{'abc'[i % 3]}\n"
+    for i in range(120)
+)
+
+
+def class_box(test):
+    return control(test.selectbox, "own:classes")
+
+
+@pytest.mark.parametrize("page", ["kmeans", "wavecluster"])
+def test_a_class_column_of_own_data_is_scored_against(app, page):
+    test = upload(visit(app(k=3), page), "own.csv", GROUPS.encode(), page)
+    assert "F (classes)" not in cards(test)
+    assert "classes" not in test.query_params
+    assert class_box(test).options == ["none", "x", "y", "code", "kind"]
+    for name in ("kind", "code"):
+        checked(class_box(test).select(name).run())
+        assert not test.error
+        value, true = cards(test)["F (classes)"]
+        assert 0 < float(value) <= 1
+        assert 0 < float(true.removeprefix("true ")) <= 1
+        assert test.query_params["classes"] == name
+        assert any("3 known classes" in one.value for one in test.caption)
+    # A column of classes is proposed no more.
+    if page == "kmeans":
+        assert test.query_params["columns"] == "x,y"
+        assert not [one for one in test.button_group if str(one.key).startswith("own:every")]
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("code").run())
+    assert 'column "code" holds the known classes' in test.error[0].value
+    checked(test.selectbox(key=one_key(test, "own:y")).set_value("y").run())
+    checked(class_box(test).select("y").run())
+    assert not test.error
+    assert test.query_params["columns"] == "x,code"
+    move(test, **{"behind": True} if page == "kmeans" else {})
+    if page == "kmeans":
+        lines, shell = (one.value for one in test.code)
+        assert "classes='y'" in lines
+        assert "--classes y" in shell
+    checked(class_box(test).select("none").run())
+    assert "F (classes)" not in cards(test)
+    assert "classes" not in test.query_params
+
+
+def test_the_class_column_of_a_link_is_taken_and_no_release_offers_it(app):
+    test = upload(app(k=3, data="own", classes="kind"), "own.csv", GROUPS.encode())
+    assert test.query_params["classes"] == "kind"
+    assert class_box(test).value == 4
+    (link,) = (one.proto for one in test.get("page_link") if "Release" in one.proto.label)
+    assert "classes" not in link.query_string
+    visit(test, "release")
+    assert not [one for one in test.selectbox if str(one.key).startswith("own:classes")]
+    assert "classes" not in test.query_params
+    unknown = upload(app(k=3, data="own", classes="sort"), "own.csv", GROUPS.encode())
+    assert class_box(unknown).value == 0
+    assert "F (classes)" not in cards(unknown)
+
+
 # ---- what stands behind the picture
 
 
@@ -733,7 +801,8 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
     run = run_of(truth, method, **({"epsilon": 0.5} if KMEANS[method].card.spends else {}))
     centres, scores = (one.value for one in test.dataframe[:2])
     np.testing.assert_allclose(centres["private monthly_income"], run.centers[:, 0])
-    found, expected = dict(zip(scores["score"], scores["value"], strict=True)), truth.scores(run)
+    found = dict(zip(scores["score"], scores["value"], strict=True))
+    expected = truth.scores(run, (*OF_CENTERS, *OF_CLASSES))
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     if KMEANS[method].card.spends:
         (other,) = set(found) - set(expected)

@@ -10,10 +10,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from dpviz.data.samples import sample, sample_names
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.families import trial_of
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
 from dpviz.ui.state import Control, UrlState
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control
@@ -89,6 +91,17 @@ def test_every_method_on_every_sample(app, name, method):
     spends = WAVECLUSTER[method].card.spends
     assert ("Budget: 1 of 1 spent" in text(test)) == spends
     assert sample(name).title in title(test)
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_classes_of_samples_are_scored_against(app, name):
+    found, known, data = cards(app(data=name)), sample(name), load_sample(name)
+    assert ("F (classes)" in found) == (known.classes is not None)
+    if known.classes:
+        trial = trial_of(data, Config(method="privthr", grid=known.grid, density=known.density))
+        private = trial.scores(trial.draw(0), 0, ("class_f",))["class_f"]
+        expected = f"{private:.3f}", f"true {trial.true()['class_f']:.3f}"
+        assert found["F (classes)"] == expected
 
 
 @pytest.mark.parametrize("view", VIEWS)

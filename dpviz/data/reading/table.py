@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.dataset import Classes, Dataset, position_of
 from dpviz.data.reading.cells import Cells, Style, as_numbers, text_cells, used_entries
 from dpviz.data.reading.files import enough_memory, megabytes
+from dpviz.data.units import identified
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
 
@@ -25,6 +26,12 @@ LARGEST = 1e300
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
 #: treats it as missing: an error, or an effect on other cells, would reveal one record.
 Unreadable: TypeAlias = Literal["refuse", "missing"]
+
+#: Most known classes. More are identifiers or measurements, and tables of them get slow.
+MOST_CLASSES = 1000
+
+#: Class of the records that have nothing in the class column.
+NO_CLASS = "none"
 
 #: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
@@ -78,6 +85,7 @@ class Table:
         unit: str | int | None = None,
         domain: Domain | None = None,
         *,
+        classes: str | int | None = None,
         least: int = 1,
         unreadable: Unreadable = "refuse",
     ) -> Dataset:
@@ -87,11 +95,14 @@ class Table:
         ----------
         columns
             By name or by number from 1 (text that is not a name but a whole number counts as a
-            number); all numeric columns by default.
+            number); by default all numeric columns but those of units and classes.
         unit
             Column that identifies the person of a row; rows without a value are left out.
         domain
             Declared bounds of the chosen columns, in their order.
+        classes
+            Column of known classes, numbers or text. It leaves no row out, since no private run
+            may depend on it: rows without a value are one more class.
         least
             Minimum number of columns: a picture of points has two.
         unreadable
@@ -107,23 +118,32 @@ class Table:
         Raises
         ------
         InputError
-            If a column is unknown, fewer than ``least`` are left, the domain has another
-            dimension, or the points don't fit into memory; unless such cells count as missing,
-            also if a column holds text, no row is left, or a number is beyond ±1e300.
+            If a column is unknown, fewer than ``least`` are left, the classes are one of them or
+            more than ``MOST_CLASSES``, the domain has another dimension, or the points don't fit
+            into memory; unless such cells count as missing, also if a column holds text, no row is
+            left, or a number is beyond ±1e300.
         """
         refuse = unreadable == "refuse"
         owner = None if unit is None else position_of(unit, self.columns, self.name)
+        known = None if classes is None else position_of(classes, self.columns, self.name)
+        others = {axis for axis in (owner, known) if axis is not None}
         with enough_memory(self.name):
-            axes = self._axes(columns, owner, least, refuse)
+            axes = self._axes(columns, others, least, refuse)
+            if known in axes:
+                raise InputError(
+                    f'column "{shown(self.columns[known])}" holds the known classes, which no '
+                    "method may see: leave it out of the columns, or name another class column."
+                )
             names = tuple(self.columns[axis] for axis in axes)
             if domain is not None and domain.ndim != len(axes):
                 raise InputError(
                     f"the domain has {domain.ndim} axes but {len(axes)} columns are chosen: "
                     "give one lo,hi pair per column."
                 )
-            self.check_memory(len(axes), owner)
-            units, known = (None, None) if owner is None else self._units(owner, len(axes))
-            points, keep = self._points(axes, known, refuse)
+            self.check_memory(len(axes), len(others))
+            found = None if known is None else self._classes(known, len(axes))
+            units, there = (None, None) if owner is None else self._units(owner, len(axes))
+            points, keep = self._points(axes, there, refuse)
             dropped = len(keep) - len(points)
             if refuse and not len(points):
                 with_unit = "" if unit is None else f" and anything in {shown(unit)}"
@@ -131,14 +151,17 @@ class Table:
                     f"{shown(self.name)} has no row with a finite number in each of "
                     f"{listed(names)}{with_unit}: choose other columns."
                 )
+            if found is not None:
+                found = replace(found, codes=found.codes[keep])
             return Dataset(
                 name=self.name,
                 points=points,
                 columns=names,
                 domain=domain,
                 units=units[keep] if units is not None and dropped else units,
+                classes=found,
                 dropped=dropped,
-                notes=(*self.notes, *_notes(points, dropped, names, unit)),
+                notes=(*self.notes, *_notes(points, dropped, names, unit), *_unclassed(found)),
                 doubtful=tuple(column for column in names if column in self.doubtful),
             )
 
@@ -239,7 +262,7 @@ class Table:
             if not start:
                 units = np.empty(self.rows, dtype=values.dtype)
             size += held
-            if self.memory is not None and size + self._needed(ndim, owner) > self.memory:
+            if self.memory is not None and size + self._needed(ndim, 1) > self.memory:
                 raise InputError(
                     f'column "{shown(self.columns[owner])}" of {shown(self.name)} holds too many '
                     "different identifiers to keep them in memory as text: write them as whole "
@@ -250,16 +273,35 @@ class Table:
             start += len(values)
         return units, known
 
-    def _needed(self, ndim: int, owner: int | None) -> int:
-        """Bytes of the points, the identifiers and the masks."""
-        return self.rows * (8 * ndim + 1 + 9 * (owner is not None))
+    def _classes(self, axis: int, ndim: int) -> Classes:
+        """Classes of all rows; as for persons, 1 and 1.0 are the same."""
+        column = self.columns[axis]
+        values, there = self._units(axis, ndim)
+        found = identified(values[there])
+        names = tuple(found.categories)
+        if len(names) > MOST_CLASSES:
+            raise InputError(
+                f'column "{shown(column)}" holds {len(names):,} different classes; the limit is '
+                f"{MOST_CLASSES:,}: name a column of classes, not of identifiers or measurements."
+            )
+        codes = np.full(self.rows, len(names), dtype=np.intp)
+        codes[there] = found.codes
+        if not there.all():
+            names = (*names, NO_CLASS)
+        return Classes(column=column, names=names, codes=codes)
 
-    def check_memory(self, ndim: int, owner: int | None = None) -> None:
+    def _needed(self, ndim: int, others: int) -> int:
+        """Bytes of the points, of the identifiers in other columns, and of the masks."""
+        return self.rows * (8 * ndim + 1 + 9 * others)
+
+    def check_memory(self, ndim: int, others: int = 0) -> None:
         """Refuse more points than the size of the file allows.
+
+        ``others`` is the number of columns of persons and classes.
 
         The sentence may be about a release, so it must not contain the number of rows.
         """
-        if self.memory is not None and self._needed(ndim, owner) > self.memory:
+        if self.memory is not None and self._needed(ndim, others) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
                 f"{shown(self.name)} has more rows than {columns} may have within "
@@ -268,7 +310,7 @@ class Table:
             )
 
     def _axes(
-        self, columns: Sequence[str | int] | None, owner: int | None, least: int, refuse: bool
+        self, columns: Sequence[str | int] | None, others: set[int], least: int, refuse: bool
     ) -> list[int]:
         """Positions of the chosen columns; enough of them, none twice."""
         if columns is not None:
@@ -276,7 +318,7 @@ class Table:
         else:
             proposed = set(self.numeric_columns if refuse else self.columns)
             named = enumerate(self.columns)
-            axes = [axis for axis, name in named if name in proposed and axis != owner]
+            axes = [axis for axis, name in named if name in proposed and axis not in others]
         if len(set(axes)) != len(axes):
             names = listed(self.columns[axis] for axis in axes)
             raise InputError(f"the chosen columns are {names}: name each column once.")
@@ -363,6 +405,16 @@ def _notes(
     if len(points) > 1 and (points == points[0]).all():
         notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
     return notes
+
+
+def _unclassed(classes: Classes | None) -> list[str]:
+    """Sentence about the rows without a class."""
+    if classes is None or classes.names[-1:] != (NO_CLASS,):
+        return []
+    rows = int((classes.codes == len(classes.names) - 1).sum())
+    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    column = shown(classes.column)
+    return [f'{have} nothing in "{column}" and count as a class of their own.'] if rows else []
 
 
 def named_table(

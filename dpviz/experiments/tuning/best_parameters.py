@@ -25,7 +25,7 @@ from dpviz.experiments.tuning.common import (
     score_at,
 )
 from dpviz.families import CARDS, SCORES, family_of, trial_of
-from dpviz.family.score import Better, check_scores
+from dpviz.family.score import Better, check_scores, scores_for
 from dpviz.family.trial import Configuration, Trial
 from dpviz.work import IsCancelled, Progress, Work
 
@@ -164,6 +164,7 @@ def best_parameters(
     g or p is searched, all private runs are compared with one labelling of the points, that of
     the true run at ``config``: its clusters are the ones that a user wants to preserve. Cells of
     different grids cannot be compared, but points can: so only scores of points are allowed.
+    Scores against known classes compare the points with their classes on every grid.
 
     For exploring only: see ``TUNING``.
     """
@@ -176,7 +177,8 @@ def best_parameters(
     seeds = checked_seeds(seeds)
     score_of: Callable[[dict[str, Any], int], float]
     if family_of(config.method).moves_truth & set(names):
-        check_scores((score,), POINT_SCORES)
+        classed = dataset.classes is not None
+        check_scores((score,), scores_for(POINT_SCORES, SCORES, classed=classed))
         score_of = _against_points(dataset, config, domain, outside, score)
     else:
         trial = trial_of(dataset, config, domain, outside)
@@ -234,13 +236,14 @@ def _reached(values: Floats, sign: Better, share: float) -> float:
 def _against_points(
     dataset: Dataset, config: Configuration, domain: Domain | None, outside: Outside, score: str
 ) -> Callable[[dict[str, Any], int], float]:
-    """Score against the labels that the true run at the first settings gives the points.
+    """Score against known classes, or the labels that the true run at the first settings gives.
 
     Returns a function of changed settings and a seed.
     """
     family, of_table = family_of(config.method), SCORES[score].of_table
     assert of_table is not None  # noqa: S101 - one of POINT_SCORES
-    reference = family.build(dataset, config, domain, outside).label(None)
+    first = family.build(dataset, config, domain, outside)
+    reference = first.material.classes if SCORES[score].of_classes else first.label(None)
     built: dict[Any, tuple[Trial, Callable[[Any], NDArray[np.int64]]]] = {}
 
     def score_of(changes: dict[str, Any], seed: int) -> float:

@@ -52,7 +52,10 @@ def best_parameters_part(context: Context) -> None:
     first.selectbox("Best", **controls.choice("goal_pair", pairs), format_func=_pair_title)
     over = _over(controls.get("goal_pair"), config)
     by_points = bool(family_of(config.method).moves_truth & set(over))
-    score = choose_score(context, second, list(POINT_SCORES) if by_points else scores_of(config))
+    scores = scores_of(context)
+    if by_points:
+        scores = [name for name in POINT_SCORES if name in scores]
+    score = choose_score(context, second, scores)
     share, draws = choose_share(context, third), choose_draws(context, fourth)
     show_caption(_OTHER_TRUTHS if by_points else _ONE_TRUTH)
     # The best value is among these; taking it over must not require another map.

@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import PARAMETERS, SCORES, family_of, score_of
+from dpviz.family.score import scores_for
 from dpviz.family.trial import Configuration
 from dpviz.figures.panels import Panels
 from dpviz.ui.data_panel import ActiveData
@@ -58,9 +59,11 @@ class Context:
         return f"{self.controls.page} {name}"
 
 
-def scores_of(config: Configuration) -> list[str]:
-    """Scores of a family where higher or lower is better."""
-    return [name for name in family_of(config.method).telling if name in BETTER]
+def scores_of(context: Context) -> list[str]:
+    """Scores of the family and the data where higher or lower is better."""
+    family, classed = family_of(context.config.method), context.active.dataset.classes is not None
+    names = scores_for(family.telling, family.scores, classed=classed)
+    return [name for name in names if name in BETTER]
 
 
 # -- controls ----------------------------------------------------------------------------

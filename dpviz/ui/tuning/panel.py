@@ -15,7 +15,7 @@ from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.ui.tuning.best_parameters import PAIRS, best_parameters_part
-from dpviz.ui.tuning.common import FEWEST_DRAWS, MOST_DRAWS, Context, scores_of
+from dpviz.ui.tuning.common import FEWEST_DRAWS, MOST_DRAWS, Context
 from dpviz.ui.tuning.null_set import null_set_part
 from dpviz.ui.tuning.smallest_epsilon import smallest_epsilon_part
 
@@ -59,7 +59,7 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
 
 def _controls(state: UrlState, config: Configuration) -> UrlState:
     """Return the panel's own controls; they retain their values while the panel is closed."""
-    first = scores_of(config)[0]
+    first = next(name for name in family_of(config.method).telling if name in BETTER)
     return UrlState(
         f"{state.page}:goal",
         {

@@ -23,7 +23,7 @@ from dpviz.ui.tuning.common import (
 def smallest_epsilon_part(context: Context) -> None:
     """Show controls, progress and result of the search for the smallest budget."""
     first, second, third, fourth = st.columns(4, vertical_alignment="bottom")
-    score = choose_score(context, first, scores_of(context.config))
+    score = choose_score(context, first, scores_of(context))
     sign = BETTER[score]
     bound = second.number_input(
         f"Target: {'at most' if sign == '<=' else 'at least'}",
