@@ -65,9 +65,7 @@ def methods_command(given: argparse.Namespace) -> tuple[Report, str]:
     for card in CARDS.values():
         lines.append(f"{card.name:<{width}}  {card.title}: {card.summary}")
         lines.append(f"{'':<{width}}  {card.paper}, {card.algorithm}")
-        for variant in card.variants:
-            verdict = "private" if variant.private else "not private"
-            lines.append(f"{'':<{width}}  {variant.name}: {verdict}. {variant.reason}")
+        lines += [f"{'':<{width}}  {variant.name}: {variant.text}" for variant in card.variants]
     return {"methods": [card.facts for card in CARDS.values()]}, "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpviz.counts import block_sums, merge, pad, quantize
+from dpviz.data.dataset import Dataset
 from dpviz.domain import (
     CHUNK,
     MAX_CELLS,
@@ -98,6 +99,20 @@ def histogram(
     """NumPy's counts, the definition; points outside are left out."""
     counts, _ = np.histogramdd(points, bins=list(shape), range=list(domain.bounds))
     return counts.astype(np.int64)
+
+
+@given(st.booleans(), st.booleans())
+def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
+    stated: bool, from_data: bool
+) -> None:
+    points, own = np.array([[1.0, 2.0], [3.0, 5.0]]), Domain(((0, 9), (0, 9)))
+    box = Domain(((-1, 4), (1, 6))) if stated else None
+    dataset = Dataset(name="", points=points, domain=own)
+    expected = box or (Domain.from_data(points) if from_data else own)
+    assert dataset.bounds(box, from_data=from_data) == expected
+    # A grid of counts has its box.
+    grid = Dataset(name="", counts=np.ones((2, 2), dtype=np.int64), domain=own)
+    assert grid.bounds(box, from_data=from_data) == (box or own)
 
 
 @quick

@@ -20,9 +20,11 @@ from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.display import Displayed
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
+from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
 from dpviz.privacy.ledger import check_epsilon
 from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source, cluster
 from dpviz.work import IsCancelled, Progress
 
@@ -52,7 +54,7 @@ class MembershipExperiment(Displayed):
 
     sample: str
     method: str
-    variant: str
+    variant: VariantName
     epsilon: float
     draws: int
     true_without: int
@@ -76,6 +78,12 @@ class MembershipExperiment(Displayed):
         """
         shares = [count / self.draws for count in self.without]
         return tuple((share / self.allowed, min(share * self.allowed, 1.0)) for share in shares)
+
+    @property
+    def claim(self) -> Claim:
+        """Claim of these draws, which take the declared domain of the sample set."""
+        config = Config(method=self.method, variant=self.variant)
+        return claim(METHODS[self.method].card, config, sample(self.sample).domain)
 
     @property
     def violated(self) -> bool:
@@ -167,8 +175,14 @@ def with_person(name: str | None = None) -> Sample:
 
 
 def pair_of(described: Sample) -> tuple[Source, Source]:
-    """The sample set without and with its person."""
+    """The sample set without and with its person, on its declared domain.
+
+    The range of the data is the same on both sides, but on it no clusters join.
+    """
     data = load_sample(described.name)
     assert data.points is not None and described.person is not None  # noqa: S101, PT018
     rest = replace(data, points=np.delete(data.points, described.person, axis=0))
-    return Source.build(rest, described.grid), Source.build(data, described.grid)
+    without, joined = (
+        Source.build(some, described.grid, described.domain) for some in (rest, data)
+    )
+    return without, joined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from dpviz.audit import data, planted, scores
@@ -13,6 +13,7 @@ from dpviz.audit.planted import Bug
 from dpviz.errors import InputError
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
+from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
 from dpviz.noise_source import NoiseSource, SeededNoise
@@ -81,10 +82,18 @@ class Scenario:
         config: Configuration = family_of(self.method).config(**given)
         return config
 
+    @cached_property
+    def verdict(self) -> Claim:
+        """Claim of the method's runs in this scenario: its variant, relation and domain.
+
+        A planted mistake breaks it all the same.
+        """
+        return claim(CARDS[self.method], self.config(1.0), self.pair(1.0)[1].domain)
+
     @property
     def private(self) -> bool:
-        """Whether the mechanism is private as claimed, according to the method's card."""
-        return not self.planted and CARDS[self.method].variant(self.variant).private
+        """Whether the mechanism is private as claimed."""
+        return not self.planted and self.verdict.private
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
@@ -137,6 +146,8 @@ def _both(
     published: Mapping[str, Any] | None = None,
     sound: Mapping[str, Any] | None = None,
     noise: Callable[..., NoiseSource] = RunNoise,
+    relation: Relation = "add_remove",
+    sides: tuple[str, str] = ("without", "with the person"),
     **options: Any,
 ) -> tuple[Scenario, ...]:
     """Published and sound scenario, each with its own fields; ``[1:]`` is the sound one."""
@@ -149,6 +160,8 @@ def _both(
         "runs": runs,
         "options": options,
         "noise": noise,
+        "relation": relation,
+        "sides": sides,
     }
     own = (published or {}, sound or {})
     return tuple(
@@ -293,10 +306,15 @@ _DESIGNED = (
     *_cells(
         "privqt",
         "moved-record",
-        "A person moves from one of two cells of ten to the other, with noise for that.",
+        "A person moves from one of two cells of ten to the other. As printed, the noise is for "
+        "one changed count.",
         data.moved_record,
-        sound={"relation": "replace_one", "sides": _MOVE},
-    )[1:],
+        relation="replace_one",
+        sides=_MOVE,
+    ),
+    # On a declared domain the published variants keep their promise, too.
+    *_cells("privqt", "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000),
+    *_cells("privthr", "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000),
     *_far_range("dplloyd", 10_000),
     *_outside_ball("dplloyd", 10_000),
     *_far_record("dpkmeanspp", 8_000, 4_000),

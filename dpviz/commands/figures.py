@@ -138,7 +138,7 @@ def _true_runs(plan: Plan, names: set[str]) -> dict[str, tuple[int, Stages]]:
     for one in plan.subjects:
         if one.name in names:
             config = Config(**plan.parameters(one, "wavecluster"))
-            source = Source.build(one.dataset, config.grid, one.bounds, one.outside)
+            source = Source.build(one.dataset, config.grid, one.bounds(plan.variant), one.outside)
             found[one.name] = source.n, Truth(source, true_config(config)).stages
     return found
 

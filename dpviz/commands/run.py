@@ -46,7 +46,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {
         "note": EXPLORATION,
-        "claim": asdict(claim(card, config.variant, comparison.domain)),
+        "claim": asdict(claim(card, config, comparison.domain)),
         "data": _data_report(data, comparison),
         "config": _config_report(given, comparison),
         "true": comparison.true(),

@@ -88,7 +88,7 @@ class Dataset:
             hasher.update(repr(self.units.tolist()).encode())
         return hasher.hexdigest()
 
-    def bounds(self, domain: Domain | None = None) -> Domain:
+    def bounds(self, domain: Domain | None = None, *, from_data: bool = False) -> Domain:
         """Domain of a run on these data.
 
         Parameters
@@ -96,6 +96,8 @@ class Dataset:
         domain
             Bounds (of counts: the box that they cover); None takes the declared ones, or else the
             range of the points (not private), and for counts the numbers of the cells.
+        from_data
+            Whether points without ``domain`` take their range even where bounds are declared.
 
         Raises
         ------
@@ -103,7 +105,7 @@ class Dataset:
             If domain and data have different numbers of axes.
         """
         box = domain or self.domain
-        if box is None and self.points is not None:
+        if self.points is not None and (box is None or (from_data and domain is None)):
             box = Domain.from_data(self.points)
         elif box is None:
             assert self.counts is not None  # noqa: S101 - __post_init__ made sure

@@ -34,6 +34,7 @@ from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.parameter import Parameter
+from dpviz.family.run_domain import run_domain
 from dpviz.family.score import check_scores
 from dpviz.family.trial import Configuration, Trial
 from dpviz.kmeans.records import Records
@@ -44,7 +45,7 @@ from dpviz.work import Cancelled, IsCancelled, Progress, Work
 
 #: Part of the name of a row. It changes when the same settings give other numbers than in an
 #: earlier version of the program, so that no sweep mixes both.
-FORMAT = 2
+FORMAT = 3
 
 #: More rows than this are a mistake, not a sweep.
 MOST_ROWS = 5_000_000
@@ -106,7 +107,7 @@ class Subject:
     dataset
         Its points or counts.
     domain, outside
-        As for :func:`dpviz.families.trial_of`.
+        As for :func:`dpviz.families.trial_of`; without a domain, each variant takes its own.
     settings
         Parameters that suit the data: grid, density, clusters.
     """
@@ -118,13 +119,21 @@ class Subject:
     outside: Outside = "clip"
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def bounds(self, variant: VariantName) -> Domain:
+        """Domain that runs of a variant will have; InputError where it does not fit the data."""
+        if variant not in self._bounds:
+            bounds = run_domain(self.dataset, variant, self.domain)
+            if self.dataset.counts is not None:
+                grid_shape(self.dataset.counts.shape, self.dataset.ndim)
+            else:
+                Records.build(self.dataset, bounds, self.outside)
+            self._bounds[variant] = bounds
+        return self._bounds[variant]
+
     @cached_property
-    def bounds(self) -> Domain:
-        """Domain that runs will have; InputError where it does not fit the data."""
-        if self.dataset.counts is not None:
-            grid_shape(self.dataset.counts.shape, self.dataset.ndim)
-            return self.dataset.bounds(self.domain)
-        return Records.build(self.dataset, self.domain, self.outside).domain
+    def _bounds(self) -> dict[VariantName, Domain]:
+        """Domains that are known to fit: reading one off the data is a pass over the points."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -249,7 +258,6 @@ def subject_of_sample(name: str) -> Subject:
         name=name,
         title=known.title,
         dataset=load_sample(name),
-        domain=known.domain,
         settings=settings_of(known),
     )
 
@@ -395,11 +403,16 @@ class _Setting:
     config: Configuration
     names: tuple[str, ...]
 
+    @property
+    def bounds(self) -> Domain:
+        """Domain of the runs."""
+        return self.subject.bounds(self.config.variant)
+
     @cached_property
     def _content(self) -> str:
         """All that a row depends on but its seed."""
-        subject = self.subject
-        content = [FORMAT, subject.dataset.digest, str(subject.bounds), subject.bounds.declared]
+        subject, bounds = self.subject, self.bounds
+        content = [FORMAT, subject.dataset.digest, str(bounds), bounds.declared]
         content += [subject.outside, asdict(self.config), sorted(self.names)]
         return json.dumps(content, sort_keys=True)
 
@@ -424,7 +437,7 @@ class _Setting:
             "neighbours": config.neighbours.relation,
             "cap": config.neighbours.cap,
             "outside": self.subject.outside,
-            "domain": str(self.subject.bounds),
+            "domain": str(self.bounds),
         }
 
     @property
@@ -599,12 +612,12 @@ def _trial(setting: _Setting, true_runs: LRUCache) -> Trial:
     key = (
         family.name,
         subject.dataset.digest,
-        str(subject.bounds),
+        str(setting.bounds),
         subject.outside,
         family.true_settings(config),
     )
     trial: Any = true_runs.get(
-        key, lambda: family.build(subject.dataset, config, subject.bounds, subject.outside)
+        key, lambda: family.build(subject.dataset, config, setting.bounds, subject.outside)
     )
     return cast(Trial, replace(trial, config=config))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -18,12 +19,31 @@ NOT_PRIVATE = "No noise anywhere: the result tells everything, down to a single 
 class Variant:
     """One way to build a method, and whether its privacy claim holds.
 
-    ``reason`` is a proof sketch where ``private`` is true, else why the claim fails.
+    Parameters
+    ----------
+    name
+        ``"sound"`` or ``"published"``.
+    private
+        Whether its steps keep the promise under a declared domain, the default relation and
+        the default parameters; :func:`dpviz.family.claim.claim` judges a run with its own.
+    reason
+        A proof sketch where ``private`` is true, else why the claim fails. An undeclared domain
+        is not among these reasons: the claim adds it.
+    fails
+        Relations, and values of parameters, with which the claim fails (for a variant that is not
+        private: fails once more), each with the reason.
     """
 
     name: VariantName
     private: bool
     reason: str
+    fails: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def text(self) -> str:
+        """The claim in words: "private", or "not private", the reason, and where it fails."""
+        word = "private" if self.private else "not private"
+        return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpviz.domain import Domain
-from dpviz.family.card import Card, VariantName
+from dpviz.family.card import Card
+from dpviz.family.trial import Configuration
 
 #: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
+
+#: Reason of a run whose domain nobody declared.
+UNDECLARED = (
+    "The domain spans the data: it gives the smallest and the largest value away, and one record "
+    "moves everything laid over it; declare a domain."
+)
 
 
 @dataclass(frozen=True)
@@ -19,19 +26,34 @@ class Claim:
     reason: str
 
 
-def claim(card: Card, variant: VariantName, domain: Domain) -> Claim:
-    """Judge a run: the method's variant first, then the domain.
+def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
+    """Judge a run: the steps of its variant, neighbour relation and parameters, and the domain.
 
     The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
     seed.
+
+    Parameters
+    ----------
+    card
+        Card of the method.
+    config
+        Variant, neighbour relation and parameters of the run.
+    domain
+        Bounds of the run; None if nobody declared any.
+
+    Returns
+    -------
+    Claim
+        With the proof sketch, or with everything that fails in this run.
     """
-    judged = card.variant(variant)
-    if not judged.private:
-        return Claim(False, judged.reason)
-    if not domain.declared:
-        return Claim(
-            False,
-            "The domain spans the smallest to the largest value of the data, which gives them "
-            "away and moves everything laid over it with one record: declare a domain.",
-        )
-    return Claim(True, judged.reason)
+    variant = card.variant(config.variant)
+    chosen = (getattr(config, parameter.name) for parameter in card.parameters if parameter.options)
+    fails = [] if variant.private else [variant.reason]
+    fails += [
+        variant.fails[value]
+        for value in (config.neighbours.relation, *chosen)
+        if value in variant.fails
+    ]
+    if card.spends and (domain is None or not domain.declared):
+        fails.append(UNDECLARED)
+    return Claim(not fails, " ".join(fails) or variant.reason)

@@ -84,7 +84,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         material = family.material(dataset, config, domain, outside)
         accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
         self.config_, self.run_ = config, family.run(material, config, accountant)
-        self.claim_ = claim(family.methods[self._method].card, config.variant, material.domain)
+        self.claim_ = claim(family.methods[self._method].card, config, material.domain)
         self.outside_, self.domain_ = self.outside, material.domain
         self.ledger_ = self.run_.ledger
         self.n_points_outside_ = material.n_outside

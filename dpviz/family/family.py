@@ -82,7 +82,8 @@ class Family:
         Parameters that the true clustering depends on.
     material
         ``material(dataset, config, domain, outside, secure=False)``: data as the methods read it;
-        a release (``secure``) must accept any records.
+        a release (``secure``) must accept any records. Without a domain, that of
+        :func:`dpviz.family.run_domain.run_domain`.
     preparing
         Name of the step that builds the material, among the timed steps.
     trial, comparison

@@ -12,6 +12,7 @@ from dpviz.data.samples import Sample
 from dpviz.domain import Domain, Outside
 from dpviz.errors import PrivacyRefusal
 from dpviz.family.family import Family
+from dpviz.family.run_domain import run_domain
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import METHODS
@@ -40,6 +41,7 @@ def _material(
     secure: bool = False,
 ) -> Records:
     """Take the records of a data set."""
+    domain = run_domain(dataset, config.variant, domain)
     records = Records.build(dataset, domain, outside, cut=secure)
     if secure:
         _check_noise(records, config)

@@ -38,11 +38,20 @@ class Accountant:
         self.budget = epsilon
         self.neighbours = neighbours or Neighbours()
         self._spends: list[Spend] = []
+        self._changed = self.neighbours.multiplier
 
     @property
     def ledger(self) -> Ledger:
         """Spends so far."""
         return Ledger(tuple(self._spends), self.neighbours)
+
+    def hide(self, changed: int) -> None:
+        """Give all further steps the noise for ``changed`` records, whatever neighbours differ by.
+
+        For variants as printed whose paper counts other changes than its neighbours make: their
+        claim then fails, and their card says so.
+        """
+        self._changed = changed
 
     def laplace(
         self,
@@ -195,7 +204,7 @@ class Accountant:
                 f"step {step} has sensitivity {sensitivity:g}: noise needs a finite number "
                 "greater than 0."
             )
-        changed = sensitivity * self.neighbours.multiplier
+        changed = sensitivity * self._changed
         spend = Spend(
             step=step,
             epsilon=epsilon,

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from dpviz import __version__
 from dpviz.domain import Domain
+from dpviz.family.claim import claim
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.request import Request
@@ -94,7 +95,7 @@ def _method(request: Request) -> Document:
         "algorithm": card.algorithm,
         "summary": card.summary,
         "variant": request.config.variant,
-        "proof": card.variant(request.config.variant).reason,
+        "proof": claim(card, request.config, request.domain).reason,
     }
 
 

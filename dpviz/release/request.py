@@ -9,6 +9,7 @@ from dpviz.domain import Domain, Outside, check_outside
 from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import Card
+from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.trial import Configuration
 
@@ -100,22 +101,22 @@ class Request:
 
     def check(self) -> None:
         """Raise PrivacyRefusal, with the reason, if this must not be released."""
-        said = refusal(self.card, self.config.variant, self.domain)
+        said = refusal(self.card, self.config, self.domain)
         if said:
             raise PrivacyRefusal(said)
 
 
-def refusal(card: Card, variant: str, domain: Domain | None) -> str:
-    """Why a method or domain can't be released soundly, in one sentence; empty if it can."""
+def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
+    """Why a run can't be released soundly, in one sentence; empty if it can."""
     if not card.spends:
         return f"{card.title} has no noise: what it finds is the true result, which stays here."
-    if variant != "sound":
-        kept = card.variant(variant)
-        why = "" if kept.private else f" {kept.reason}"
+    verdict = claim(card, config, domain)
+    if config.variant != "sound":
+        why = "" if verdict.private else f" {verdict.reason}"
         return f"{card.title} as published is not released: use the sound variant.{why}"
     if domain is None or not domain.declared:
         return (
             "The domain is not declared: bounds read off the data give its smallest and largest "
             "values away, so declare bounds that are known without the data."
         )
-    return ""
+    return "" if verdict.private else f"{card.title} is not released: {verdict.reason}"

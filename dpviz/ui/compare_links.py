@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpviz.experiments.sweep import Plan, Subject
+from dpviz.experiments.sweep import Plan
 from dpviz.families import CARDS, PARAMETERS
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import SweepRequest, families_of, fitting
@@ -41,7 +41,7 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
         **{PARAMETERS[name].link: value for name, value in chosen.items()},
     }
     if data == UPLOAD:
-        values |= _reading(subject, {})
+        values |= _reading(plan, {})
     return {name: format_value(value) for name, value in values.items()}
 
 
@@ -88,7 +88,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
         options |= _own_options(plan, method)
     words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
     if name == UPLOAD:
-        options |= _reading(subject, fitting(subject.settings, methods))
+        options |= _reading(plan, fitting(subject.settings, methods))
         if subject.dataset.counts is not None:
             words.append("--counts")
         elif request.unit is not None:
@@ -97,9 +97,10 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     return words + [word for key, value in options.items() for word in (f"--{key}", str(value))]
 
 
-def _reading(subject: Subject, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
     """How to read own data: bounds, some settings, and columns if there are any."""
-    bounds = subject.bounds
+    (subject,) = plan.subjects
+    bounds = subject.bounds(plan.variant)
     words = {"domain": str(bounds) if bounds.declared else "data", "outside": subject.outside}
     words |= settings
     if subject.dataset.counts is None:

@@ -64,11 +64,11 @@ class SweepRequest:
     @property
     def key(self) -> str:
         """Key that is equal for two requests of the same runs."""
+        plan = self.any
         subjects = [
-            (name, one.dataset.digest, one.bounds, one.outside, one.settings)
+            (name, one.dataset.digest, one.bounds(plan.variant), one.outside, one.settings)
             for name, one in self.subjects.items()
         ]
-        plan = self.any
         shared = (plan.methods, plan.epsilons, plan.seeds, plan.variant, plan.options, plan.scores)
         return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
 

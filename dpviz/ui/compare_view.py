@@ -204,9 +204,8 @@ def _truth(name: str, plan: Plan) -> Truth:
     """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
     config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
-    return truth_of(
-        subject.dataset, config, subject.bounds, subject.outside, is_sample=name != UPLOAD
-    )[1]
+    bounds = subject.bounds(plan.variant)
+    return truth_of(subject.dataset, config, bounds, subject.outside, is_sample=name != UPLOAD)[1]
 
 
 def _follow_click(

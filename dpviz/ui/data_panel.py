@@ -90,15 +90,16 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "data": Control(default, choice("data", names)),
         # Columns of own data; empty for the proposed columns.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
-        "domain": Control("declared", partial(_parse_domain, many=many)),
+        # Empty until a person chooses: then the variant does.
+        "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
     }
 
 
 def _parse_domain(text: str, *, many: bool) -> str:
-    """Check a domain in a link: declared, data, or "lo,hi;lo,hi"."""
-    if text in ("declared", "data"):
+    """Check a domain in a link: declared, data, or "lo,hi;lo,hi"; empty follows the variant."""
+    if text in ("", "declared", "data"):
         return text
     domain = Domain.parse(text)
     if domain.ndim != 2 and not many:

@@ -9,6 +9,7 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
+from dpviz.family.card import VariantName
 from dpviz.ui.messages import plain_text, show_error
 from dpviz.ui.state import UrlState, following
 
@@ -16,13 +17,13 @@ from dpviz.ui.state import UrlState, following
 def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool = True) -> Domain:
     """Show the panel; return the current bounds.
 
-    The control "domain" is "data", "declared" (by the data set, or about to be typed), or
-    the typed bounds. Bounds count as declared only if the data set has them or a person
-    typed those of every column; a proposal read from the data does not count. Unless the
-    panel may ``look`` at the data, it does not replace missing bounds.
+    The control "domain" is empty (the variant decides, as in ``run_domain``), "data", "declared"
+    (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
+    the data set has them or a person typed those of every column; a proposal read from the data
+    does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
     """
     _start_anew_on_other_data(state, dataset, identity)
-    setting = state.get("domain")
+    setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None:
             _kind(state, identity, setting)
@@ -54,9 +55,16 @@ def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) 
     linked = st.session_state.pop(linked_columns_key(state), None)
     is_other = known not in (None, identity) if linked is None else linked != dataset.columns
     if is_other:
-        state.set("domain", "declared" if dataset.domain else "data")
+        state.set("domain", "")
     if dataset.domain is None and known is None and state.get("domain") == "declared":
-        state.set("domain", "data")
+        state.set("domain", "")
+
+
+def _of_variant(dataset: Dataset, variant: VariantName) -> str:
+    """Setting while nobody has chosen one: "declared", or "data" for the range of the points."""
+    if dataset.counts is not None:
+        return "declared"
+    return "data" if variant == "published" or dataset.domain is None else "declared"
 
 
 def _kind(state: UrlState, identity: str, setting: str) -> None:
@@ -73,6 +81,8 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
             "declared": "declared: known without the data (private)",
             "data": "range of the data, as in the papers (not private)",
         }.__getitem__,
+        help="Until you choose, the published variant takes the range of the data, as printed, and "
+        "the sound one the declared bounds, if there are any.",
     )
 
 

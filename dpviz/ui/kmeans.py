@@ -72,11 +72,11 @@ def _correct(state: UrlState) -> None:
     if shown is not None and shown > last:
         state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
     bounds = state.get("domain")
-    if bounds not in ("declared", "data") and state.get("data") != UPLOAD:
+    if bounds not in ("", "declared", "data") and state.get("data") != UPLOAD:
         columns = len(sample(state.get("data")).columns)
         if Domain.parse(bounds).ndim != columns:
-            note = f'domain = "{bounds[:40]}" is not of {columns} columns; declared is used.'
-            state.correct("domain", "declared", note)
+            note = f'domain = "{bounds[:40]}" is not of {columns} columns; the default is used.'
+            state.correct("domain", "", note)
 
 
 def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
@@ -187,7 +187,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings, state.get("left"))
-    verdict = claim(card, config.variant, runs.truth.records.domain)
+    verdict = claim(card, config, runs.truth.records.domain)
     view = view_of(state, runs.private)
     picture = _picture(settings, runs)
     step, still = step_slider(state, places[0], len(picture.path) - 1)

@@ -87,7 +87,7 @@ class ReleaseDraft:
 def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     """Build the draft from all controls."""
     # The file proposes the box of a grid of counts; no person declares it.
-    proposed = active.dataset.counts is not None and state.get("domain") == "declared"
+    proposed = active.dataset.counts is not None and state.get("domain") in ("", "declared")
     request = Request(
         config=config_of(state, _family(state), active.neighbours),
         domain=None if proposed else active.domain,

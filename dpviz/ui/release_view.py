@@ -81,7 +81,7 @@ def introduction() -> None:
 def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
     """Show why the draft can't be released and how to fix it; return the reason or ""."""
     config = draft.request.config
-    reason = refusal(CARDS[config.method], config.variant, draft.request.domain)
+    reason = refusal(CARDS[config.method], config, draft.request.domain)
     if reason:
         show_error(f"Refused: {reason}", icon=":material/block:")
         if config.variant != "sound":

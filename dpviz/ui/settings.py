@@ -12,10 +12,7 @@ FILE_NAME = "dpviz-exploration-not-private"
 
 def card_text(card: Card) -> str:
     """Card of a method: source, privacy claims with their reasons, deviations from the paper."""
-    promises = [
-        f"* **{variant.name}**: {'private' if variant.private else 'not private'}. {variant.reason}"
-        for variant in card.variants
-    ]
+    promises = [f"* **{variant.name}**: {variant.text}" for variant in card.variants]
     deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
     title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
     return "\n".join([title, "", *promises, *deviations])

@@ -100,7 +100,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings)
-    verdict = claim(card, config.variant, runs.grid.source.domain)
+    verdict = claim(card, config, runs.grid.source.domain)
     # Ten more private runs: if they are slow, they come after the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE

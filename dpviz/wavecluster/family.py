@@ -9,6 +9,7 @@ from dpviz.data.samples import Sample
 from dpviz.domain import Domain, Outside
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
+from dpviz.family.run_domain import run_domain
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import METHODS
@@ -27,6 +28,7 @@ def _material(
     secure: bool = False,
 ) -> Source:
     """Lay the grid over a data set."""
+    domain = run_domain(dataset, config.variant, domain)
     return Source.build(dataset, config.grid, domain, outside, empty=secure)
 
 

@@ -24,6 +24,7 @@ ROWS = (
     ("privthrem", "published", "largest-cell", 6.78, 6000),
     ("privthrem", "sound", "rank-shown", 5.60, 9000),
     ("privqt", "published", "far-point", 6.85, 4000),
+    ("privqt", "published", "moved-record", 1.85, 6000),
     ("dpkmeanspp", "published", "far-record", 5.63, 2000),
     ("dpkmeansup", "published", "far-record", 4.53, 600),
     ("contour", "published", "lonely-record", 6.88, 4000),

@@ -23,6 +23,7 @@ from dpviz.domain import Domain
 from dpviz.experiments.utility import FILE, Cost, Spread, costs
 from dpviz.families import CARDS
 from dpviz.family.card import VariantName
+from dpviz.family.run_domain import run_domain
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
@@ -190,26 +191,26 @@ def settings(method: str, data: str) -> dict[str, Any]:
 
 @cache
 def load(data: str) -> Dataset:
-    """Points of a reference set, without its labels."""
+    """Points of a reference set, without its labels, and the domain declared for it."""
     file = SETUPS[data].file
     headers = int(file.endswith(".csv.gz"))
     points = np.loadtxt(reference_file(file), delimiter=",", skiprows=headers, usecols=(0, 1))
-    return Dataset(name=data, points=points)
+    return Dataset(name=data, points=points, domain=SETUPS[data].domain)
 
 
 @cache
 def wavecluster_truth(data: str, variant: VariantName) -> comparison.Truth:
     """WaveCluster without noise on a variant's grid."""
-    setup = SETUPS[data]
-    source = Source.build(load(data), getattr(setup.grid, variant), declared(data, variant))
+    setup, points = SETUPS[data], load(data)
+    source = Source.build(points, getattr(setup.grid, variant), run_domain(points, variant))
     return comparison.Truth(source, Config(density=setup.grid.density))
 
 
 @cache
 def kmeans_truth(data: str, variant: VariantName) -> KMeansTruth:
     """k-means without noise under a variant's domain."""
-    setup = SETUPS[data]
-    return KMeansTruth(Records.build(load(data), declared(data, variant)), setup.clusters)
+    records = Records.build(load(data), run_domain(load(data), variant))
+    return KMeansTruth(records, SETUPS[data].clusters)
 
 
 @lru_cache(maxsize=2 * DRAWS["kmeans"])
@@ -220,12 +221,7 @@ def shuffled(data: str, variant: VariantName, seed: int) -> Records:
     starting sets of a partition, the blocks of GUPT) would get the answer from the order.
     """
     order = np.random.default_rng(seed).permutation(load(data).points)
-    return Records.build(Dataset(name=data, points=order), declared(data, variant))
-
-
-def declared(data: str, variant: VariantName) -> Domain | None:
-    """Domain of a variant; None for the range of the data."""
-    return SETUPS[data].domain if variant == "sound" else None
+    return Records.build(Dataset(name=data, points=order), run_domain(load(data), variant))
 
 
 def report(rows: list[Cost]) -> None:

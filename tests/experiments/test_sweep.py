@@ -241,7 +241,9 @@ def test_sample_sets_bring_what_suits_them():
     one = subject_of_sample("incomes")
     assert (one.name, one.title) == ("incomes", "Incomes and one person")
     assert one.settings == {"grid": 32, "density": 0.5, "clusters": 2}
-    assert one.bounds == one.dataset.domain
+    assert one.bounds("sound") == one.dataset.domain
+    assert one.bounds("published") == Domain.from_data(one.dataset.points)
+    assert not one.bounds("published").declared
 
 
 # -- the same rows however they are drawn ------------------------------------------------

@@ -400,9 +400,9 @@ def test_every_method_and_variant_has_a_scenario(method, variant):
 def test_planted_mistakes_come_last_and_are_marked(app):
     test = app(method="privqt", variant="sound")
     options = control(test.selectbox, "audit:scenario").options
-    assert options[:2] == ["Far point", "Moved record"]
-    assert all(one.startswith("Planted mistake: ") for one in options[2:])
-    assert len(options) == 5
+    assert options[:3] == ["Far point", "Moved record", "First record"]
+    assert all(one.startswith("Planted mistake: ") for one in options[3:])
+    assert len(options) == 6
 
 
 def test_an_audit_is_run_and_its_result_is_the_librarys(app, caplog):
@@ -465,7 +465,9 @@ def test_the_verdict_says_where_the_answer_is():
     for scenario, words in (
         (find("privqt", "sound"), "by itself; the proof is in the method's card."),
         (find("privqt", "sound", "half-noise"), "a mistake is built in here"),
-        (find("privqt", "published"), "card says why the claim fails all the same."),
+        (find("privqt", "published"), "the claim fails all the same. The domain spans the data: "),
+        (find("privqt", "published", "moved-record"), "all the same. The paper counts a modified"),
+        (find("privqt", "published", "first-record"), "the proof is in the method's card."),
     ):
         broken, said = verdict(result(scenario))
         assert not broken
@@ -515,7 +517,8 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
             {},
             ("**For this person:** at ε = 1", "73.1\u00a0%", "No loss can be shown"),
         ),
-        ("privqt", "published", {}, ("keeps no promise", "grid's range", "No loss can be shown")),
+        ("privqt", "published", {}, ("**For this person:** at ε = 1", "No loss can be shown")),
+        ("privthrem", "published", {}, ("keeps no promise", "largest true coefficient")),
         (
             "privqt",
             "published",

@@ -225,12 +225,42 @@ def test_another_sample_takes_its_grid(app):
 def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-yes" in text(app())
     assert "dpv-card dpv-no" in text(app(variant="published"))
+    assert "dpv-card dpv-yes" in text(app(variant="published", domain="declared"))
+    modified = app(variant="published", domain="declared", neighbours="replace_one")
+    assert "dpv-card dpv-no" in text(modified)
+    assert "it changes two, and the noise hides one" in text(modified)
+    assert "dpv-card dpv-yes" in text(app(neighbours="replace_one"))
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
     assert "e^1 = 2.72 times as likely" in text(app())
     for link in ({"variant": "published"}, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
+
+
+def test_bounds_follow_the_variant_until_a_person_chooses(app):
+    test = app(data="incomes")
+    kind = lambda: next(one for one in test.radio if one.label == "Bounds of the grid")  # noqa: E731
+    variant = lambda name: control(test.selectbox, "wavecluster:variant").set_value(name)  # noqa: E731
+    assert kind().value == "declared"
+    assert "domain" not in test.query_params
+    checked(variant("published").run())
+    assert kind().value == "data"
+    assert any("domain from the data" in one.value for one in test.caption)
+    assert "not private" in cards(test)["Mechanism"][0]
+    assert "The domain spans the data" in text(test)
+    assert "domain" not in test.query_params
+    lines = next(one.value for one in test.code if "from dpviz" in one.value) if test.code else ""
+    assert not lines or "domain='data'" in lines
+    # What a person chooses stays, and stands in the link.
+    checked(kind().set_value("declared").run())
+    assert test.query_params["domain"] == "declared"
+    assert cards(test)["Mechanism"][0] == "private"
+    checked(variant("sound").run())
+    checked(kind().set_value("data").run())
+    checked(variant("published").run())
+    checked(variant("sound").run())
+    assert (kind().value, test.query_params["domain"]) == ("data", "data")
 
 
 def box(test, column):
@@ -280,7 +310,7 @@ def test_reset_empties_typed_bounds(app):
     assert test.query_params["domain"] == "0.0,500000.0;0.0,1000000.0"
     checked(next(one for one in test.button if one.label == "Reset").click().run())
     assert box(test, "x").value == "0, 1000000"
-    assert test.query_params["domain"] == "declared"
+    assert "domain" not in test.query_params
 
 
 def test_choices_of_one_file_do_not_stick_to_the_next(app):
@@ -427,7 +457,7 @@ def test_columns_of_a_link_wait_for_their_table(app, columns, declared):
     checked(test.run())
     assert test.query_params["columns"] == ("z,y" if declared else "x,y")
     # Bounds are of the columns that they came with.
-    assert test.query_params["domain"] == ("0.0,50.0;0.0,70.0" if declared else "data")
+    assert test.query_params.get("domain") == ("0.0,50.0;0.0,70.0" if declared else None)
 
 
 @pytest.fixture

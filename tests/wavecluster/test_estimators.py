@@ -12,8 +12,10 @@ from sklearn.utils.estimator_checks import check_clustering, check_estimator
 from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
 from dpviz.data.dataset import Dataset
 from dpviz.errors import InputError
+from dpviz.family.claim import UNDECLARED
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
+from dpviz.wavecluster.methods.printed import MODIFIED
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
@@ -167,9 +169,20 @@ def test_the_claim_says_what_the_configuration_is_worth():
     points = load_sample("incomes").points
     assert not PrivTHR(grid=16).fit(points).claim_.private
     assert PrivTHR(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private
-    assert (
-        not PrivTHR(grid=16, domain="0,1e4;0,8e3", variant="published").fit(points).claim_.private
-    )
+    for model, private in ((PrivQT, True), (PrivTHR, True), (PrivTHREM, False)):
+        given = {"grid": 16, "variant": "published"}
+        declared = model(**given, domain="0,1e4;0,8e3").fit(points).claim_
+        assert declared.private == private
+        of_data = model(**given).fit(points).claim_
+        assert not of_data.private
+        assert of_data.reason.endswith(UNDECLARED)
+        assert UNDECLARED not in declared.reason
+        replaced = model(**given, domain="0,1e4;0,8e3", neighbours="replace_one").fit(points)
+        assert not replaced.claim_.private
+        assert replaced.claim_.reason.endswith(MODIFIED["replace_one"])
+        # Each thing that fails is said once.
+        both = model(**given, neighbours="replace_one").fit(points).claim_.reason
+        assert both == f"{replaced.claim_.reason} {UNDECLARED}"
     assert not WaveCluster(grid=16, domain="0,1e4;0,8e3").fit(points).claim_.private
 
 

@@ -242,5 +242,5 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     elif scenario.private:
         why = "That proves nothing by itself; the proof is in the method's card."
     else:
-        why = "That proves nothing: the method's card says why the claim fails all the same."
+        why = f"That proves nothing: the claim fails all the same. {scenario.verdict.reason}"
     return False, f"{measured} {why}"

@@ -197,7 +197,7 @@ def _draws_progress(state: UrlState) -> None:
 def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     """Meaning of the draws for that person, and a caption on how it was measured."""
     card = CARDS[experiment.method]
-    name, variant = f"{card.title}, {experiment.variant},", card.variant(experiment.variant)
+    name, verdict = f"{card.title}, {experiment.variant},", experiment.claim
     epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"
     measured = "No loss can be shown from these draws"
     if experiment.epsilon_lower > 0:
@@ -209,10 +209,10 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
             "number of clusters tells more about this person than that allows.",
             f"{measured}.",
         )
-    if not variant.private:
+    if not verdict.private:
         return (
             f"**For this person** {name} keeps no promise, even where the number of clusters "
-            f"does not show it. {plain_text(variant.reason)}",
+            f"does not show it. {plain_text(verdict.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
     odds = 100 * experiment.allowed / (1 + experiment.allowed)

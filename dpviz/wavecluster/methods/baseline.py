@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.counts import tally
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.privqt import AS_PRINTED
+from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
@@ -48,8 +48,9 @@ CARD = Card(
             private=False,
             reason=(
                 "The resolution of the synopsis is computed from the true number of records, "
-                "which is itself private when a record may be added or removed. " + AS_PRINTED
+                "which is itself private when a record may be added or removed."
             ),
+            fails=MODIFIED,
         ),
     ),
     parameters=takes("baseline", "epsilon", "synopsis"),
@@ -66,6 +67,7 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster synthetic points (Chen, Yu, Chirkova, Algorithm 1)."""
+    hide_one_change(accountant, config)
     epsilon, n = config.epsilon, float(source.n)
     if config.variant == "sound":
         share = COUNT_SHARE * epsilon

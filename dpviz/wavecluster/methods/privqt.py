@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
-
-AS_PRINTED = (
-    "The paper reads the grid's range off the data, so one record can move every cell, and counts "
-    "a modified record as one change where it makes two: its claim fails there. Under a declared "
-    "domain and for a record added or removed, counts are treated as in the sound variant."
-)
 
 CARD = Card(
     name="privqt",
@@ -34,7 +29,15 @@ CARD = Card(
                 "counts epsilon-private under a declared domain; all later steps read those alone."
             ),
         ),
-        Variant(name="published", private=False, reason=AS_PRINTED),
+        Variant(
+            name="published",
+            private=True,
+            reason=(
+                "The steps are those of the sound variant: under a declared domain a record that "
+                "comes or goes changes one count by 1, which Lap(1/epsilon) hides."
+            ),
+            fails=MODIFIED,
+        ),
     ),
     parameters=takes("privqt", "epsilon"),
 )
@@ -42,5 +45,6 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster noisy counts (Chen, Yu, Chirkova, Algorithm 2)."""
+    hide_one_change(accountant, config)
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=config.epsilon)
     return Run(config=config, stages=cluster(noisy, config), ledger=accountant.ledger)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
-from dpviz.wavecluster.methods.privqt import AS_PRINTED
+from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
@@ -44,7 +44,16 @@ CARD = Card(
                 "threshold is computed from their outputs alone."
             ),
         ),
-        Variant(name="published", private=False, reason=AS_PRINTED),
+        Variant(
+            name="published",
+            private=True,
+            reason=(
+                "The steps are those of the sound variant: under a declared domain a record that "
+                "comes or goes changes one count by 1, which Lap(1/(alpha*epsilon)) hides, and the "
+                "number Z of non-positive coefficients by what the rest of the budget pays for."
+            ),
+            fails=MODIFIED,
+        ),
     ),
     parameters=takes("privthr", "epsilon", "alpha"),
 )
@@ -52,6 +61,7 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a refined threshold (Chen, Yu, Chirkova, Algorithm 3)."""
+    hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.privqt import AS_PRINTED
+from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
@@ -42,8 +42,9 @@ CARD = Card(
             reason=(
                 "As printed, the threshold is drawn up to the largest true coefficient: a "
                 "threshold possible under one data set is impossible under its neighbour, and "
-                "the rank k' that is shown counts true cells. " + AS_PRINTED
+                "the rank k' that is shown counts true cells."
             ),
+            fails=MODIFIED,
         ),
     ),
     parameters=takes("privthrem", "epsilon", "alpha"),
@@ -58,6 +59,7 @@ CARD = Card(
 
 def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Noisy counts and a drawn threshold (Chen, Yu, Chirkova, Algorithm 4)."""
+    hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
