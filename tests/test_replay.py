@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, partial
 from hashlib import blake2b
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise_source import SeededNoise
-from dpviz.privacy.ledger import RELATIONS, Neighbours, Relation
+from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
@@ -50,6 +50,8 @@ pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
+T = TypeVar("T")
+
 #: Pairs that are compared of each private way to run a method: most where most can be chosen.
 PAIRS = {
     ("baseline", "sound"): 1500,
@@ -60,11 +62,13 @@ PAIRS = {
     ("privthr", "published"): 3300,
     ("privthrem", "sound"): 8000,
     ("dplloyd", "sound"): 2000,
+    ("dplloyd", "published"): 600,
     ("dpkmeanspp", "sound"): 1500,
     ("dpkmeansup", "sound"): 1500,
     ("dpkmeans_mapreduce", "sound"): 1500,
     ("contour", "sound"): 1500,
     ("mcmc", "sound"): 1500,
+    ("mcmc", "published"): 400,
     ("eugkm", "sound"): 1000,
     ("hybrid", "sound"): 1000,
     ("gupt", "sound"): 1500,
@@ -217,10 +221,10 @@ def family_of(wavelet: str) -> str:
     return next(name for name in pywt.families() if wavelet in pywt.wavelist(name))
 
 
-def promised(method: str, variant: str) -> tuple[Relation, ...]:
-    """Relations under which a private variant keeps its promise."""
+def promised(method: str, variant: str, values: tuple[T, ...] = RELATIONS) -> tuple[T, ...]:
+    """Relations or other values with which a private variant keeps its promise."""
     fails = CARDS[method].variant(variant).fails
-    return tuple(relation for relation in RELATIONS if relation not in fails)
+    return tuple(value for value in values if value not in fails)
 
 
 def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
@@ -228,7 +232,7 @@ def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
     relations = promised(method, variant)
     if method in KMEANS:
         known = DEFAULTS[method]
-        starts = STARTS if "start" in known else ("None",)
+        starts = promised(method, variant, STARTS) if "start" in known else ("None",)
         geometries = GEOMETRIES if "geometry" in known else ("None",)
         return set(product(starts, geometries, relations))
     synopses = SYNOPSES if method == "baseline" else ("",)
@@ -424,10 +428,10 @@ def draw(
         )
         as_points = not cancelling and rng.random() < (0.7 if method == "baseline" else 0.2)
     else:
-        known = DEFAULTS[method]
+        known, starts = DEFAULTS[method], promised(method, variant, STARTS)
         choices = {
-            "start": STARTS[turn % len(STARTS)],
-            "geometry": GEOMETRIES[turn // len(STARTS) % len(GEOMETRIES)],
+            "start": starts[turn % len(starts)],
+            "geometry": GEOMETRIES[turn // len(starts) % len(GEOMETRIES)],
             "schedule": str(rng.choice(SCHEDULES)),
             "temperature": str(rng.choice(TEMPERATURES)),
             "iterations": int(rng.integers(1, 4)),

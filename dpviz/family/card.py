@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpviz.privacy.ledger import Relation
-
 if TYPE_CHECKING:
     from dpviz.family.parameter import Parameter
 
@@ -26,26 +24,26 @@ class Variant:
     name
         ``"sound"`` or ``"published"``.
     private
-        Whether its steps keep the promise under a declared domain and the default relation;
-        :func:`dpviz.family.claim.claim` judges a run with its own domain and relation.
+        Whether its steps keep the promise under a declared domain, the default relation and
+        the default parameters; :func:`dpviz.family.claim.claim` judges a run with its own.
     reason
         A proof sketch where ``private`` is true, else why the claim fails. An undeclared domain
         is not among these reasons: the claim adds it.
     fails
-        Relations under which the claim fails (for a variant that is not private: fails once
-        more), each with the reason.
+        Relations, and values of parameters, with which the claim fails (for a variant that is not
+        private: fails once more), each with the reason.
     """
 
     name: VariantName
     private: bool
     reason: str
-    fails: Mapping[Relation, str] = field(default_factory=dict, hash=False)
+    fails: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def text(self) -> str:
         """The claim in words: "private", or "not private", the reason, and where it fails."""
         word = "private" if self.private else "not private"
-        return " ".join([f"{word}. {self.reason}", *self.fails.values()])
+        return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 
 @dataclass(frozen=True, kw_only=True)

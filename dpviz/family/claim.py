@@ -27,7 +27,7 @@ class Claim:
 
 
 def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
-    """Judge a run: the steps of the method's variant, the neighbour relation, and the domain.
+    """Judge a run: the steps of its variant, neighbour relation and parameters, and the domain.
 
     The claim is about the mechanism with unseeded noise; see ``EXPLORATION`` for the effect of a
     seed.
@@ -37,7 +37,7 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
     card
         Card of the method.
     config
-        Variant and neighbour relation of the run.
+        Variant, neighbour relation and parameters of the run.
     domain
         Bounds of the run; None if nobody declared any.
 
@@ -46,10 +46,14 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
     Claim
         With the proof sketch, or with everything that fails in this run.
     """
-    variant, relation = card.variant(config.variant), config.neighbours.relation
+    variant = card.variant(config.variant)
+    chosen = (getattr(config, parameter.name) for parameter in card.parameters if parameter.options)
     fails = [] if variant.private else [variant.reason]
-    if relation in variant.fails:
-        fails.append(variant.fails[relation])
+    fails += [
+        variant.fails[value]
+        for value in (config.neighbours.relation, *chosen)
+        if value in variant.fails
+    ]
     if card.spends and (domain is None or not domain.declared):
         fails.append(UNDECLARED)
     return Claim(not fails, " ".join(fails) or variant.reason)

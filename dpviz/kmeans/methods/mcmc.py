@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import lloyd, printed_centers, space_of
-from dpviz.kmeans.methods.dplloyd import KEEPING, PRINTED, SOUND, UNSPENT
+from dpviz.kmeans.methods.dplloyd import FAILS, KEEPING, PRINTED, SOUND, UNSPENT
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
@@ -51,6 +51,7 @@ CARD = Card(
             name="published",
             private=True,
             reason=f"{PRINTED} What follows reads those numbers alone: post-processing is free.",
+            fails=FAILS,
         ),
     ),
     parameters=takes("mcmc"),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dpviz.privacy.ledger import Relation
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.parameters import Config
 
 #: Why the proofs of the paper (Theorems 1 to 3) fail where a record is modified.
-MODIFIED: Mapping[Relation, str] = {
+MODIFIED: Mapping[str, str] = {
     "replace_one": (
         "The paper counts a modified record as one changed count; it changes two, and the noise "
         "hides one."
