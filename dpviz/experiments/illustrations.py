@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
 from dpviz.metrics.bands import band
+from dpviz.metrics.matching import matched_numbers
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.diagnosis import outcome
 from dpviz.wavecluster.parameters import Config
@@ -107,7 +107,10 @@ class Picture(Figure):
     @property
     def text(self) -> str:
         """How to draw it, for people."""
-        return f"       The draw on the screen: wavecluster?{urlencode(self.link)}"
+        options = " ".join(f"--{name} {value}" for name, value in self.settings.items())
+        return (
+            f"       python -m dpviz run {self.sample} {options} --domain data --seed {self.seed}"
+        )
 
     def runs(self) -> tuple[Truth, Run]:
         """True run and the draw, on the range of the data, as in the paper."""
@@ -128,16 +131,19 @@ class Picture(Figure):
         Returns
         -------
         DataFrame
-            Per true cluster: cells, fate, private cluster (with most of its cells), private
-            cells, and joined: the true clusters that share it.
+            Per true cluster: cells, fate, private cluster (with most of its cells, numbered as
+            in the picture), private cells, and joined: the true clusters that share it.
         """
         truth, private = self.runs()
+        numbers = matched_numbers(truth.stages.labels, private.stages.labels)
         rows = []
         for cluster in range(1, truth.stages.n_clusters + 1):
             found = outcome(truth.stages.labels, private.stages.labels, cluster)
             cells = int(np.count_nonzero(truth.stages.labels == cluster))
             others = " ".join(map(str, found.joined))
-            rows.append((cluster, cells, found.fate, found.match, found.match_cells, others))
+            rows.append(
+                (cluster, cells, found.fate, int(numbers[found.match]), found.match_cells, others)
+            )
         columns = ["cluster", "cells", "fate", "private cluster", "private cells", "joined with"]
         return pd.DataFrame(rows, columns=columns)
 

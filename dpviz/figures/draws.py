@@ -59,7 +59,7 @@ _ITSELF = {
 
 #: Columns of a theorem about a score: its ends, the share of the draws inside, the least share
 #: that it promises.
-BOUND_COLUMNS = ("theorem from", "theorem to", "draws inside", "promised")
+BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 
 #: How wide the dots of a strip spread, in strips.
 _SPREAD = 0.26

@@ -59,6 +59,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             mean,
             f"mean of {draws}: %{{y:.3g}} at ε %{{x:.3g}}<br>law: %{{customdata:.3g}}",
             customdata=law,
+            cliponaxis=False,
             line={"color": colour, "width": 2},
             marker=marker(8, colour),
             name=f"mean of {draws} draws",

@@ -122,6 +122,8 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     )
     if clicked:
         _follow_click(clicked, request, tables)
+    if any(chart.score == RANK and len(chart.table) for chart in charts):
+        show_caption(_theorems_words(charts))
     for note in found().notes.get(request.key, ()):
         show_caption(note)
     show_caption(
@@ -418,22 +420,23 @@ def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str])
         },
         placeholder="",
     )
-    show_caption(_theorems_words(ranks))
     if "printed" not in ranks:
         show_caption(NONE_PRINTED)
 
 
-def _theorems_words(ranks: pd.DataFrame) -> str:
+def _theorems_words(charts: Sequence[Chart]) -> str:
     """What the draws do beside the theorems, and where they do it less often than promised."""
-    known = ranks.dropna(subset="inside")
-    if known.empty:
+    bounds = [chart.bounds for chart in charts if chart.bounds is not None]
+    if not bounds:
         return "None of these methods has a theorem about k′."
+    known = pd.concat(bounds)
+    promised = " or ".join(f"{one:.0%}" for one in sorted(known["promised"].unique()))
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
     missed = int((known["inside"] < known["promised"]).sum())
     few = f" In {counted(missed, 'row')} fewer draws than promised are inside." if missed else ""
     return (
         "Theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
-        f"{OMEGA:g}, within what is possible; they are computed from the true data. Inside on "
-        f"average: {listed}.{few}"
+        f"{OMEGA:g}, within what is possible; they are computed from the true data. Draws inside, "
+        f"on average: {listed}.{few} At least {promised} are promised."
     )

@@ -149,7 +149,15 @@ def _show(setting: Setting, draws: Draws) -> None:
         "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
     )
     table = figures.frame(draws, position, true, setting.bounds)
-    st.dataframe(table, width="stretch", hide_index=True, height="content")
+    percent = st.column_config.NumberColumn(format="percent")
+    st.dataframe(
+        table,
+        width="stretch",
+        hide_index=True,
+        height="content",
+        column_config=dict.fromkeys(figures.BOUND_COLUMNS[2:], percent),
+        placeholder="",
+    )
     file = name.replace(" ", "-")
     rows = partial(figures.draws_frame, draws)
     left, right, _ = st.columns([1, 1, 2])

@@ -275,7 +275,8 @@ def test_alpha_runs_along_the_axis_with_a_panel_for_each_budget(app, swept):
     # Another value draws only its own runs, and the runs open with their alpha.
     swept.clear()
     finish(test)
-    test = choose(test, values="0.2, 0.5, 0.9")
+    checked(control(test.text_input, "compare:values").set_value("0.2, 0.5, 0.9").run())
+    finish(test)
     assert [one.values for one in swept] == [(0.5,)]
     assert "--axis alpha --values 0.2,0.5,0.9" in test.code[0].value
 
