@@ -16,6 +16,7 @@ from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
+from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import VIEWS, View, WaveClusterPicture, frame, panels
 from dpviz.noise_source import SeededNoise
 from dpviz.ui.cache import Grid, truth_of
@@ -115,6 +116,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         mode=theme_mode(),
         title=run_title(settings.active, config, seed=settings.seed),
         private_title=card.title if card.spends else "no noise",
+        run=runs.private,
     )
     view = cast(View, state.get("view"))
     show_panels(
@@ -122,6 +124,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         key="wavecluster:figure",
         base_name=f"dpviz exploration not private {config.method} {view}",
     )
+    if view == "threshold":
+        show_caption(f"{told(picture)} True values, for the owner's screen only.")
     if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
     show_below(
