@@ -28,6 +28,11 @@ LIKENESS = (
     "Differential Privacy, 2015); no point of theirs is taken over."
 )
 
+STEPS = (
+    "Drawn for dpviz after the idea of figure 3 of Chen, Yu and Chirkova (WaveCluster with "
+    "Differential Privacy, 2015), which shows WaveCluster step by step."
+)
+
 ENTRIES: list[dict[str, Any]] = [
     {
         "name": "gaussians",
@@ -143,6 +148,44 @@ ENTRIES: list[dict[str, Any]] = [
         "licence": "CC0-1.0",
         "credit": "Drawn for dpviz.",
     },
+    {
+        "name": "tiny4",
+        "file": "tiny4.csv",
+        "title": "Tiny grid, 4 x 4",
+        "description": (
+            "70 points on 4 x 4 cells, to count by hand. The average subband has 2 x 2 cells: 20, "
+            "8, 7 and 0, of which the two largest are significant. They touch at a corner, so "
+            "they are one cluster. Look at the 7, just below the threshold, and at the 0, which "
+            "PrivQT makes positive in every second draw: then three cells are significant."
+        ),
+        "columns": ["x", "y"],
+        "n": 70,
+        "domain": [[0, 4], [0, 4]],
+        "grid": 4,
+        "density": 0.40,
+        "clusters": 1,
+        "licence": "CC0-1.0",
+        "credit": STEPS,
+    },
+    {
+        "name": "tiny8",
+        "file": "tiny8.csv",
+        "title": "Tiny grid, 8 x 8",
+        "description": (
+            "220 points on 8 x 8 cells, to count by hand: two clusters with an empty gap. The "
+            "average subband has ten positive cells, of which the six largest are significant. "
+            "The seventh is a border cell with 10, below the threshold of 12. Where noise makes "
+            "it significant, it joins the two clusters."
+        ),
+        "columns": ["x", "y"],
+        "n": 220,
+        "domain": [[0, 8], [0, 8]],
+        "grid": 8,
+        "density": 0.40,
+        "clusters": 2,
+        "licence": "CC0-1.0",
+        "credit": STEPS,
+    },
 ]
 
 README = """# Sample sets
@@ -151,9 +194,10 @@ Written by `python sample_data/build.py` (generators: `generators.py`); describe
 programs in `index.json`. Grid and p are settings with which WaveCluster without noise (Haar
 wavelet, level 1, the declared domain) finds the given number of clusters. Seeds and shapes of the
 generators were picked among several so that these numbers, and the story of the incomes, hold
-with some margin in p; check-ins and noise are the first draw. Where a file has a column of classes,
-these name the part of its generator that each point comes from: a Gaussian, an arm, a shape, a
-group of persons.
+with some margin in p; check-ins and noise are the first draw. The two tiny grids are not drawn:
+their counts are chosen cell by cell, so that a person can follow every step on paper. Where a file
+has a column of classes, these name the part of its generator that each point comes from: a
+Gaussian, an arm, a shape, a group of persons.
 
 | name | file | records | columns | classes | domain | grid | p | clusters | licence |
 |---|---|---|---|---|---|---|---|---|---|
@@ -237,6 +281,8 @@ def main() -> None:
         "checkins": (generators.world_checkins(*cities()),),
         "incomes": generators.incomes(),
         "noise": (generators.uniform_noise(),),
+        "tiny4": (generators.counted_cells(cells=generators.TINY_4),),
+        "tiny8": (generators.counted_cells(cells=generators.TINY_8),),
     }
     for entry in ENTRIES:
         write = write_parquet if entry["file"].endswith(".parquet") else write_csv

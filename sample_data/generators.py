@@ -30,6 +30,24 @@ KM_PER_DEGREE = 111.2
 #: Width of the narrower half of a Gaussian cluster as a share of the wider.
 CORE = 0.6
 
+#: Points in each cell of :func:`counted_cells`, as a reader sees the grid: the top row first.
+TINY_4 = (
+    (0, 0, 10, 10),
+    (0, 0, 10, 10),
+    (2, 8, 7, 7),
+    (2, 4, 0, 0),
+)
+TINY_8 = (
+    (0, 0, 0, 0, 0, 2, 9, 9),
+    (0, 0, 0, 0, 0, 2, 9, 9),
+    (0, 0, 0, 0, 2, 6, 8, 8),
+    (4, 4, 0, 0, 6, 6, 4, 4),
+    (10, 10, 8, 6, 0, 0, 0, 0),
+    (10, 10, 8, 6, 0, 0, 0, 0),
+    (8, 8, 8, 5, 1, 0, 0, 0),
+    (8, 8, 8, 5, 1, 0, 0, 0),
+)
+
 #: Centre x, y, standard deviation along the two main axes, and turn in degrees.
 _GAUSSIANS = (
     (0.115, 0.845, 0.034, 0.042, 20),
@@ -209,6 +227,35 @@ def incomes(n: int = 800, seed: int = 7, *, between: int = 7) -> tuple[Points, C
     near = middle + rng.uniform(-1, 1, (between, 2)) * (240, 190)
     persons: Points = np.rint(np.concatenate([*groups, near, middle[None]]))
     return persons, np.repeat(["low", "high", "between"], [first, second, between + 1])
+
+
+def counted_cells(
+    n: int | None = None, seed: int = 0, *, cells: Sequence[Sequence[int]] = TINY_4
+) -> Points:
+    """Points that give a small grid the counts that were chosen for it.
+
+    Parameters
+    ----------
+    n
+        Number of points; None draws those of the grid. With another number, all counts are in
+        about the same proportion.
+    seed
+        Equal seeds give equal points.
+    cells
+        Points per cell, the top row first. A cell is one unit wide and high.
+
+    Returns
+    -------
+    numpy.ndarray
+        To two decimals, well inside of their cells, shape (n, 2), cell by cell.
+    """
+    counts = np.array(cells)[::-1].T
+    owner = np.repeat(np.arange(counts.size), counts.ravel())
+    if n is not None:
+        owner = owner[np.arange(n) * len(owner) // max(n, 1)]
+    corners = np.column_stack(np.unravel_index(owner, counts.shape))
+    inside = np.random.default_rng(seed).uniform(0.1, 0.9, (len(owner), 2))
+    return np.round(corners + inside, 2)
 
 
 def uniform_noise(n: int = 20_000, seed: int = 0, *, side: float = 100.0) -> Points:

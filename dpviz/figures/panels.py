@@ -117,10 +117,16 @@ def add_axes(
         }
 
 
-def add_heading(layout: dict[str, Any], panel: int, text: str) -> None:
-    """Add the heading above a panel, with tags: pass external text through ``literal``."""
+def add_heading(layout: dict[str, Any], panel: int, text: str, **more: Any) -> None:
+    """Add the heading above a panel, with tags: pass external text through ``literal``.
+
+    Parameters
+    ----------
+    more
+        Further properties of the note.
+    """
     axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
-    layout["annotations"].append(note(text, 0, 1, *axes))
+    layout["annotations"].append(note(text, 0, 1, *axes, **more))
 
 
 def add_maps(

@@ -21,6 +21,13 @@ from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures import subbands
+from dpviz.figures.cell_numbers import (
+    LARGEST,
+    MOST,
+    MOST_OF_STAGES,
+    cell_numbers,
+    colours_at,
+)
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -40,16 +47,18 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
+from dpviz.figures.threshold import threshold_frame, threshold_panels
 from dpviz.metrics.matching import matched_numbers
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
 
-View = Literal["clusters", "significant", "average", "details", "counts", "overview"]
+View = Literal["clusters", "significant", "threshold", "average", "details", "counts", "overview"]
 
 VIEWS: dict[View, str] = {
     "clusters": "Clusters",
     "significant": "Significant cells",
+    "threshold": "Threshold",
     "average": "Average subband",
     "details": "All subbands",
     "counts": "Count grid",
@@ -86,6 +95,8 @@ class WaveClusterPicture:
         Parameters of the run, in the figure's title.
     private_title
         Heading of the private panels.
+    run
+        The run with the private stages: how its threshold was drawn. None: not drawn.
     """
 
     truth: Truth
@@ -95,6 +106,7 @@ class WaveClusterPicture:
     mode: Mode = "light"
     title: str = ""
     private_title: str = "private"
+    run: Run | None = None
 
     def __post_init__(self) -> None:
         """Two axes only."""
@@ -148,11 +160,14 @@ def picture_of(
         columns=columns,
         mode=mode,
         title=title,
+        run=run,
     )
 
 
 def panels(picture: WaveClusterPicture, view: View) -> Panels:
     """Draw one view of ``VIEWS``: true and private panels."""
+    if view == "threshold":
+        return threshold_panels(picture)
     if view == "details":
         return _assemble(picture, [_mosaic(picture)], stacked=False)
     if view != "overview":
@@ -168,7 +183,12 @@ def stage_panels(picture: WaveClusterPicture) -> Panels:
 
 
 def frame(picture: WaveClusterPicture, view: View) -> pd.DataFrame:
-    """Table behind a view: one row per cell, true and private side by side."""
+    """Table behind a view: one row per cell, true and private side by side.
+
+    Behind "threshold", a row is a positive coefficient or an interval of the drawn threshold.
+    """
+    if view == "threshold":
+        return threshold_frame(picture)
     true, private = picture.stages
     if view == "details":
         bands = subbands.subbands(true, private)
@@ -270,17 +290,24 @@ def _values(
     """Pair of heatmaps of numbers with one colour scale, taken from the true panel."""
     true, private = (array.astype(np.float32) for array in pair)
     low, high = -0.4 * _top(true), _top(true)
-    axis = {
+    axis: dict[str, Any] = {
         "cmin": low,
         "cmax": high,
         "colorscale": zero_centred(low, high, picture.mode),
         "colorbar": colour_bar(unit, outlinewidth=0, len=0.9),
     }
+    width = picture.width(level)
+    numbers = [
+        _in_cells(
+            picture, array, level, colours_at(axis["colorscale"], (array - low) / (high - low))
+        )
+        for array in (pair if max(true.shape) <= MOST else ())
+    ] or [[], []]
     first, second = (
         _heatmap(
             picture,
             array,
-            picture.width(level),
+            width,
             f"{PLACE}<br>true %{{{of_true}:.4~g}}<br>private %{{{of_private}:.4~g}}"
             "<br>error %{customdata[1]:+.4~g}",
         )
@@ -288,7 +315,7 @@ def _values(
     )
     return _Column(
         title=title,
-        traces=([first], [second]),
+        traces=([first, *numbers[0]], [second, *numbers[1]]),
         notes=(title.lower(), title.lower()),
         alt=f"{title}, true and private, on one colour scale from {low:.3g} to {high:.3g}",
         coloraxis=axis,
@@ -321,15 +348,26 @@ def _significant(picture: WaveClusterPicture) -> _Column:
         )
         for stages, (of_true, of_private) in zip(picture.stages, _HOVERED, strict=True)
     )
+    few = max(true.shape) <= MOST
+    palette = np.array([BACKGROUND[mode], MISSED[mode], INVENTED[mode], BOTH[mode]])
+    numbers = [
+        _in_cells(picture, stages.average, stages.level, palette[code])
+        for stages, code in (zip(picture.stages, (3 * true, codes), strict=True) if few else ())
+    ] or [[], []]
     return _Column(
         title="Significant cells",
         traces=(
-            [_heatmap(picture, true, width, **coded([BACKGROUND[mode], BOTH[mode]])), first],
+            [
+                _heatmap(picture, true, width, **coded([BACKGROUND[mode], BOTH[mode]])),
+                first,
+                *numbers[0],
+            ],
             [
                 _heatmap(picture, codes, width, **colours),
                 second,
-                _marks(picture, private & ~true, "x-thin", "invented"),
-                _marks(picture, true & ~private, "circle-open", "missed"),
+                *numbers[1],
+                _marks(picture, private & ~true, "x-thin", "invented", aside=few),
+                _marks(picture, true & ~private, "circle-open", "missed", aside=few),
             ],
         ),
         notes=(
@@ -427,6 +465,13 @@ def _ghost(picture: WaveClusterPicture, band: NDArray[Any], hover: str) -> Trace
     )
 
 
+def _in_cells(
+    picture: WaveClusterPicture, band: NDArray[Any], level: int, colours: NDArray[np.str_]
+) -> list[Trace]:
+    """Numbers of a small array in its cells."""
+    return cell_numbers(band, colours, picture.domain, picture.width(level))
+
+
 def _points(picture: WaveClusterPicture, labels: NDArray[np.intp], level: int) -> Trace:
     """Points on the lattice in the colours of their clusters; cells without points tinted."""
     shade = picture.raster.shade
@@ -463,9 +508,15 @@ def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.in
     )
 
 
-def _marks(picture: WaveClusterPicture, mask: NDArray[np.bool_], symbol: str, name: str) -> Trace:
-    """Marks on cells, the cue beside colour; left out where they would be a blur."""
-    cells = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
+def _marks(
+    picture: WaveClusterPicture, mask: NDArray[np.bool_], symbol: str, name: str, *, aside: bool
+) -> Trace:
+    """Marks on cells, the cue beside colour; left out where they would be a blur.
+
+    ``aside`` puts them into the upper left corners: the middles have numbers.
+    """
+    x, y = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
+    cells = (x - 0.4, y + 0.36) if aside else (x, y)
     ink = INK[picture.mode]
     return scatter(
         "markers",
@@ -514,6 +565,10 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
                 heading = f"{column.title} · {('true', 'private')[side]}"
             add_heading(layout, panel, heading)
             for trace in column.traces[side]:
+                if "texttemplate" in trace:
+                    if stacked and max(trace["z"].shape) > MOST_OF_STAGES:
+                        continue
+                    layout["font"] = {"size": LARGEST}  # Plotly's limit for numbers in cells
                 if "hovertemplate" in trace:
                     hovered[side].append(len(data))
                 data.append({**trace, **coloured, **on(panel)})

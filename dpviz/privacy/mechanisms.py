@@ -170,15 +170,12 @@ class Accountant:
             drawn uniformly from it.
         """
         scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")
-        lengths = np.diff(edges)
-        with np.errstate(divide="ignore"):
-            weights = np.log(lengths) + scores / scale
-        cumulated = np.cumsum(np.exp(weights - weights.max()))
+        cumulated = np.cumsum(interval_weights(edges, scores, scale))
         pick, place = self.noise.uniform(step, (2,))
         index = int(np.searchsorted(cumulated, pick * cumulated[-1], side="right"))
         # Rounding must not reach the lower end, which belongs to the interval below.
-        lowest = np.nextafter(edges[index], np.inf)
-        return index, float(max(edges[index + 1] - place * lengths[index], lowest))
+        low, high = edges[index], edges[index + 1]
+        return index, float(max(high - place * (high - low), np.nextafter(low, np.inf)))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -220,3 +217,26 @@ class Accountant:
             )
         self._spends.append(spend)
         return spend.scale
+
+
+def interval_weights(
+    edges: NDArray[np.float64], scores: NDArray[np.float64], scale: float
+) -> NDArray[np.float64]:
+    """Weights of the intervals in :meth:`Accountant.interval`: length * exp(score / scale).
+
+    Parameters
+    ----------
+    edges, scores
+        As there, shape (m + 1,) and (m,).
+    scale
+        Noise scale of the spend: 2 * sensitivity / epsilon.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,), in proportion to the probabilities; the largest is 1.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.diff(edges)) + scores / scale
+    weights: NDArray[np.float64] = np.exp(logs - logs.max())
+    return weights

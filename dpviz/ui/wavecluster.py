@@ -18,6 +18,7 @@ from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
 from dpviz.figures.subbands import meaning as subbands_meaning
+from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
     VIEWS,
     WITH_SUBBANDS,
@@ -127,6 +128,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         mode=theme_mode(),
         title=run_title(settings.active, config, seed=settings.seed),
         private_title=card.title if card.spends else "no noise",
+        run=runs.private,
     )
     view = cast(View, state.get("view"))
     show_panels(
@@ -136,6 +138,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     )
     if view in WITH_SUBBANDS:
         show_caption(subbands_meaning(picture.columns))
+    if view == "threshold":
+        show_caption(f"{told(picture)} True values, for the owner's screen only.")
     if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
     show_below(

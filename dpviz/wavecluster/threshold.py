@@ -25,12 +25,19 @@ class Threshold:
         d: a cell is significant when W >= d; infinity if no cell can be significant.
     positive, nonpositive
         len(L) and Z of the subband that the threshold is applied to.
+    pruned
+        Number of the smallest positive coefficients that are left out before the rank is taken
+        (PrivTHR).
+    estimate
+        Z', the noisy number of non-positive coefficients of the true subband (PrivTHR).
     """
 
     k: int | None
     value: float
     positive: int
     nonpositive: int
+    pruned: int = 0
+    estimate: float | None = None
 
 
 def check_density(density: float) -> float:

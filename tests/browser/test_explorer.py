@@ -217,3 +217,33 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     lines = Path(download.path()).read_text().splitlines()
     assert lines[0].startswith("x,y,")
     assert len(lines) == 1 + 20 * 20
+
+
+# Numbers in the cells of each panel, without blanks: text, pixels, whether it is seen.
+IN_CELLS = """() => [...document.querySelectorAll('.js-plotly-plot .subplot')].map(panel =>
+  [...panel.querySelectorAll('.heatmap-label text')].filter(one => one.textContent.trim()).map(
+    one => [one.textContent, parseFloat(one.style.fontSize), one.style.visibility !== 'hidden']))"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_in_cells_have_one_size_and_vanish_where_they_are_too_small(explorer, scheme):
+    watched = explorer("data=tiny8&method=privthrem&epsilon=2&view=counts", scheme)
+    true, private = watched.page.evaluate(IN_CELLS)
+    for panel in (true, private):
+        assert len(panel) == 64
+        ((size, seen),) = {(size, seen) for _, size, seen in panel}
+        assert size >= 12
+        assert seen
+    assert sum(int(text) for text, *_ in true) == 220
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.page.wait_for_function(
+        "([small, numbers]) => { const size = eval(numbers)()[1][0][1]; return size < small; }",
+        arg=[7, IN_CELLS],
+    )
+    assert not any(seen for *_, seen in watched.page.evaluate(IN_CELLS)[1])
+    watched.page.set_viewport_size({"width": 1280, "height": 900})
+    watched.page.wait_for_function(
+        "([small, numbers]) => { const size = eval(numbers)()[1][0][1]; return size > small; }",
+        arg=[7, IN_CELLS],
+    )
+    assert all(seen for *_, seen in watched.page.evaluate(IN_CELLS)[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from dpviz.wavecluster.truth import run
 from dpviz.wavecluster.wavelet import wavelet_names
 from sample_data import generators
 
-NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise")
+NAMES = ("gaussians", "spirals", "shapes", "checkins", "incomes", "noise", "tiny4", "tiny8")
 
 GENERATORS: dict[str, Callable[..., Any]] = {
     "gaussians": generators.fifteen_gaussians,
@@ -30,6 +31,8 @@ GENERATORS: dict[str, Callable[..., Any]] = {
     "shapes": generators.five_shapes,
     "incomes": generators.incomes,
     "noise": generators.uniform_noise,
+    "tiny4": partial(generators.counted_cells, cells=generators.TINY_4),
+    "tiny8": partial(generators.counted_cells, cells=generators.TINY_8),
 }
 
 
@@ -192,6 +195,37 @@ def test_one_person_joins_two_clusters_of_incomes() -> None:
         assert wavecluster(points[:-1], described, density)[-1] == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "empty", "k", "d"),
+    [
+        ("tiny4", [20, 8, 7], 1, 2, 8),
+        ("tiny8", [20, 18, 16, 14, 13, 12, 10, 4, 2, 1], 6, 6, 12),
+    ],
+)
+def test_a_person_can_count_on_the_tiny_grids(
+    name: str, values: list[int], empty: int, k: int, d: int
+) -> None:
+    described, points = sample(name), points_of(name)
+    cells = {"tiny4": generators.TINY_4, "tiny8": generators.TINY_8}[name]
+    counts, _, _ = np.histogram2d(*points.T, bins=described.grid, range=described.domain.bounds)
+    # The figure's first axis runs to the right, the second upwards.
+    np.testing.assert_array_equal(counts.T[::-1], cells)
+    # Half of the sum of a block of 2 x 2 cells: whole numbers, each positive one only once.
+    blocks = counts.reshape(described.grid // 2, 2, described.grid // 2, 2).sum(axis=(1, 3)) / 2
+    assert sorted(blocks[blocks > 0].tolist(), reverse=True) == values
+    assert (blocks == 0).sum() == empty
+    assert wavecluster(points, described)[:3] == (len(values), k, d)
+    # No point lies near an edge of its cell.
+    assert (np.abs(points % 1 - 0.5) <= 0.4 + 1e-9).all()
+
+
+def test_the_border_cell_of_the_tiny_grid_joins_its_two_clusters() -> None:
+    described, points = sample("tiny8"), points_of("tiny8")
+    # One more significant cell, the seventh: it touches both clusters.
+    positive, k, value, clusters = wavecluster(points, described, density=0.3)
+    assert (positive, k, value, clusters) == (10, 7, 10, 1)
+
+
 def test_only_the_incomes_have_a_person() -> None:
     assert [name for name in NAMES if sample(name).person is not None] == ["incomes"]
 
@@ -242,7 +276,7 @@ def test_every_file_is_in_the_index() -> None:
 
 
 def test_unknown_name_is_answered_with_the_names() -> None:
-    with pytest.raises(InputError, match="gaussians, spirals, shapes, checkins, incomes, noise"):
+    with pytest.raises(InputError, match=f"choose from {', '.join(NAMES)}"):
         load_sample("gausians")
 
 

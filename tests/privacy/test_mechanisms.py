@@ -15,7 +15,7 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
-from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.mechanisms import Accountant, interval_weights
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one
 #: by chance with this probability.
@@ -119,6 +119,19 @@ def test_intervals_are_chosen_with_the_exact_probabilities(relation: str) -> Non
     low, high = np.array(EDGES)[index], np.array(EDGES)[index + 1]
     assert ((low < value) & (value <= high)).all()
     assert stats.kstest((high - value) / (high - low), "uniform").pvalue > FALSE_ALARM
+
+
+def test_weights_are_in_proportion_to_the_law() -> None:
+    # The noise scale of a spend: 2 * sensitivity / epsilon.
+    weights = interval_weights(np.array(EDGES), np.array(SCORES), 2 * 0.8 / 1.5)
+    assert weights.max() == 1
+    expected = probabilities(EDGES, SCORES, 0.8, 1.5)
+    np.testing.assert_allclose(weights / weights.sum(), expected, rtol=1e-12)
+    found = np.bincount(many_draws("add_remove")[0], minlength=len(SCORES))
+    drawn = weights > 0
+    assert not found[~drawn].any()
+    counts = (weights / weights.sum() * found.sum())[drawn]
+    assert stats.chisquare(found[drawn], counts).pvalue > FALSE_ALARM
 
 
 @st.composite

@@ -104,7 +104,24 @@ def test_classes_of_samples_are_scored_against(app, name):
         assert found["F (classes)"] == expected
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("method", WAVECLUSTER)
+def test_the_threshold_is_explained_to_its_owner(app, method):
+    test = app(view="threshold", data="tiny8", method=method, epsilon=0.5)
+    assert not test.error
+    # Brackets are escaped: a caption is Markdown.
+    captions = [one.value.replace("\\", "") for one in test.caption]
+    (said,) = [text for text in captions if "True run:" in text]
+    assert "k = ⌈(1 − 0.40) · 10⌉ = 6, and the value of rank 6 is d = 12." in said
+    assert "Private run:" in said
+    assert "for the owner's screen only" in said
+    assert ("is drawn from (0, " in said) == (method == "privthrem")
+    assert ("Z′ = " in said) == (method == "privthr")
+    assert said.partition(" True values")[0] in figure_head(test)["alt"]
+    assert test.query_params["view"] == "threshold"
+    assert not any("True run:" in one.value for one in app(data="tiny8").caption)
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != "threshold"])
 def test_every_view_has_true_beside_private_and_words(app, view):
     test = app(view=view, data="spirals")
     head = figure_head(test)

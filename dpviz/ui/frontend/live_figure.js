@@ -11,6 +11,7 @@ const DISK = {
 };
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
+const SMALLEST_NUMBER = 7; // pixels of a number in a cell that can be read
 
 const ICON_COLOR = "#7d8791"; // readable on light and on dark
 
@@ -191,6 +192,8 @@ class LiveFigure {
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
     }
+    if (!this.ready) this.plot.on("plotly_afterplot", () => this.hideBlur());
+    this.hideBlur();
     if (head.clickable && !this.listening) {
       this.listening = true;
       this.plot.on("plotly_click", ({ points }) => this.clicked(points[0]));
@@ -219,6 +222,14 @@ class LiveFigure {
       responsive: false, // a ResizeObserver sees more than changes of the window
       modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"]],
     };
+  }
+
+  // Numbers in cells that are too small would be a blur; a closer look brings them back.
+  hideBlur() {
+    for (const text of this.plot.querySelectorAll(".heatmap-label text")) {
+      const small = parseFloat(text.style.fontSize) < SMALLEST_NUMBER;
+      text.style.visibility = small ? "hidden" : "";
+    }
   }
 
   // Where a point is, and what its trace says of itself, is what the program learns of a click.

@@ -110,4 +110,6 @@ def pruned_threshold(average: NDArray[np.float64], density: float, nonpositive: 
         value=float(values[values.size - k]) if k else math.inf,
         positive=values.size,
         nonpositive=average.size - values.size,
+        pruned=dropped,
+        estimate=nonpositive,
     )

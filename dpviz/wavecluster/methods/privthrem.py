@@ -13,6 +13,9 @@ from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
 from dpviz.wavecluster.wavelet import sensitivity
 
+#: Name of the exponential mechanism on the ledger.
+STEP = "threshold"
+
 CARD = Card(
     name="privthrem",
     family="wavecluster",
@@ -70,18 +73,13 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
-    values = positive_values(transform(source.counts, config))
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
-    sound = config.variant == "sound"
-    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
-    # already private; if no coefficient is positive, no cell can be significant for any d'.
-    largest = float(average.max()) if sound else float(values.max(initial=0.0))
-    edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
+    edges, ranks, scores = candidates(transform(source.counts, config), average, config)
     chosen, value = accountant.interval(
-        "threshold",
+        STEP,
         edges,
-        -np.abs(ranks - rank_of(config.density, values.size)),
-        sensitivity=bound.rank if sound else bound.nonpositive,
+        scores,
+        sensitivity=bound.rank if config.variant == "sound" else bound.nonpositive,
         epsilon=config.epsilon - first,
     )
     positive = int(np.count_nonzero(average > 0))
@@ -94,6 +92,32 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         ledger=accountant.ledger,
         trace={"rank": float(ranks[chosen])},
     )
+
+
+def candidates(
+    true: NDArray[np.float64], noisy: NDArray[np.float64], config: Config
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Intervals that the exponential mechanism chooses from.
+
+    Parameters
+    ----------
+    true, noisy
+        Average subbands W and W'.
+    config
+        Density and variant.
+
+    Returns
+    -------
+    edges, ranks, scores
+        Edges and ranks of :func:`rank_intervals`; the score of a rank is -abs(rank - k).
+    """
+    values = positive_values(true)
+    # Published: (0, Max] of the true W. Sound: up to the largest noisy coefficient, which is
+    # already private; if no coefficient is positive, no cell can be significant for any d'.
+    sound = config.variant == "sound"
+    largest = float(noisy.max()) if sound else float(values.max(initial=0.0))
+    edges, ranks = rank_intervals(values, largest if largest > 0 else 1.0)
+    return edges, ranks, -np.abs(ranks - rank_of(config.density, values.size))
 
 
 def rank_intervals(

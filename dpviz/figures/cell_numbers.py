@@ -1,0 +1,120 @@
+"""Numbers in the cells of a small heatmap, as text of the figure.
+
+Plotly writes the labels of a heatmap as large as its cells allow, at every size and zoom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.figures.marks import Trace, heatmap
+
+#: Up to this many cells a side, cells have numbers: in a panel of half the figure's width, and
+#: in one of several stages.
+MOST, MOST_OF_STAGES = 16, 8
+
+#: Up to this many cells a side, there is room for two decimals.
+_ROOMY = 4
+
+#: Pixels of the largest number.
+LARGEST = 20
+
+_INKS = ("#000000", "#ffffff")
+
+#: As wide as a digit; Plotly draws nothing, but measures it.
+_BLANK = "\u2007"
+
+
+def written(band: NDArray[Any]) -> NDArray[np.str_]:
+    """Numbers of an array as texts: whole ones as such, others with as many decimals as fit.
+
+    Values that are multiples of a half or of a quarter, such as true coefficients, keep all
+    their decimals.
+    """
+    values = np.asarray(band, dtype=float)
+    exact = [n for n in range(3) if np.allclose(np.round(values, n), values, atol=1e-9, rtol=0)]
+    side, tight = max(values.shape), float(np.abs(values).max()) >= 100
+    decimals = exact[0] if exact else 2 if side <= _ROOMY else 0 if side > 8 and tight else 1
+    # + 0.0 makes 0 of -0.
+    texts = [f"{value:.{decimals}f}" for value in (np.round(values, decimals) + 0.0).ravel()]
+    return np.array([text.replace("-", "−") for text in texts]).reshape(values.shape)
+
+
+def cell_numbers(
+    band: NDArray[Any], colours: NDArray[np.str_], domain: Domain, width: NDArray[np.float64]
+) -> list[Trace]:
+    """Write the numbers of a heatmap into its cells; nothing if there are too many cells.
+
+    Parameters
+    ----------
+    band
+        Numbers, shape (right, up).
+    colours
+        Colours "#rrggbb" of the cells, same shape.
+    domain, width
+        Domain, and width of a cell per axis.
+
+    Returns
+    -------
+    list
+        One invisible heatmap with labels for each ink, black and white.
+    """
+    if max(band.shape) > MOST:
+        return []
+    texts, inks = written(band), ink_on(colours)
+    blank = _BLANK * max(map(len, texts.flat))
+    traces = []
+    for ink in _INKS:
+        labels = np.where(inks == ink, texts, "")
+        # Plotly takes the size of cells from labels beside each other, and that of the text from
+        # the longest: blanks in a corner, or in another cell, give both inks the same size.
+        empty = labels == ""
+        labels[:2, :2][empty[:2, :2]] = blank
+        labels[tuple(np.argwhere(empty)[:1].T)] = blank
+        traces.append(
+            heatmap(
+                np.zeros(band.shape, dtype=np.uint8),
+                domain,
+                width,
+                opacity=0,
+                text=labels.T.tolist(),
+                texttemplate="%{text}",
+                textfont={"color": ink},
+            )
+        )
+    return traces
+
+
+def ink_on(colours: NDArray[np.str_]) -> NDArray[np.str_]:
+    """Black or white, whichever contrasts more with each colour: 4.58 to 1 at least."""
+    light = luminance(colours)
+    # Contrast of WCAG 2: (lighter + 0.05) / (darker + 0.05).
+    return np.where((light + 0.05) ** 2 >= 1.05 * 0.05, *_INKS)
+
+
+def luminance(colours: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Relative luminance of colours "#rrggbb" (WCAG 2), from 0 for black to 1 for white."""
+    channels = np.moveaxis(_channels(colours), -1, 0) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    light: NDArray[np.float64] = np.tensordot([0.2126, 0.7152, 0.0722], linear, 1)
+    return light
+
+
+def colours_at(scale: Sequence[Sequence[Any]], share: NDArray[np.float64]) -> NDArray[np.str_]:
+    """Colours of a colour scale at shares of its length; beyond its ends, those of the ends."""
+    places = [float(place) for place, _ in scale]
+    stops = _channels(np.array([colour for _, colour in scale]))
+    mixed = [np.rint(np.interp(share, places, channel)).astype(int) for channel in stops.T]
+    codes = ((mixed[0] << 16) | (mixed[1] << 8) | mixed[2]).ravel()
+    return np.array([f"#{code:06x}" for code in codes]).reshape(share.shape)
+
+
+def _channels(colours: NDArray[np.str_]) -> NDArray[np.float64]:
+    """Red, green and blue from 0 to 255, on a last axis of 3."""
+    codes = np.array([int(colour[1:], 16) for colour in colours.flat]).reshape(colours.shape)
+    return np.stack([codes >> 16, (codes >> 8) & 255, codes & 255], axis=-1).astype(float)
