@@ -73,7 +73,6 @@ PAIRS = {
     ("hybrid", "sound"): 1000,
     ("gupt", "sound"): 1500,
     ("privgene", "sound"): 1000,
-    ("privgene", "published"): 500,
 }
 
 #: The same with the noise of a release.

@@ -7,6 +7,7 @@ the person, or before and after a record is replaced.
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from dpviz.domain import Domain
 from dpviz.families import family_of
 from dpviz.family.card import VariantName
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE
+from dpviz.kmeans.methods.privgene import FEWEST, PARENTS, PER_GENERATION, printed_generations
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.start import uniform
 from dpviz.wavecluster.pipeline import Source
@@ -148,6 +150,10 @@ eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
+#: A thousand records in one corner of a square; another one joins there. With so many, Hybrid
+#: iterates.
+thousand_first_record = partial(_record_at, [1.0, 1.0], np.ones((1000, 2)))
+
 #: Step whose choices go with :data:`opposite_end`: the candidates of PrivGene.
 BRED = "breeding"
 
@@ -228,6 +234,26 @@ def grid_size(claim: float, *, variant: VariantName, share: float = 1.0) -> Reco
     # A grid has round(sqrt(N epsilon / per_cell)) cells per axis.
     n = int(PER_CELL[variant] * 10.5**2 / epsilon + 1e-9)
     return _record_at([0.25, 0.25], np.full((n, 2), 0.25))
+
+
+#: Less than the number of records, times the claim, of :func:`number_of_generations`.
+_MANY = FEWEST * PER_GENERATION * PARENTS
+
+
+def number_of_generations(claim: float) -> RecordPair:
+    """Largest number of records with the fewest generations of PrivGene; with one more, one more.
+
+    All records lie in one place, which has a weight, so that a run takes no longer.
+    """
+    n = next(n for n in count(int(_MANY / claim)) if printed_generations(n + 1, claim) > FEWEST)
+    points = np.full((2, 1), 0.25)
+    one, two = (
+        Records(
+            points=points[:rows], domain=Domain(((0.0, 1.0),)), cut=True, weights=np.array(weights)
+        )
+        for rows, weights in ((1, [n]), (2, [n, 1]))
+    )
+    return one, two
 
 
 #: Number of records of :func:`swapped_centers`: with noise it still nearly always gives

@@ -369,7 +369,16 @@ _DESIGNED = (
         5_000,
         clusters=1,
     ),
-    *_first_record("privgene", 10_000, iterations=1),
+    *_centers(
+        "privgene",
+        "true-size",
+        "One person joins, and the number of generations, computed from the true number of "
+        "persons, rises from eight to nine.",
+        data.number_of_generations,
+        500,
+        published={"groups": ("ledger",)},
+        clusters=1,
+    )[:1],
     # Published variants of the other methods have separate scenarios.
     *_first_record("dplloyd", 10_000, iterations=1),
     *_first_record("dpkmeanspp", 5_000)[1:],
@@ -380,6 +389,7 @@ _DESIGNED = (
     *_first_record("eugkm", 5_000)[1:],
     *_first_record("hybrid", 3_000)[1:],
     *_first_record("gupt", 5_000)[1:],
+    *_first_record("privgene", 10_000, iterations=1)[1:],
 )
 
 #: Methods without a designed scenario get the simplest one.

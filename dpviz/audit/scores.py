@@ -88,8 +88,9 @@ def centers(run: KMeansRun) -> Iterator[Named]:
 
 def start(run: KMeansRun) -> Iterator[Named]:
     """Initial centres."""
-    if run.start is not None:
-        yield "coordinate of starting centre", run.start
+    # A method that decides whether to iterate has a start in some runs alone.
+    if run.start is not None or run.decision:
+        yield "coordinate of starting centre", _nothing(run) if run.start is None else run.start
 
 
 def iterations(run: KMeansRun) -> Iterator[Named]:

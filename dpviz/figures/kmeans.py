@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpviz.counts import cell_width
 from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, RecordRaster
+from dpviz.errors import InputError
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -25,8 +26,10 @@ from dpviz.figures.marks import (
     bar,
     base_layout,
     bold_numbers,
+    cell_columns,
     cluster_codes,
     cluster_colours,
+    colour_bar,
     counted,
     heatmap,
     marker,
@@ -35,17 +38,19 @@ from dpviz.figures.marks import (
     scatter,
 )
 from dpviz.figures.panels import Panels, add_heading, add_maps, on, place, suffix
-from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, blend
+from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, above_zero, blend
+from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
 
-View = Literal["regions", "noise", "chain"]
+View = Literal["regions", "noise", "grid", "chain"]
 
 VIEWS: dict[View, str] = {
     "regions": "Clusters",
     "noise": "Noise",
+    "grid": "Noisy grid",
     "chain": "Before and after",
 }
 
@@ -136,16 +141,34 @@ def picture_of(
     )
 
 
+def views_of(run: KMeansRun) -> dict[View, str]:
+    """Views of a run, with their titles: not all runs have a chain, or a grid of two columns."""
+    has = {"chain": run.chain is not None, "grid": run.grid is not None and run.grid.ndim == 2}
+    return {view: title for view, title in VIEWS.items() if has.get(view, True)}
+
+
 def panels(picture: KMeansPicture, view: View) -> Panels:
-    """Draw one view of a picture."""
-    draw = {"regions": _regions, "noise": _noise, "chain": _chain}[view]
+    """Draw one view of a picture.
+
+    Raises
+    ------
+    InputError
+        If the run has no noisy grid, or one of more columns than two, and the view is the grid.
+    """
+    draw = {"regions": _regions, "noise": _noise, "grid": _grid, "chain": _chain}[view]
     return draw(picture)
 
 
 def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
-    """Table behind a view, one row per cluster, per iteration and cluster, or per trace value."""
+    """Table behind a view: a row per cluster, per iteration and cluster, per cell, or per step."""
     if view == "noise":
         return noise_table(picture.unprocessed(picture.private), picture.columns)
+    if view == "grid":
+        pair, domain = _counts(picture), picture.shown_domain
+        shape = pair[0].shape
+        places = cell_columns(picture.shown_columns, shape, domain, cell_width(domain, shape))
+        counts = {"true records": pair[0].ravel(), "noisy records": pair[1].ravel()}
+        return pd.DataFrame(places | counts)
     if view == "chain" and picture.private.chain is not None:
         trace = picture.private.chain.log_likelihood
         return pd.DataFrame({"step": _trace_steps(picture.private), "log likelihood": trace})
@@ -476,6 +499,85 @@ def _chart_axes(
         "type": "linear",
         **more_up,
     }
+
+
+# -- grid --------------------------------------------------------------------------------
+
+
+def _counts(picture: KMeansPicture) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """True and noisy records in the cells of the released grid, first shown column first."""
+    grid, records = picture.private.grid, picture.truth.records
+    if grid is None:
+        raise InputError(
+            "view = grid: this run releases no noisy grid. EUGkM, Hybrid, sound contour and sound "
+            "starts from the data do; choose another view for the others."
+        )
+    if grid.ndim != 2:
+        raise InputError(
+            f"view = grid: the noisy grid has {counted(grid.ndim, 'column')}, and the picture "
+            "shows grids of two; choose another view."
+        )
+    noisy = grid.weights.reshape(grid.shape)
+    pair = (cell_counts(records, grid.shape).reshape(grid.shape), noisy)
+    true, noisy = (np.transpose(one, picture.raster.axes).astype(float) for one in pair)
+    return true, noisy
+
+
+def _grid(picture: KMeansPicture) -> Panels:
+    """Draw the noisy grid beside the true counts of its cells, with the centres."""
+    true, noisy = _counts(picture)
+    domain, mode = picture.shown_domain, picture.mode
+    occupied = true[true > 0]
+    # Nearly the largest count, so that one peak doesn't hide the rest.
+    top = float(np.quantile(occupied, 0.97)) if occupied.size else 1.0
+    layout = _layout(
+        picture,
+        coloraxis={
+            "cmin": 0,
+            "cmax": top,
+            "colorscale": above_zero(mode),
+            "colorbar": colour_bar("records", outlinewidth=0, len=0.9),
+        },
+    )
+    first, second = (
+        heatmap(
+            one,
+            domain,
+            cell_width(domain, one.shape),
+            f"{PLACE}<br>true %{{{of_true}:,.4~g}}<br>noisy %{{{of_noisy}:,.4~g}}",
+            customdata=other.T,
+            coloraxis="coloraxis",
+        )
+        for one, other, of_true, of_noisy in (
+            (true, noisy, "z", "customdata"),
+            (noisy, true, "customdata", "z"),
+        )
+    )
+    centers = picture.truth.centers, picture.private.centers
+    marks = [_centres(picture, one, None) for one in centers]
+    cells = " × ".join(map(str, true.shape))
+    wrong = float(np.abs(noisy - true).sum())
+    data = add_maps(
+        layout,
+        picture.shown_columns,
+        domain,
+        [
+            (f"<b>true counts</b> · {cells} cells", [first, marks[0]]),
+            (
+                f"<b>noisy counts</b> · {wrong:,.0f} records of difference (+ true centres)",
+                [second, marks[1], _true_centres(picture)],
+            ),
+        ],
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=(
+            f"{picture.title}. Records in {cells} cells: true on the left, noisy on the right, on "
+            f"one colour scale from 0 to {top:.3g}, with the centres. The counts differ by "
+            f"{wrong:,.0f} in all."
+        ),
+    )
 
 
 # -- chain -------------------------------------------------------------------------------

@@ -54,6 +54,12 @@ def zero_centred(low: float, high: float, mode: Mode) -> list[list[Any]]:
     return [[round(place, 6), colour] for place, colour in stops]
 
 
+def above_zero(mode: Mode) -> list[list[Any]]:
+    """Colour scale from 0, which is the page's background, to large values."""
+    _, zero, positive = _ANCHORS[mode]
+    return [[i / len(positive), colour] for i, colour in enumerate((zero, *positive))]
+
+
 def steps(colours: list[str]) -> list[list[Any]]:
     """Colour scale for codes 0, 1, 2, ...: one flat colour each."""
     n = len(colours)

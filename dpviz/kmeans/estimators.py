@@ -241,7 +241,7 @@ class EUGkM(_PrivateKMeans):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Hybrid(_PrivateKMeans):
-    """EUGkM with half of the budget, then one noisy Lloyd iteration (Su et al. 2016).
+    """EUGkM, then one noisy Lloyd iteration if its error is small enough (Su et al. 2016).
 
     Parameters as in :class:`EUGkM`, and ``geometry`` as in :class:`DPLloyd`. Attributes as
     there.
@@ -266,7 +266,8 @@ class PrivGene(_PrivateKMeans):
     """Centres bred under the exponential mechanism (Zhang J. et al. 2013).
 
     Parameters and attributes as in :class:`EUGkM`, and ``iterations``: generations, which
-    select centres instead of updating them, so that ``n_iter_`` is 0.
+    select centres instead of updating them, so that ``n_iter_`` is 0. The published variant
+    computes their number from the number of records, at most ``iterations``.
     """
 
     _method = "privgene"

@@ -30,7 +30,7 @@ MAX_CELLS = 2**20
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisyGrid:
-    """Noisy counts of a uniform grid over the domain, made consistent.
+    """Noisy counts of a uniform grid over the domain, without negative ones.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ class NoisyGrid:
         Cells per axis.
     weights
         Estimated records per cell in row-major order, none negative, shape (m,).
+        Sound: the projection of the noisy counts; published: those above 0 as they are.
     scale
         Scale of the Laplace noise on each count.
     """
@@ -47,10 +48,52 @@ class NoisyGrid:
     scale: float
 
     @property
+    def ndim(self) -> int:
+        """Number of columns."""
+        return len(self.shape)
+
+    @property
     def centers(self) -> NDArray[np.float64]:
         """Cell centres in scaled coordinates, shape (m, d)."""
         axes = [(2 * np.arange(side) + 1) / side - 1 for side in self.shape]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(self.shape))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """The number of records that determines a grid's size.
+
+    Parameters
+    ----------
+    value
+        At least 1.
+    scale
+        Scale of its Laplace noise; 0 for the true number.
+    left
+        Budget that is left for the cells.
+    """
+
+    value: float
+    scale: float
+    left: float
+
+
+def noisy_size(
+    records: Records, accountant: Accountant, *, step: str, epsilon: float, variant: VariantName
+) -> Size:
+    """Release the number of records for ``SIZE_SHARE`` of ``epsilon``; as published, the true one.
+
+    Parameters
+    ----------
+    step
+        Name of the grid's release on the ledger.
+    """
+    if variant == "published":
+        return Size(value=float(records.n), scale=0.0, left=epsilon)
+    left = epsilon * (1 - SIZE_SHARE)
+    noisy = accountant.laplace(f"{step}: records", records.n, sensitivity=1, epsilon=epsilon - left)
+    scale = accountant.ledger.spends[-1].scale
+    return Size(value=max(float(noisy), 1.0), scale=scale, left=left)
 
 
 def noisy_grid(
@@ -61,18 +104,20 @@ def noisy_grid(
     epsilon: float,
     clusters: int,
     variant: VariantName,
+    size: Size | None = None,
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``.
-
-    The sound variant spends ``SIZE_SHARE`` of it on a noisy number of records; the published
-    variant uses the true number.
 
     Parameters
     ----------
     step
         Name of the release on the ledger.
+    epsilon
+        Budget of the cells, and of the number of records where ``size`` is None.
     clusters
         K: the grid has at least as many cells.
+    size
+        Number of records that determines the grid; None releases one, see :func:`noisy_size`.
 
     Raises
     ------
@@ -81,28 +126,30 @@ def noisy_grid(
 
     Notes
     -----
-    Su, Cao, Li, Bertino, Jin 2015, EUGkM. The projection of the noisy counts onto the simplex of
-    their total is not in the paper; dropping negative counts would inflate the total.
+    Su, Cao, Li, Bertino, Jin 2015, EUGkM. The sound variant projects the noisy counts onto the
+    simplex of their total: dropping negative counts, as published, inflates the total.
     """
-    size, size_scale = float(records.n), 0.0
-    cells_share = epsilon
-    if variant == "sound":
-        cells_share = epsilon * (1 - SIZE_SHARE)
-        noisy = accountant.laplace(
-            f"{step}: records", size, sensitivity=1, epsilon=epsilon - cells_share
-        )
-        size, size_scale = max(float(noisy), 1.0), accountant.ledger.spends[-1].scale
-    shape = grid_sides(size, cells_share, records.domain.ndim, clusters, PER_CELL[variant])
-    counts = records.kept(
+    if size is None:
+        size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
+        epsilon = size.left
+    shape = grid_sides(size.value, epsilon, records.domain.ndim, clusters, PER_CELL[variant])
+    counts = cell_counts(records, shape)
+    noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=epsilon)
+    scale = accountant.ledger.spends[-1].scale
+    if variant == "published":
+        return NoisyGrid(shape=shape, weights=np.maximum(noisy_counts, 0), scale=scale)
+    # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
+    in_cells, of_size = len(counts) * scale**2, size.scale**2
+    total = (size.value * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
+    return NoisyGrid(shape=shape, weights=onto_simplex(noisy_counts, max(total, 0.0)), scale=scale)
+
+
+def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Records in the cells of a uniform grid, in row-major order, shape (m,)."""
+    return records.kept(
         ("grid", shape),
         lambda: quantize(records.points, records.domain, shape, weights=records.weights)[0].ravel(),
     )
-    noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=cells_share)
-    scale = accountant.ledger.spends[-1].scale
-    # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
-    in_cells, of_size = len(counts) * scale**2, size_scale**2
-    total = (size * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
-    return NoisyGrid(shape=shape, weights=onto_simplex(noisy_counts, max(total, 0.0)), scale=scale)
 
 
 def grid_sides(

@@ -43,13 +43,88 @@ def label(points, centers, labels):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def error(points, centers, unit):  # type: ignore[no-untyped-def]
-    """Sum of squared distances to the nearest centres, rounded down to multiples of unit if > 0."""
+def error(points, centers):  # type: ignore[no-untyped-def]
+    """Sum of squared distances to the nearest centres."""
     total = 0.0
     for i in range(points.shape[0]):
         _, best = own_center(points, i, centers)
-        total += np.floor(best / unit) * unit if unit > 0 else best
+        total += best
     return total
+
+
+@compiled()
+def add_excess(points, weights, places, members, unit, table):  # type: ignore[no-untyped-def]
+    """Add, for sets of centres, what their errors exceed the least error of any set by.
+
+    Parameters
+    ----------
+    weights
+        Records at each point, int64; of length 0 for one each.
+    places, members
+        Distinct centres (p, d), and the indexes of those of each set (m, K).
+    unit
+        Squared distances are rounded down to multiples of it.
+    table
+        Whole numbers of units, int64, shape (m,).
+    """
+    width = 128  # of a block of points: its distances to all places stay in the cache
+    columns = np.empty((points.shape[1], width))
+    distances = np.empty((places.shape[0], width))
+    errors, least = np.empty((members.shape[0], width)), np.empty(width)
+    for begin in range(0, points.shape[0], width):
+        size = min(width, points.shape[0] - begin)
+        columns[:] = 0.0
+        for j in range(points.shape[1]):
+            for i in range(size):
+                columns[j, i] = points[begin + i, j]
+        for p in range(places.shape[0]):
+            row = distances[p]
+            row[:] = 0.0
+            for j in range(points.shape[1]):
+                column, place = columns[j], places[p, j]
+                for i in range(width):
+                    difference = column[i] - place
+                    row[i] += difference * difference
+        least[:] = np.inf
+        for c in range(members.shape[0]):
+            error = errors[c]
+            error[:] = distances[members[c, 0]]
+            for k in range(1, members.shape[1]):
+                row = distances[members[c, k]]
+                for i in range(width):
+                    error[i] = row[i] if row[i] < error[i] else error[i]
+            for i in range(width):
+                error[i] = np.floor(error[i] / unit)
+                least[i] = error[i] if error[i] < least[i] else least[i]
+        for c in range(members.shape[0]):
+            if weights.size:
+                for i in range(size):
+                    table[c] += weights[begin + i] * np.int64(errors[c, i] - least[i])
+            else:
+                total = 0.0  # exact: a block has few units, and whole numbers only
+                for i in range(size):
+                    total += errors[c, i] - least[i]
+                table[c] += np.int64(total)
+
+
+@compiled()
+def difference(candidates, farthest):  # type: ignore[no-untyped-def]
+    """Largest bound on how much squared distances to two sets of centres can differ.
+
+    Takes sets (m, K, d) and, of each, a bound on the squared distance of any point, shape (m,).
+    """
+    largest = 0.0
+    for v in range(candidates.shape[0]):
+        for w in range(candidates.shape[0]):
+            bound = 0.0
+            for k in range(candidates.shape[1]):
+                gap = 0.0
+                for j in range(candidates.shape[2]):
+                    one, other = candidates[v, k, j], candidates[w, k, j]
+                    gap += one * one - other * other + 2 * abs(one - other)
+                bound = max(bound, gap)
+            largest = max(largest, min(bound, farthest[v]))
+    return largest
 
 
 @compiled()

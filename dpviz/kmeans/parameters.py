@@ -38,7 +38,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "eugkm": {},
     "hybrid": {"geometry": "box"},
     "gupt": {},
-    "privgene": {"iterations": 10},
+    "privgene": {"iterations": 8},
 }
 
 #: Where the method as printed takes another default than ours.
@@ -49,6 +49,7 @@ PRINTED: dict[str, dict[str, Any]] = {
     "dpkmeans_mapreduce": {"geometry": "cube", "iterations": 10},
     "contour": {"geometry": "cube", "iterations": 10},
     "mcmc": {"geometry": "l1"},
+    "privgene": {"iterations": 20},
 }
 
 #: Where a start that pays for a noisy grid leaves less to iterate with. One step is best on S1 and

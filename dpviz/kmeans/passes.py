@@ -111,21 +111,56 @@ def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArra
     return labels
 
 
-def wcss(points: NDArray[np.float64], centers: NDArray[np.float64], unit: float = 0.0) -> float:
-    """Within-cluster sum of squares: squared distances to the nearest centres, added up.
-
-    Parameters
-    ----------
-    unit
-        Where above 0, each squared distance is cut to a multiple of this power of 2: then the
-        sum is exact, whatever the order.
-    """
+def wcss(points: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+    """Within-cluster sum of squares: squared distances to the nearest centres, added up."""
     from dpviz.kmeans import kernels
 
     def part(chunk: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.array([kernels.error(chunk, centers, unit)])
+        return np.array([kernels.error(chunk, centers)])
 
     return float(_total(points, part, (1,))[0])
+
+
+def excess(
+    points: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+    candidates: NDArray[np.float64],
+    unit: float,
+) -> NDArray[np.float64]:
+    """What the WCSS of sets of centres exceeds the least possible by, if each record chose its set.
+
+    It differs from the WCSS by the same number for all sets. Of a record it holds by how much its
+    squared distance to a set exceeds that to the nearest set: never negative.
+
+    Parameters
+    ----------
+    weights
+        Records at each point, shape (n,); None for one each.
+    candidates
+        Sets of centres, shape (m, K, d).
+    unit
+        Squared distances are rounded down to multiples of this power of 2: the sums are exact,
+        whatever the order.
+
+    Returns
+    -------
+    excess
+        Shape (m,).
+    """
+    from dpviz.kmeans import kernels
+
+    m, K, d = candidates.shape
+    places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
+    given = np.empty(0, dtype=np.int64) if weights is None else weights
+
+    def part(begin: int) -> NDArray[np.int64]:
+        table, chunk = np.zeros(m, dtype=np.int64), slice(begin, begin + CHUNK)
+        kernels.add_excess(points[chunk], given[chunk], places, members.reshape(m, K), unit, table)
+        return table
+
+    begins = range(0, len(points), CHUNK)
+    tables = _threads().map(part, begins) if len(begins) > 1 else map(part, begins)
+    return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 
 
 def simplified_silhouettes(

@@ -13,7 +13,7 @@ from dpviz.counts import laid_out, weighted_cells
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.errors import InputError
-from dpviz.kmeans.passes import Sums, cluster_sums, nearest, wcss
+from dpviz.kmeans.passes import Sums, cluster_sums, excess, nearest
 from dpviz.kmeans.space import Space
 from dpviz.lru import LRUCache
 from dpviz.privacy.secure import LATTICE, on_lattice
@@ -127,14 +127,9 @@ class Records:
         table = _weighed(points, self.weights, nearest(points, centers), len(centers))
         return Sums(counts=table[:, 0], sums=table[:, 1:])
 
-    def wcss(self, space: Space, centers: NDArray[np.float64]) -> float:
-        """Within-cluster sum of squares, each squared distance cut to a multiple of ``LATTICE``."""
-        points = self.scaled(space)
-        if self.weights is None:
-            return wcss(points, centers, LATTICE)
-        squares = ((points - centers[nearest(points, centers)]) ** 2).sum(axis=1)
-        whole = (squares / LATTICE).astype(np.int64) * self.weights
-        return float(whole.sum() * LATTICE)
+    def excess(self, space: Space, candidates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
+        return excess(self.scaled(space), self.weights, candidates, LATTICE)
 
     def dealt(
         self, space: Space, parts: int, generator: np.random.Generator

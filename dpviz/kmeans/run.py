@@ -82,6 +82,8 @@ class KMeansRun:
         The Markov chain of MCMC.
     grid
         The noisy grid that was released on the way.
+    decision
+        What the method decided from released numbers, in one sentence; may be empty.
     """
 
     config: KMeansConfig
@@ -92,6 +94,7 @@ class KMeansRun:
     before: Centers | None = None
     chain: Chain | None = None
     grid: NoisyGrid | None = None
+    decision: str = ""
 
     @property
     def path(self) -> tuple[Centers, ...]:

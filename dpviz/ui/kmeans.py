@@ -19,7 +19,7 @@ from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
-from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels
+from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels, views_of
 from dpviz.figures.panels import Panels
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.parameters import KMeansConfig
@@ -177,7 +177,7 @@ def _latest_run(
 def view_of(state: UrlState, run: KMeansRun) -> View:
     """Return the chosen view, or the regions if the run does not have this view."""
     view = cast(View, state.get("view"))
-    return "regions" if view == "chain" and run.chain is None else view
+    return view if view in views_of(run) else "regions"
 
 
 def build(state: UrlState) -> None:
@@ -191,6 +191,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     runs = run_both(settings, state.get("left"))
     verdict = claim(card, config, runs.truth.records.domain)
     view = view_of(state, runs.private)
+    missing = state.get("view") == "grid" and runs.private.grid is None
     picture = _picture(settings, runs)
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
@@ -204,7 +205,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     )
     if view != "noise":
         show_caption(_key(runs))
-    if notices := _notices(settings, runs):
+    if notices := _notices(settings, runs, missing=missing):
         show_caption(" ".join(notices))
     show_below(
         state,
@@ -241,11 +242,7 @@ def _many_draws(
 def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
     """Choice of the view and of the left picture."""
     left, right = st.columns(2)
-    views = {
-        view: title
-        for view, title in VIEWS.items()
-        if view != "chain" or runs.private.chain is not None
-    }
+    views = views_of(runs.private)
     if state.get("view") not in views:
         state.set("view", "regions")
     segments(state, "view", "View", views, left, label_visibility="collapsed")
@@ -277,8 +274,11 @@ def _key(runs: KMeansRuns) -> str:
     return f"● centre · {on_the_way}✚ true centre."
 
 
-def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
-    """Sentences about results that a user may not expect."""
+def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[str]:
+    """Sentences about results that a user may not expect.
+
+    ``missing``: the noisy grid was asked for and there is none.
+    """
     notices = []
     records, config = runs.truth.records, settings.config
     if runs.truth.start is not None:
@@ -289,6 +289,17 @@ def _notices(settings: RunSettings, runs: KMeansRuns) -> list[str]:
     if records.n_outside:
         moved = "moved to its border" if settings.active.outside == "clip" else "left out"
         notices.append(f"{records.n_outside:,} points lie outside the domain and are {moved}.")
+    if runs.private.decision:
+        notices.append(runs.private.decision)
+    if missing:
+        notices.append(
+            "This run releases no noisy grid: EUGkM, Hybrid, sound contour and sound starts from "
+            "the data do."
+        )
+    if runs.private.grid is not None and runs.private.grid.ndim != 2:
+        notices.append(
+            f"The noisy grid has {runs.private.grid.ndim} columns; only one of two can be shown."
+        )
     if len(settings.active.dataset.columns) > 2:
         notices.append(
             f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "

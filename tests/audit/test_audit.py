@@ -38,6 +38,7 @@ from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.kmeans.grid import PER_CELL, SIZE_SHARE, grid_sides
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.methods.privgene import printed_generations
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.privacy.ledger import Ledger
@@ -629,6 +630,12 @@ def test_one_more_record_makes_the_grid_finer(
     budget = share * claim * (1 - SIZE_SHARE if variant == "sound" else 1)
     sides = [grid_sides(records.n, budget, 2, 1, PER_CELL[variant]) for records in pair]
     assert sides == [(10, 10), (11, 11)]
+
+
+@pytest.mark.parametrize("claim", [0.1, 0.5, 1.0, 1.7, 2.0, 5.0])
+def test_one_more_record_makes_one_more_generation(claim: float) -> None:
+    sizes = [records.n for records in find("privgene", "published", "true-size").pair(claim)]
+    assert [printed_generations(size, claim) for size in sizes] == [8, 9]
 
 
 # -- the audit ---------------------------------------------------------------------------

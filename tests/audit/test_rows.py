@@ -55,6 +55,7 @@ OTHERS = {
     ("mcmc", "published", "far-range"): 100,
     ("hybrid", "published", "true-size"): 200,
     ("gupt", "published", "true-size"): 200,
+    ("privgene", "published", "true-size"): 60,
 }
 
 #: Share of a scenario's runs that the tests take where there is nothing to be found.

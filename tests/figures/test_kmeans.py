@@ -11,7 +11,8 @@ import pytest
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, RecordRaster
-from dpviz.figures.kmeans import VIEWS, KMeansPicture, frame, panels
+from dpviz.errors import InputError
+from dpviz.figures.kmeans import KMeansPicture, frame, panels, views_of
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
@@ -22,9 +23,10 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.ui.live_figure import encode
 
-WITH_PATH = (
-    "dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc", "hybrid",
-)  # fmt: skip
+WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")
+
+#: Sound methods that release a noisy grid with their default start.
+WITH_GRID = ("dpkmeanspp", "dpkmeansup", "contour", "eugkm", "hybrid")
 NAMES = ("east", "north", "height", "age", "weight")
 PAIRS = [(2, (0, 1)), (2, (1, 0)), (3, (0, 2)), (3, (1, 0)), (5, (4, 2))]
 
@@ -65,10 +67,6 @@ def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **mor
         private_title=method,
         **{"title": "a · b", **shown},
     )
-
-
-def views_of(one):
-    return [view for view in VIEWS if view != "chain" or one.private.chain is not None]
 
 
 def panel(shown, number):
@@ -126,8 +124,9 @@ def in_browser(shown):
 @pytest.mark.parametrize("method", KMEANS)
 def test_every_view_is_valid_plotly_with_words(method, mode):
     one = scene(method, mode=mode)
-    assert ("chain" in views_of(one)) == (method == "mcmc")
-    for view in views_of(one):
+    assert ("chain" in views_of(one.private)) == (method == "mcmc")
+    assert ("grid" in views_of(one.private)) == (method in WITH_GRID)
+    for view in views_of(one.private):
         shown = panels(one, view)
         figure = shown.figure()
         assert isinstance(figure, go.Figure)
@@ -135,7 +134,7 @@ def test_every_view_is_valid_plotly_with_words(method, mode):
         assert shown.alt.endswith(".")
         for trace in figure.data:
             assert f"xaxis{trace.xaxis[1:]}" in shown.layout
-            if trace.type == "heatmap":
+            if trace.type == "heatmap" and view != "grid":
                 assert np.shape(trace.z) == (MOST_CELLS, MOST_CELLS)
                 assert np.max(trace.z) <= trace.zmax
         assert all(
@@ -148,7 +147,7 @@ def test_every_view_is_valid_plotly_with_words(method, mode):
 @pytest.mark.parametrize("method", ["kmeans", "mcmc", "eugkm"])
 def test_any_two_of_many_columns_can_be_shown(method, ndim, axes):
     one = scene(method, ndim, axes)
-    for view in views_of(one):
+    for view in views_of(one.private):
         shown = panels(one, view)
         assert isinstance(shown.figure(), go.Figure)
         if view != "noise":
@@ -406,9 +405,11 @@ def span(run):
     return 1 if run.config.geometry == "cube" else 2
 
 
-@pytest.mark.parametrize("method", ["dplloyd", "contour", "hybrid"])
-def test_noise_bars_by_hand(method):
-    one = scene(method, epsilon=0.3, seed=1)
+@pytest.mark.parametrize(
+    ("method", "epsilon"), [("dplloyd", 0.3), ("contour", 0.3), ("hybrid", 30.0)]
+)
+def test_noise_bars_by_hand(method, epsilon):
+    one = scene(method, epsilon=epsilon, seed=1)
     run, shown = one.private, panels(one, "noise")
     bars = [trace for trace in shown.data if trace["type"] == "bar"]
     left = [bar for bar in bars if bar["xaxis"] == "x"]
@@ -543,9 +544,11 @@ def test_the_table_of_the_clusters_holds_all_columns(ndim, axes):
         assert table[column].sum() == len(points)
 
 
-@pytest.mark.parametrize("method", ["dplloyd", "contour", "hybrid"])
-def test_the_table_of_the_noise_has_a_row_per_iteration_and_cluster(method):
-    one = scene(method, epsilon=0.3)
+@pytest.mark.parametrize(
+    ("method", "epsilon"), [("dplloyd", 0.3), ("contour", 0.3), ("hybrid", 99.0)]
+)
+def test_the_table_of_the_noise_has_a_row_per_iteration_and_cluster(method, epsilon):
+    one = scene(method, epsilon=epsilon)
     table, run = frame(one, "noise"), one.private
     assert len(table) == 4 * len(run.iterations)
     for number, iteration in enumerate(run.iterations, start=1):
@@ -565,6 +568,72 @@ def test_the_table_of_the_chain_is_its_trace():
     assert np.array_equal(table["log likelihood"], one.private.chain.log_likelihood)
     assert table["step"].iloc[0] == 0
     assert table["step"].iloc[-1] == STEPS
+
+
+# ---- the noisy grid
+
+
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("method", WITH_GRID)
+def test_the_noisy_grid_stands_beside_the_true_counts_of_its_cells(method, axes):
+    one = scene(method, axes=axes, epsilon=2.0)
+    grid, domain = one.private.grid, one.truth.records.domain
+    edges = [
+        np.linspace(low, high, side + 1)
+        for (low, high), side in zip(domain.bounds, grid.shape, strict=True)
+    ]
+    # Records on an edge belong to the cell above it; none lies on one here but at the border.
+    true = np.histogramdd(one.truth.records.points, bins=edges)[0].transpose(axes)
+    noisy = grid.weights.reshape(grid.shape).transpose(axes)
+    shown = panels(one, "grid")
+    left, right = (panel(shown, number) for number in (1, 2))
+    assert np.array_equal(left["ground"]["z"], true.T)
+    assert np.array_equal(right["ground"]["z"], noisy.T)
+    # Both hover texts name both numbers, and one colour scale is of both.
+    assert np.array_equal(left["ground"]["customdata"], noisy.T)
+    assert np.array_equal(right["ground"]["customdata"], true.T)
+    for side, names in ((left, ("z", "customdata")), (right, ("customdata", "z"))):
+        text = side["ground"]["hovertemplate"]
+        assert f"true %{{{names[0]}:" in text
+        assert f"noisy %{{{names[1]}:" in text
+        assert side["ground"]["coloraxis"] == "coloraxis"
+    assert shown.layout["coloraxis"]["cmin"] == 0
+    assert 0 < shown.layout["coloraxis"]["cmax"] <= true.max()
+    # Centres of their own panel, and the true ones in both.
+    assert np.array_equal(places(left["centres"]), one.truth.centers[:, axes])
+    assert np.array_equal(places(right["centres"]), one.private.centers[:, axes])
+    assert np.array_equal(places(right["true"]), one.truth.centers[:, axes])
+    # Cells cover the shown domain, and zooming one panel zooms the other.
+    for trace in (left["ground"], right["ground"]):
+        for axis, column, step in (("x", axes[0], "dx"), ("y", axes[1], "dy")):
+            low, high = domain.bounds[column]
+            side = grid.shape[column]
+            assert trace[step] * side == pytest.approx(high - low)
+            assert trace[f"{axis}0"] == pytest.approx(low + trace[step] / 2)
+    assert shown.layout["xaxis2"]["matches"] == "x"
+    assert shown.layout["yaxis2"]["matches"] == "y"
+    cells = f"{true.shape[0]} × {true.shape[1]} cells"
+    assert cells in headings(shown)[0]
+    assert f"{np.abs(noisy - true).sum():,.0f} records of difference" in headings(shown)[1]
+    assert cells in shown.alt
+    table = frame(one, "grid")
+    assert list(table) == [*(NAMES[axis] for axis in axes), "true records", "noisy records"]
+    assert np.array_equal(table["true records"], true.ravel())
+    assert np.array_equal(table["noisy records"], noisy.ravel())
+    inside = np.column_stack([table[NAMES[axis]] for axis in (0, 1)])
+    assert domain.contains(inside).all()
+
+
+@pytest.mark.parametrize(
+    ("method", "ndim", "begins"),
+    [("gupt", 2, "this run releases no noisy grid"), ("eugkm", 3, "the noisy grid has 3 columns")],
+)
+def test_a_grid_that_cannot_be_shown_is_not_offered(method, ndim, begins):
+    one = scene(method, ndim)
+    assert "grid" not in views_of(one.private)
+    for draw in (panels, frame):
+        with pytest.raises(InputError, match=f"^view = grid: {begins}"):
+            draw(one, "grid")
 
 
 # ---- words and zoom

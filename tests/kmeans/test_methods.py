@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,22 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.family.claim import claim
 from dpviz.kmeans import chain as chain_module
+from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.lloyd import space_of
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.contour import by_contour
 from dpviz.kmeans.methods.dpkmeanspp import as_printed
 from dpviz.kmeans.methods.gupt import _block_centers
-from dpviz.kmeans.methods.privgene import CANDIDATES, _like, _offspring
+from dpviz.kmeans.methods.hybrid import iterates
+from dpviz.kmeans.methods.privgene import (
+    CANDIDATES,
+    PARENTS,
+    _offspring,
+    difference,
+    printed_generations,
+)
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
-from dpviz.kmeans.passes import wcss
+from dpviz.kmeans.passes import excess, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.schedule import SCHEDULES
@@ -282,7 +291,8 @@ def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> N
         end = found.centers if found.before is None else found.before
         np.testing.assert_array_equal(found.path[-1], end)
         assert [tuple(row) for row in end.tolist()] == sorted(map(tuple, end.tolist()))
-    assert bool(found.path) == (config.method in (*STARTING, "hybrid"))
+    assert bool(found.path) == (config.method in STARTING or bool(found.iterations))
+    assert bool(found.decision) == (config.method == "hybrid")
 
 
 def budget_of(found: KMeansRun) -> float:
@@ -472,20 +482,18 @@ SHARES: list[tuple[dict[str, Any], list[tuple[str, float, float]]]] = [
     ),
     ({"method": "eugkm"}, [("cells: records", 0.04, 1), ("cells", 1.96, 1)]),
     ({"method": "eugkm", "variant": "published"}, [("cells", 2.0, 1)]),
+    # 1024 records are too few to iterate with epsilon 2.
+    ({"method": "hybrid"}, [("cells: records", 0.04, 1), ("cells", 1.96, 1)]),
     (
-        {"method": "hybrid"},
-        [("cells: records", 0.02, 1), ("cells", 0.98, 1), ("iteration 1", 1.0, 3)],
+        {"method": "hybrid", "clusters": 1, "epsilon": 100.0},
+        [("cells: records", 2.0, 1), ("cells", 49.0, 1), ("iteration 1", 49.0, 3)],
+    ),
+    (
+        {"method": "hybrid", "clusters": 1, "variant": "published"},
+        [("cells", 1.0, 1), ("iteration 1", 1.0, 3)],
     ),
     # 1024^0.4 = 16 blocks; 2 K d / 16 with K = 4.
     ({"method": "gupt", "variant": "published"}, [("centers", 2.0, 1.0)]),
-    (
-        {"method": "privgene", "iterations": 2},
-        [
-            ("generation 1, choice 1", 2 / 3, 8),
-            ("generation 1, choice 2", 2 / 3, 8),
-            ("generation 2, choice 1", 2 / 3, 8),
-        ],
-    ),
 ]
 
 
@@ -496,7 +504,7 @@ def test_shares_and_sensitivities_on_the_ledger(
 ) -> None:
     unit = Neighbours(relation=relation, cap=3)
     times = 3 if relation == "add_remove" else 6
-    config = KMeansConfig(clusters=4, epsilon=2.0, neighbours=unit, **options)
+    config = KMeansConfig(**{"clusters": 4, "epsilon": 2.0, "neighbours": unit, **options})
     ledger = run_kmeans(records_of(drawn(0, 1024, 2)), config, SeededNoise(0)).ledger
     found: dict[str, tuple[float, float]] = {}
     for spend in ledger:  # of the parallel spends of a step the largest counts
@@ -628,7 +636,10 @@ def test_a_huge_budget_buys_the_run_without_noise(name: str, variant: Any) -> No
     # The chain of MCMC may take other steps, but from the same place.
     ends = [one.centers if one.before is None else one.before for one in (found, silent)]
     width = records.domain.highs - records.domain.lows
-    assert np.abs((ends[0] - ends[1]) / width).max() < 1e-3
+    # As printed, the positive noise of a million empty cells adds up to half a record of 150. Two
+    # sets of centres that PrivGene's noise of 200 * 16 / 10^6 confuses differ by its root over 75.
+    most = {("eugkm", "published"): 0.5 / 150, ("privgene", "published"): (3.2e-3 / 75) ** 0.5}
+    assert np.abs((ends[0] - ends[1]) / width).max() < most.get((name, variant), 1e-3)
     assert (ends[0] != ends[1]).any() or name == "privgene"
 
 
@@ -1028,7 +1039,7 @@ def test_contour_coefficients_are_taken_where_the_iterations_take_place(
 @pytest.mark.parametrize(
     "options",
     [
-        {"method": "hybrid"},
+        {"method": "hybrid", "epsilon": 100.0},
         {"method": "dplloyd", "start": "records"},
         {"method": "dplloyd", "start": "kmeans++"},
         {"method": "dpkmeansup"},
@@ -1136,69 +1147,251 @@ def test_privgene_without_noise_only_gets_better() -> None:
         scaled = Space(records.domain).scale(found.centers)
         errors.append(wcss(records.scaled(Space(records.domain)), scaled))
     assert errors == sorted(errors, reverse=True)
-    assert errors[-1] < 0.7 * errors[0]
+    best = KMeansTruth(records, 3).errors[1] * records.n * 4  # on the unit square
+    assert errors[-1] < 1.1 * best < errors[0]
 
 
-def test_parents_are_two_different_candidates() -> None:
+def test_parents_are_different_candidates_and_share_a_generation_s_budget() -> None:
     config = KMeansConfig(method="privgene", clusters=2, iterations=3, epsilon=100.0)
     recorder = Recorder(SeededNoise(0), 100.0)
     KMEANS["privgene"].run(records_of(drawn(0, 80, 2)), config, recorder)
-    for first, second in ((0, 1), (2, 3)):
-        chosen = recorder.answered[first]
-        assert np.isfinite(recorder.asked[first]["values"]).all()
-        left = recorder.asked[second]["values"]
-        assert np.flatnonzero(~np.isfinite(left)).tolist() == [chosen]
-        assert recorder.answered[second] != chosen
-    assert len(recorder.asked) == 5
+    assert len(recorder.asked) == 2 * PARENTS + 1
+    for generation in range(2):
+        asked = recorder.asked[generation * PARENTS :][:PARENTS]
+        chosen = recorder.answered[generation * PARENTS :][:PARENTS]
+        assert len(set(chosen)) == PARENTS
+        assert len({one["sensitivity"] for one in asked}) == 1
+        for number, one in enumerate(asked):
+            left = np.flatnonzero(~np.isfinite(one["values"]))
+            assert sorted(left) == sorted(chosen[:number])
+            assert one["epsilon"] == pytest.approx(100 / 3 / PARENTS)
+    assert recorder.asked[-1]["epsilon"] == pytest.approx(100 / 3)
 
 
-def test_offspring_take_each_center_from_a_parent_and_move_one() -> None:
+@pytest.mark.parametrize(
+    ("size", "epsilon", "generations"),
+    [(0, 1.0, 8), (5000, 1.0, 8), (71_999, 1.0, 8), (72_000, 1.0, 9), (30_000, 8.0, 30)],
+)
+def test_printed_number_of_generations(size: int, epsilon: float, generations: int) -> None:
+    # max(8, x n epsilon / m') with x = 1.25e-3 and m' = 10.
+    assert printed_generations(size, epsilon) == generations
+
+
+@pytest.mark.parametrize(("most", "variant", "found"), [(5, "published", 5), (20, "published", 8),
+                                                        (20, "sound", 20)])  # fmt: skip
+def test_generations_of_both_variants(most: int, variant: Any, found: int) -> None:
+    config = KMeansConfig(method="privgene", clusters=1, iterations=most, variant=variant)
+    ledger = run_kmeans(records_of(drawn(0, 20, 1)), config, SeededNoise(0)).ledger
+    assert len(ledger.spends) == (found - 1) * PARENTS + 1
+
+
+def test_offspring_take_blocks_of_two_parents_and_move_one_center() -> None:
     rng = np.random.default_rng(0)
-    parents = rng.uniform(-1, 1, (2, 5, 2))
+    parents = rng.uniform(-1, 1, (PARENTS, 5, 2))
     born = _offspring(parents, 1, np.random.default_rng(1))
     assert born.shape == (CANDIDATES, 5, 2)
     assert np.abs(born).max() <= 1
-    np.testing.assert_array_equal(born[:2], parents)
-    known = {tuple(row) for row in parents.reshape(-1, 2).tolist()}
-    both = 0
-    for child in born[2:].tolist():
-        kept = [tuple(row) for row in child if tuple(row) in known]
-        assert len(kept) == 4
-        assert len(set(kept)) == 4
-        first = {tuple(row) for row in parents[0].tolist()}
-        both += 0 < len(first & set(kept)) < 4
-    assert both > 20  # crossover: most children have centres of both
+    np.testing.assert_array_equal(born[:PARENTS], parents)
+    pairs, cuts = set(), set()
+    for child in born[PARENTS:]:
+        # Each centre is at its place in the parent that it comes from.
+        owners = [np.flatnonzero((parents[:, k] == child[k]).all(axis=1)) for k in range(5)]
+        assert sum(len(one) == 0 for one in owners) == 1
+        kept = [int(one[0]) for one in owners if len(one)]
+        changes = np.flatnonzero(np.diff(kept))
+        assert len(changes) <= 1
+        cuts.add(tuple(changes))
+        pairs.add((kept[0], kept[-1]))
+    assert len(pairs) > 50
+    assert cuts == {(), (0,), (1,), (2,)}
 
 
-def test_children_of_like_parents_have_a_center_in_every_place() -> None:
-    # The same five places in another order: whatever a child takes from whom, none is doubled.
-    places = np.array([[-0.8, 0.0], [-0.4, 0.5], [0.0, -0.5], [0.4, 0.5], [0.8, 0.0]])
+@pytest.mark.parametrize("generation", [1, 4, 8])
+def test_mutations_shrink_by_a_twentieth_each_generation(generation: int) -> None:
+    # 190 children of 2 coordinates from 20 seeds: the standard error of the spread is 0.8%.
+    moves, width = [], 0.2 * 0.95 ** (generation - 1)
     for seed in range(20):
-        rng = np.random.default_rng(seed)
-        other = places[rng.permutation(5)] + rng.normal(0, 0.01, (5, 2))
-        for child in _offspring(np.array([places, other]), 1, rng)[2:]:
-            nearest = ((child[:, None] - places) ** 2).sum(axis=2)
-            held = set(nearest.argmin(axis=1)[nearest.min(axis=1) < 0.05**2])
-            assert len(held) >= 4  # one centre has moved
-
-
-@pytest.mark.parametrize(("generation", "width"), [(1, 0.3), (4, 0.15), (7, 0.075)])
-def test_mutations_halve_every_three_generations(generation: int, width: float) -> None:
-    # 38 children of 2 coordinates from 30 seeds: the standard error of the spread is 1.5%.
-    moves = []
-    for seed in range(30):
-        born = _offspring(np.zeros((2, 3, 2)), generation, np.random.default_rng(seed))
-        moved = born[2:][(born[2:] != 0).any(axis=2)]
-        assert moved.shape == (CANDIDATES - 2, 2)
+        born = _offspring(np.zeros((PARENTS, 3, 2)), generation, np.random.default_rng(seed))
+        moved = born[PARENTS:][(born[PARENTS:] != 0).any(axis=2)]
+        assert moved.shape == (CANDIDATES - PARENTS, 2)
         moves.append(moved)
-    assert np.std(moves) == pytest.approx(width, rel=4 * 0.015)
+    assert np.std(moves) == pytest.approx(width, rel=4 * 0.008)
     assert abs(np.mean(moves)) < 4 * width / np.size(moves) ** 0.5
 
 
-def test_likeness_pairs_the_nearest_one_to_one() -> None:
-    centers = np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 0.5]])
-    others = np.array([[0.9, 1.0], [-0.9, 0.5], [0.1, 0.0]])
-    assert _like(centers, others).tolist() == [[0.1, 0], [0.9, 1], [-0.9, 0.5]]
+def relatives(rng: np.random.Generator, clusters: int, ndim: int) -> NDArray[np.float64]:
+    """Candidates that are anything from strangers to nearly the same, some at the border."""
+    base = rng.uniform(-1, 1, (1, clusters, ndim))
+    spread = rng.choice([0.0, 0.01, 0.3, 2.0])
+    return np.clip(base + rng.normal(0, spread, (6, clusters, ndim)), -1, 1)
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_no_record_tells_candidates_apart_by_more_than_the_bound(
+    seed: int, clusters: int, ndim: int
+) -> None:
+    """Brute force: records on a lattice of the box with its corners, and beside all centres."""
+    rng = np.random.default_rng(seed)
+    candidates = relatives(rng, clusters, ndim)
+    axis = np.linspace(-1, 1, 9)
+    lattice = np.stack(np.meshgrid(*[axis] * ndim), axis=-1).reshape(-1, ndim)
+    records = np.vstack([lattice, candidates.reshape(-1, ndim), rng.uniform(-1, 1, (50, ndim))])
+    squares = ((records[:, None, None] - candidates) ** 2).sum(axis=-1).min(axis=2)
+    worst = float((squares.max(axis=1) - squares.min(axis=1)).max())
+    bound = difference(candidates)
+    assert worst <= bound + 1e-12
+    assert bound <= 4 * ndim + 1e-12
+    if clusters == 1:  # then a corner reaches it, unless the farthest distance is less
+        assert bound == pytest.approx(worst)
+    # With noise for that bound, a record that joins lowers scores by no more, on the lattice.
+    most = (math.floor(bound / LATTICE) + 2) * LATTICE
+    ones = np.array([excess(one[None], None, candidates, LATTICE) for one in records])
+    assert (ones >= 0).all()
+    assert (ones.min(axis=1) == 0).all()
+    assert ones.max() <= most
+
+
+def test_alike_candidates_need_less_noise() -> None:
+    rng = np.random.default_rng(0)
+    parents = rng.uniform(-1, 1, (PARENTS, 4, 2))
+    kin = np.repeat(parents[:1], PARENTS, axis=0)
+    assert difference(_offspring(kin, 8, rng)) < 0.8 * difference(_offspring(parents, 8, rng))
+    assert difference(kin) == 0
+
+
+@given(seeds, st.integers(1, 5), st.integers(1, 3), st.integers(0, 300))
+@settings(max_examples=40, deadline=None)
+def test_excess_is_the_wcss_beyond_what_all_sets_share(
+    seed: int, clusters: int, ndim: int, n: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-1, 1, (n, ndim))
+    candidates = np.repeat(rng.uniform(-1, 1, (4, clusters, ndim)), 2, axis=0)
+    candidates[::2, 0] = rng.uniform(-1, 1, (4, ndim))
+    weights = rng.integers(0, 5, n)
+    squares = ((points[:, None, None] - candidates) ** 2).sum(axis=-1).min(axis=2)
+    whole = np.floor(squares / LATTICE)
+    more = (whole - whole.min(axis=1, keepdims=True, initial=np.inf)) * LATTICE
+    np.testing.assert_array_equal(excess(points, None, candidates, LATTICE), more.sum(axis=0))
+    np.testing.assert_array_equal(excess(points, weights, candidates, LATTICE), weights @ more)
+    errors = [wcss(points, one) for one in candidates]
+    found = excess(points, None, candidates, LATTICE)
+    np.testing.assert_allclose(found - found[0], np.subtract(errors, errors[0]), atol=n * LATTICE)
+
+
+def test_excess_of_many_records_adds_up_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    points, candidates = rng.uniform(-1, 1, (1000, 2)), rng.uniform(-1, 1, (5, 3, 2))
+    weights = rng.integers(0, 9, 1000)
+    whole = [excess(points, one, candidates, LATTICE) for one in (None, weights)]
+    monkeypatch.setattr("dpviz.kmeans.passes.CHUNK", 300)
+    parts = [excess(points, one, candidates, LATTICE) for one in (None, weights)]
+    np.testing.assert_array_equal(whole, parts)
+
+
+# -- Hybrid ------------------------------------------------------------------------------
+
+
+def box_of(ndim: int, geometry: Any = "box") -> Space:
+    return Space(Domain(((0.0, 1.0),) * ndim), geometry)
+
+
+@pytest.mark.parametrize(("ndim", "clusters", "size"), [(2, 15, 5000), (2, 3, 31_200), (4, 5, 900)])
+def test_published_hybrid_iterates_from_the_printed_budget_on(
+    ndim: int, clusters: int, size: int
+) -> None:
+    least = math.sqrt(500 * clusters**3 / size**2 * (ndim + (4 * ndim * 0.225**2) ** (1 / 3)) ** 3)
+    for factor, expected in ((1.999, False), (2.001, True)):
+        space = box_of(ndim)
+        assert iterates("published", size, factor * least, space, clusters) == expected
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_sound_hybrid_iterates_where_its_noise_is_small_beside_the_cells(geometry: Any) -> None:
+    # One centre in the middle of 100,000 records in two columns; noise by hand.
+    space, size = box_of(2, geometry), 100_000
+    clusters, found = 20, []
+    for epsilon in np.geomspace(0.01, 50, 40):
+        scale = space.sensitivity / (epsilon / 2)
+        norm = 2 * 4 * 0.225**2 if geometry != "cube" else 2 * (0.25 + 0.225**2)
+        error = 2 * (scale * clusters / size) ** 2 * (2 + norm)
+        side = round((size * epsilon / 3) ** 0.5)
+        width = (1 if geometry == "cube" else 2) / min(max(side, 5), 1024)
+        expected = error <= 3 / 8 * 2 * width**2 / 12
+        assert iterates("sound", size, float(epsilon), space, clusters) == expected
+        found.append(expected)
+    assert found == sorted(found)
+    assert set(found) == {False, True}
+
+
+def test_more_records_of_a_person_take_more_noise_and_less_iterating() -> None:
+    sizes = [next(n for n in range(100, 10**6, 100) if iterates("sound", n, 1.0, box_of(2), 3, m))
+             for m in (1, 2, 4)]  # fmt: skip
+    assert sizes == sorted(set(sizes))
+
+
+def test_hybrid_without_iteration_is_eugkm_draw_for_draw() -> None:
+    records = records_of(drawn(0, 500, 2))
+    for variant, seed in product(VARIANTS, range(3)):
+        options = {"clusters": 8, "epsilon": 0.5, "variant": variant}
+        found, grid = (
+            run_kmeans(records, KMeansConfig(method=name, **options), SeededNoise(seed))
+            for name in ("hybrid", "eugkm")
+        )
+        np.testing.assert_array_equal(found.centers, grid.centers)
+        assert found.ledger == grid.ledger
+        assert found.decision.startswith("No iteration")
+
+
+def blobs(clusters: int, n: int) -> tuple[Records, KMeansTruth]:
+    """Gaussian clusters on a square."""
+    rng = np.random.default_rng(3)
+    places = np.stack(np.meshgrid([0.2, 0.5, 0.8], [0.2, 0.5, 0.8]), axis=-1).reshape(-1, 2)
+    points = places[rng.integers(clusters, size=n)] + rng.normal(0, 0.05, (n, 2))
+    records = records_of(place(np.clip(points, 0, 1)))
+    return records, KMeansTruth(records, clusters)
+
+
+@pytest.mark.parametrize(("clusters", "n", "epsilon"), [(9, 2000, 0.3), (4, 20_000, 2.0)])
+def test_hybrid_is_as_good_as_the_better_of_grid_and_half_and_half(
+    clusters: int, n: int, epsilon: float
+) -> None:
+    """Few records: never worse than the grid. Many: better, in all draws but a few.
+
+    With many, each of 20 draws has the better centres with a chance of over 0.9: fewer than 13
+    have a chance below 1e-4.
+    """
+    records, truth = blobs(clusters, n)
+    ratios: dict[str, NDArray[np.float64]] = {}
+    for name in ("hybrid", "eugkm"):
+        config = KMeansConfig(method=name, clusters=clusters, epsilon=epsilon)
+        runs = [run_kmeans(records, config, SeededNoise(seed)) for seed in range(20)]
+        ratios[name] = np.array([truth.nicv(run.centers) for run in runs]) / truth.errors[1]
+        iterated = [bool(run.iterations) for run in runs]
+        if name == "hybrid":
+            assert len(set(iterated)) == 1
+            assert iterated[0] == (n == 20_000)
+    if n == 20_000:
+        assert (ratios["hybrid"] < ratios["eugkm"]).sum() >= 13
+        assert np.median(ratios["hybrid"]) < np.median(ratios["eugkm"])
+    else:
+        np.testing.assert_array_equal(ratios["hybrid"], ratios["eugkm"])
+
+
+# -- EUGkM as printed --------------------------------------------------------------------
+
+
+def test_published_grid_is_the_raw_noisy_counts_above_zero() -> None:
+    records = records_of(drawn(0, 900, 2))
+    config = KMeansConfig(method="eugkm", clusters=4, epsilon=1.0, variant="published")
+    noise = SeededNoise(0)
+    found = run_kmeans(records, config, noise).grid
+    assert found is not None
+    assert found.shape == (9, 9)  # (900 * 1 / 10)^(2 * 2 / (2 + 2)) = 90 cells, 9.5 on each axis
+    noisy = cell_counts(records, found.shape) + noise.laplace("cells", 1.0, (81,))
+    np.testing.assert_array_equal(found.weights, np.maximum(noisy, 0))
+    assert (noisy < 0).any()
 
 
 # -- the true run ------------------------------------------------------------------------

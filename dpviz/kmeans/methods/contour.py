@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -84,7 +85,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         clusters=config.clusters,
         variant=config.variant,
     )
-    return lloyd(
+    run = lloyd(
         records,
         config,
         accountant,
@@ -92,6 +93,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         settled=settled,
         cluster_budgets=by_contour(space.placed(grid.centers), grid.weights),
     )
+    return replace(run, grid=grid)
 
 
 def by_contour(points: NDArray[np.float64], weights: NDArray[np.float64] | None) -> ClusterBudgets:

@@ -1,6 +1,8 @@
-"""PrivGene: candidate centres evolve over generations; the exponential mechanism selects them."""
+"""PrivGene: candidate centres evolve over generations; an exponential mechanism selects them."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +16,34 @@ from dpviz.kmeans.schedule import budgets
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import uniform
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE
 
 #: Candidates of a generation, and the number of selected parents.
-CANDIDATES, PARENTS = 40, 2
+CANDIDATES, PARENTS = 200, 10
 
-#: Standard deviation of a mutation in the first generation; halved every three generations.
-MUTATION = 0.3
+#: Generations of the printed rule: this many records, times epsilon, for each parent and
+#: generation; at least so many generations.
+PER_GENERATION, FEWEST = 800, 8
+
+#: Standard deviation of a mutation in the first generation, and its factor from one to the next.
+MUTATION, DECAY = 0.2, 0.95
 
 _PROOF = (
-    "Every selection is an exponential mechanism on the negative WCSS, whose sensitivity is the "
-    "squared diagonal 4 d of the box; their budgets add up to epsilon, and breeding looks at "
-    "selected candidates alone."
+    "The score of a set is minus its WCSS, up to a number that all sets share: minus the sum, over "
+    "the records, of the squared distance to the set beyond that to the nearest candidate set. A "
+    "record that joins lowers each score by 0 to R, the most that two candidates can differ for "
+    "one record of the box. R is computed from the candidates alone, and these from earlier "
+    "choices: for sets v and w, with k the centre of w nearest to a record t, the distances to v "
+    "and w differ by at most the maximum over t of |t - v_k|^2 - |t - w_k|^2, so by at most the "
+    "largest of these over k, and never by more than the largest distance to the nearest centre. "
+    "All choices are exponential mechanisms of sensitivity R, without replacement, and their "
+    "budgets add up to epsilon."
+)
+
+_RULE = (
+    "As published, the number of generations is computed from the true number of records. One "
+    "record more can add a generation, which is plain to see. (With T up to 8, or where records "
+    "times epsilon stay below 72,000, there are always T or 8, and the claim holds.)"
 )
 
 #: Rough time of a draw on 30,000 records.
@@ -36,9 +55,9 @@ CARD = Card(
     title="PrivGene",
     estimator="PrivGene",
     summary=(
-        "A genetic algorithm: from random candidate sets of K centres the exponential mechanism "
-        "selects two by their WCSS; crossover and shrinking mutations of them make the next "
-        "generation. T is the number of generations."
+        "A genetic algorithm: from random candidate sets of K centres the enhanced exponential "
+        "mechanism selects ten by their WCSS; crossover and shrinking mutations of them make the "
+        "next generation. T is the number of generations."
     ),
     paper="Zhang J., Xiao, Yang, Zhang, Winslett 2013; as in Lee, Kifer 2016",
     algorithm="PrivGene",
@@ -47,46 +66,84 @@ CARD = Card(
         Variant(
             name="sound",
             private=True,
-            reason=_PROOF
-            + " WCSS only grows with records that join, so half the usual noise suffices.",
+            reason=_PROOF + " Scores only fall when a record joins, so half the usual noise "
+            "suffices. The number of generations is chosen.",
         ),
-        Variant(name="published", private=True, reason=_PROOF),
+        Variant(name="published", private=False, reason=_RULE),
     ),
     parameters=takes("privgene"),
     deviations=(
-        f"{CANDIDATES} candidates and {PARENTS} parents a generation; the number of generations "
-        "is chosen, not computed from the number of records.",
+        f"{CANDIDATES} candidates, {PARENTS} parents, max(8, N epsilon / 8,000) generations, "
+        "selection without replacement, and mutations that shrink by 5% a generation agree with "
+        "public implementations; the original text was not at hand. As published, T caps that "
+        "number; when sound, T is the number itself.",
+        "Our reading: a child takes its first centres from one parent and the others from a second "
+        f"one; one of its centres then moves by normal noise, {MUTATION:g} wide at first (the box "
+        "is 2 wide). Parents stay among the candidates.",
+        "Enhanced exponential mechanism: its sensitivity R is an upper bound on how much two "
+        "candidates can differ for one record. It shrinks as the candidates grow alike. As "
+        "published, with the usual factor 2.",
         "Squared distances are cut to multiples of 2^-20, so that their sum is exact.",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Breed centres under the exponential mechanism (Zhang et al. 2013)."""
+    """Breed centres under the enhanced exponential mechanism (Zhang et al. 2013)."""
     space, generations = Space(records.domain), config.iterations or 1
-    d = records.domain.ndim
+    if config.variant == "published":
+        generations = min(generations, printed_generations(records.n, config.epsilon))
     generator = accountant.noise.generator("breeding")
-    candidates = np.array([uniform(config.clusters, d, generator) for _ in range(CANDIDATES)])
-    shares = iter(budgets("uniform", config.epsilon, (generations - 1) * PARENTS + 1))
-    for generation in range(1, generations + 1):
-        last = generation == generations
-        scores = -np.array([records.wcss(space, centers) for centers in candidates])
+    candidates = np.array(
+        [uniform(config.clusters, records.domain.ndim, generator) for _ in range(CANDIDATES)]
+    )
+    for number, share in enumerate(budgets("uniform", config.epsilon, generations), start=1):
+        last = number == generations
+        scores = -records.excess(space, candidates)
+        # The bound on the lattice: rounding down and computing R may each add a unit.
+        sensitivity = (math.floor(difference(candidates) / LATTICE) + 2) * LATTICE
         chosen = []
-        for parent in range(1 if last else PARENTS):
+        for choice, part in enumerate(budgets("uniform", share, 1 if last else PARENTS), start=1):
             pick = accountant.choose(
-                f"generation {generation}, choice {parent + 1}",
+                f"generation {number}, choice {choice}",
                 scores,
-                sensitivity=4.0 * d,
-                epsilon=next(shares),
+                sensitivity=sensitivity,
+                epsilon=part,
                 monotone=config.variant == "sound",
             )
             chosen.append(candidates[pick])
             # Without replacement: each choice is a separate mechanism over the remaining ones.
             scores[pick] = -np.inf
         if not last:
-            candidates = _offspring(np.array(chosen), generation, generator)
+            candidates = _offspring(np.array(chosen), number, generator)
     run = KMeansRun(config=config, centers=chosen[0], ledger=accountant.ledger)
     return restored(run, space)
+
+
+def printed_generations(size: float, epsilon: float) -> int:
+    """Return the printed number of generations for a number of records."""
+    return max(FEWEST, int(size * epsilon / (PER_GENERATION * PARENTS)))
+
+
+def difference(candidates: NDArray[np.float64]) -> float:
+    """Upper bound R on how much squared distances of one record to two candidates can differ.
+
+    Parameters
+    ----------
+    candidates
+        Sets of centres in the box [-1, 1]^d, shape (m, K, d).
+
+    Notes
+    -----
+    With k the centre of w nearest to t, D(t, v) - D(t, w) <= |t - v_k|^2 - |t - w_k|^2, which is
+    linear in t and largest in a corner of the box: the sum over the axes of
+    v^2 - w^2 + 2 |v - w|. And D(t, v) is at most the squared distance of the farthest corner to
+    the centre of v that is nearest to its own farthest corner.
+    """
+    from dpviz.kmeans import kernels
+
+    farthest = ((1 + np.abs(candidates)) ** 2).sum(axis=2).min(axis=1)
+    return float(kernels.difference(candidates, farthest))
 
 
 def _offspring(
@@ -95,21 +152,12 @@ def _offspring(
     """Parents and their offspring, shape (CANDIDATES, K, d): crossover, then mutation."""
     K, d = parents.shape[1:]
     born = CANDIDATES - len(parents)
-    # Each centre of a child comes from one parent. Similar centres are matched first; otherwise
-    # a child could have two centres in one place and none in another.
-    paired = np.stack([parents[0], _like(parents[0], parents[1])])
-    source = generator.integers(len(parents), size=(born, K))
-    children = paired[source, np.arange(K)]
-    width = MUTATION * 0.5 ** ((generation - 1) / 3)
+    first = generator.integers(len(parents), size=born)
+    second = (first + generator.integers(1, len(parents), size=born)) % len(parents)
+    cut = generator.integers(K, size=born)
+    source = np.where(np.arange(K) < cut[:, None], first[:, None], second[:, None])
+    children = parents[source, np.arange(K)]
+    width = MUTATION * DECAY ** (generation - 1)
     moved = generator.integers(K, size=born)
     children[np.arange(born), moved] += generator.normal(0, width, (born, d))
     return np.concatenate([parents, np.clip(children, -1, 1)])
-
-
-def _like(centers: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the other centres in the order of the given ones, matched one to one by distance."""
-    from scipy.optimize import linear_sum_assignment
-
-    cost = ((centers[:, None] - others[None]) ** 2).sum(axis=2)
-    matched: NDArray[np.float64] = others[linear_sum_assignment(cost)[1]]
-    return matched
