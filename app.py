@@ -15,6 +15,7 @@ PAGES = [
     st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
     st.Page("pages/compare.py", title="Compare", icon=":material/stacked_line_chart:"),
     st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
+    st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
 ]
 page = st.navigation(PAGES, position="top")

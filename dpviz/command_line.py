@@ -205,6 +205,17 @@ def _parser() -> argparse.ArgumentParser:
     # A figure compares methods on points; what only single runs can take stays out.
     drawing.set_defaults(counts=False, unit=None, cap=None, grid=None)
 
+    reading = _command(
+        commands,
+        "papers",
+        _late("papers", "papers_command"),
+        "what the papers say line by line, and what comes out",
+        "papers 000 --state differs",
+    )
+    reading.add_argument("number", nargs="?", metavar="NUMBER", help="000, 002, 003 or 004; or all")
+    option(reading, "state", "S", "only rows in this state, for example differs")
+    share(reading, "json")
+
     auditing = _command(
         commands,
         "audit",

@@ -24,7 +24,7 @@ FLOORS = (
     ("audit",),
     ("experiments",),
     ("figures",),
-    ("release",),
+    ("papers", "release"),
     ("commands",),
     ("ui",),
     ("command_line",),

@@ -65,6 +65,7 @@ NAMED = {
     ("job.py", "idle"),
     ("kmeans.py", "titles"),
     ("kmeans.py", "views"),
+    ("papers.py", "titles"),
     ("parameters.py", "parameter.help"),
     ("parameters.py", "parameter.label"),
     ("show.py", "cancel"),

@@ -1,0 +1,33 @@
+"""``papers``: what the papers say line by line, and what comes out."""
+
+from __future__ import annotations
+
+import argparse
+
+from dpviz.errors import InputError
+from dpviz.family.comparison import Report
+from dpviz.papers import PAPERS, ROWS, STATES, Row, headline, records
+
+
+def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
+    """List the statements of a paper, or of all."""
+    for name, value, known in (("number", given.number, PAPERS), ("state", given.state, STATES)):
+        if value is not None and value not in known:
+            raise InputError(f'{name} = "{value}" is unknown: choose one of {", ".join(known)}.')
+    found, lines = {}, []
+    for number, paper in PAPERS.items():
+        if given.number not in (None, number):
+            continue
+        rows = [row for row in ROWS if row.paper == number]
+        found[number] = headline(rows)
+        lines += [f"{number}  {paper.authors}: {paper.title}. {paper.venue}", found[number], ""]
+        lines += [_line(row) for row in rows if given.state in (None, row.state)] + [""]
+    shown = [row for row in ROWS if row.paper in found and given.state in (None, row.state)]
+    return {"papers": found, "rows": records(shown)}, "\n".join(lines).rstrip()
+
+
+def _line(row: Row) -> str:
+    """One statement for people."""
+    outcome = f"; comes out: {row.outcome}" if row.outcome else ""
+    why = f" ({row.why})" if row.why else ""
+    return f"{row.state:<12}  {row.place}: {row.what}. Printed: {row.printed}{outcome}{why}"

@@ -1,0 +1,80 @@
+"""The papers line by line: what each says, where it is here, what comes out, how far apart.
+
+To add a row, add it to the module of its paper, with its check beside it; then
+``python -m tests.benchmarks.papers NAME`` measures and stores its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dpviz.papers import chen, hu, lee, zhang
+from dpviz.papers.row import STATES, Link, Paper, Row, State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The papers by number, and all rows.
+PAPERS = {one.PAPER.number: one.PAPER for one in (chen, lee, hu, zhang)}
+ROWS: tuple[Row, ...] = (*chen.ROWS, *lee.ROWS, *hu.ROWS, *zhang.ROWS)
+
+
+def headline(rows: Sequence[Row]) -> str:
+    """Return one sentence: how many rows come out, differ, or can't be checked."""
+    numbers = Counter(row.state for row in rows)
+    parts = [f"{numbers['as printed']} of {len(rows)} come out as printed"]
+    if numbers["close"]:
+        parts.append(f"{numbers['close']} come close")
+    if numbers["differs"]:
+        parts.append(f"{numbers['differs']} differ, each with its reason")
+    if numbers["not possible"]:
+        parts.append(f"{numbers['not possible']} can't be checked here")
+    return "; ".join(parts) + "."
+
+
+def records(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Rows as plain values, for files."""
+    return [
+        {
+            "paper": row.paper,
+            "name": row.name,
+            "place": row.place,
+            "kind": row.kind,
+            "what": row.what,
+            "printed": row.printed,
+            "outcome": row.outcome,
+            "value": found.value if (found := row.measured) else None,
+            "standard_error": found.error if found else None,
+            "draws": found.draws if found else None,
+            "how": found.how if found else "",
+            "difference": row.difference,
+            "state": row.state,
+            "why": row.why,
+            "where": row.where,
+            "link": row.link.address if row.link else "",
+        }
+        for row in rows
+    ]
+
+
+def frame(rows: Sequence[Row]) -> pd.DataFrame:
+    """Return rows as the table behind the page."""
+    import pandas as pd
+
+    return pd.DataFrame(records(rows))
+
+
+__all__ = [
+    "PAPERS",
+    "ROWS",
+    "STATES",
+    "Link",
+    "Paper",
+    "Row",
+    "State",
+    "frame",
+    "headline",
+    "records",
+]
