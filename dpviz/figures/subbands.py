@@ -150,6 +150,14 @@ def colour_axes(
     return axes
 
 
+def shares(
+    band: Subband, values: NDArray[Any], tops: tuple[float, float], mode: Mode
+) -> tuple[list[list[Any]], NDArray[np.float64]]:
+    """Colour scale of a band, and the shares of its length at which some values stand."""
+    low, high = (-tops[1], tops[1]) if band.edges else (-0.4 * tops[0], tops[0])
+    return zero_centred(low, high, mode), (values - low) / (high - low)
+
+
 def colour_axis(band: Subband) -> str:
     """Name of the colour axis of a band."""
     return _DETAILS if band.edges else _AVERAGE

@@ -247,7 +247,8 @@ def _average(picture: WaveClusterPicture) -> _Column:
 
 def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
     """Panels of all subbands, each pair of panels on one pair of colour scales."""
-    bands = subbands.subbands(*picture.stages)
+    average, *details = bands = subbands.subbands(*picture.stages)
+    tops = _top(average.true), max(_top(band.true) for band in details)
     traces: tuple[list[Trace], list[Trace]] = ([], [])
     for band in bands:
         cell = (band.place.highs - band.place.lows) / band.true.shape
@@ -262,11 +263,12 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
             )
             look = {"meta": meta, "coloraxis": subbands.colour_axis(band)}
             side.append(heatmap(array, band.place, wide, hover, **look))
+            if not small and max(picture.true.counts.shape) <= MOST_OF_STAGES:
+                colours = colours_at(*subbands.shares(band, array, tops, picture.mode))
+                side += cell_numbers(array, colours, band.place, wide)
     for side in traces:
         side.append(subbands.borders(picture.true.level, picture.mode))
         side.append(subbands.labels(bands, picture.mode, small=small))
-    average, *details = bands
-    tops = _top(average.true), max(_top(band.true) for band in details)
     note = subbands.heading(picture.true.level, small=small)
     return _Column(
         title="All subbands",
@@ -515,12 +517,12 @@ def _marks(
 
     ``aside`` puts them into the upper left corners: the middles have numbers.
     """
-    x, y = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
-    cells = (x - 0.4, y + 0.36) if aside else (x, y)
-    ink = INK[picture.mode]
+    cells = np.nonzero(mask) if mask.sum() <= 400 else (np.empty(0), np.empty(0))
+    ink, width = INK[picture.mode], picture.width(picture.true.level)
+    x, y = middles(cells, picture.domain, width)
     return scatter(
         "markers",
-        *middles(cells, picture.domain, picture.width(picture.true.level)),
+        *((x - 0.4 * width[0], y + 0.36 * width[1]) if aside else (x, y)),
         name=name,
         marker=outlined(6, ink, symbol, ink, 1),
     )

@@ -149,7 +149,7 @@ def offset(lab: Lab) -> Measured:
     """Length of the offset of a moved centre, in root mean square distances."""
     from dpviz.kmeans import start
 
-    return Measured(value=start._OFFSET, how="start._OFFSET")
+    return Measured(value=start.OFFSET, how="start._OFFSET")
 
 
 def share_of(step: int, lab: Lab) -> Measured:

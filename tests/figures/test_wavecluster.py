@@ -294,8 +294,29 @@ def test_a_stage_among_several_has_numbers_while_they_can_be_read():
     assert len(shown) == 6  # all but the clusters, which have numbers of their own
     shown = numbers_in(panels(scene("tiny8", 16, 0.4), "overview"), None)
     assert [len(cells) for cells in shown.values()] == [64] * 4  # the subbands alone
-    shown = numbers_in(panels(scene("tiny8", 8, 0.4), "details"), None)
-    assert [len(cells) for cells in shown.values()] == [16] * 6
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_every_coefficient_of_a_small_mosaic_has_its_number(level):
+    one = scene("tiny8", 8, 0.4, level=level)
+    found = {}
+    for trace in panels(one, "details").data:
+        if "texttemplate" in trace and trace["xaxis"] == "x":
+            for (row, column), text in np.ndenumerate(np.array(trace["text"])):
+                if text.strip():
+                    x, y = (
+                        trace[f"{a}0"] + at * trace[f"d{a}"] for a, at in zip("xy", (column, row))
+                    )
+                    place = round(x * 8 - 0.5), round(y * 8 - 0.5)
+                    assert place not in found
+                    found[place] = float(text.replace("−", "-"))
+    side = 8 // 2**level
+    assert len(found) == 64
+    for x, y in np.ndindex(side, side):
+        assert found[x, y] == pytest.approx(one.true.average[x, y], abs=0.051)
+        value = one.true.details[level - 1]["da"][x, y]
+        assert found[x + side, y] == pytest.approx(value, abs=0.051)
+    assert not any("texttemplate" in one for one in panels(scene("tiny8", 9, 0.4), "details").data)
 
 
 @pytest.mark.parametrize(("grid", "view"), [(18, "counts"), (34, "average"), (34, "significant")])
