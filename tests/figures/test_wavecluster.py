@@ -305,7 +305,8 @@ def test_every_coefficient_of_a_small_mosaic_has_its_number(level):
             for (row, column), text in np.ndenumerate(np.array(trace["text"])):
                 if text.strip():
                     x, y = (
-                        trace[f"{a}0"] + at * trace[f"d{a}"] for a, at in zip("xy", (column, row))
+                        trace[f"{a}0"] + at * trace[f"d{a}"]
+                        for a, at in (("x", column), ("y", row))
                     )
                     place = round(x * 8 - 0.5), round(y * 8 - 0.5)
                     assert place not in found
