@@ -268,6 +268,8 @@ def test_no_run_sees_classes(method: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_bytes_of_a_release_do_not_hang_on_classes(method: str) -> None:
     data = classed(5)
     assert data.classes is not None
+    secured = family_of(method).material(data, config_of(method), UNIT, "clip", secure=True)
+    assert secured.classes is None
     other = replace(data.classes, names=("p", "q", "r", "s"), codes=3 - data.classes.codes)
     bundles = []
     for one in (bare(data), data, replace(data, classes=other)):

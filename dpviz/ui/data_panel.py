@@ -186,7 +186,7 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
     show_caption(
         f"Active: {active.title} · {dataset.n:,} records · "
         f"{'declared domain' if domain.declared else 'domain from the data'}"
-        + (f" · {len(dataset.classes.names)} known classes" if dataset.classes else ""),
+        + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
     for note in dataset.notes:

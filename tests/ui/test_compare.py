@@ -193,7 +193,7 @@ def test_panels_by_data_set_and_by_score(app):
     assert set(table(test)["data"]) == {"Three spirals"}
     # What is counted on one result alone has the true value beside it.
     true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
-    assert len(true) == sum(name in view._COUNTED for name in shown)
+    assert len(true) == sum(name in (*view._COUNTED, "class_f") for name in shown)
 
 
 def test_only_shared_scores_are_offered(app):
@@ -202,8 +202,11 @@ def test_only_shared_scores_are_offered(app):
     choose(test, methods=["privthr", "eugkm"])
     assert control(test.selectbox, "compare:score").options == [
         "F-measure",
+        "F (classes)",
         "ARI (slower)",
         "AMI (slower)",
+        "ARI (classes) (slower)",
+        "AMI (classes) (slower)",
     ]
     assert title(test).startswith("F-measure over ε")
     assert set(table(test)["method"]) == {"PrivTHR", "EUGkM"}

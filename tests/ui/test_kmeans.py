@@ -755,7 +755,7 @@ def test_a_class_column_of_own_data_is_scored_against(app, page):
         assert 0 < float(value) <= 1
         assert 0 < float(true.removeprefix("true ")) <= 1
         assert test.query_params["classes"] == name
-        assert any("3 known classes" in one.value for one in test.caption)
+        assert any("· 3 classes" in one.value for one in test.caption)
     # A column of classes is proposed no more.
     if page == "kmeans":
         assert test.query_params["columns"] == "x,y"

@@ -38,6 +38,11 @@ _OTHER_TRUTHS = (
     "what you want to keep."
 )
 
+_CLASSES = (
+    "The clusters themselves change with g and p. Every run is held against the known classes, "
+    "point by point."
+)
+
 
 def best_parameters_part(context: Context) -> None:
     """Show controls, progress and map of the search for the best parameters."""
@@ -57,7 +62,8 @@ def best_parameters_part(context: Context) -> None:
         scores = [name for name in POINT_SCORES if name in scores]
     score = choose_score(context, second, scores)
     share, draws = choose_share(context, third), choose_draws(context, fourth)
-    show_caption(_OTHER_TRUTHS if by_points else _ONE_TRUTH)
+    by_classes = score_of(score).of_classes
+    show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
     # The best value is among these; taking it over must not require another map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"

@@ -54,7 +54,7 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
         ),
         (
             lambda d: best(d, WAVE, "dsg_c", {"grid": (8,), "density": (0.2,)}),
-            'score = "dsg_c" is unknown: choose from f_measure, ari, ami',
+            'score = "dsg_c" is unknown: choose from f_measure, class_f, ari, ami, class_ari',
         ),
         (
             lambda d: best(d, WAVE, "clusters", {"epsilon": (), "alpha": ()}),

@@ -156,8 +156,11 @@ def test_grid_and_density_offer_scores_of_points_alone(panel):
     (pair,) = (one for one in test.selectbox if one.label == "Best")
     ran(pair.set_value("grid-density").run())
     (score,) = (one for one in test.selectbox if one.label == "Score")
-    assert score.options == ["F-measure", "ARI", "AMI"]
-    assert any("point by point" in one.value for one in test.caption)
+    of_classes = [f"{name} (classes)" for name in ("F", "ARI", "AMI")]
+    assert score.options == ["F-measure", of_classes[0], "ARI", "AMI", *of_classes[1:]]
+    assert any("against the clusters without noise" in one.value for one in test.caption)
+    ran(score.set_value("class_f").run())
+    assert any("against the known classes, point by point" in one.value for one in test.caption)
     without_alpha = choose_part(panel(**LINK, method="privqt"), "map")
     (pair,) = (one for one in without_alpha.selectbox if one.label == "Best")
     assert pair.options == ["g and p"]
