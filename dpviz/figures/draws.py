@@ -52,6 +52,7 @@ _ITSELF = {
     "two_ce": 0.0,
     "displacement": 0.0,
     "f_measure": 1.0,
+    "f_cells": 1.0,
     "ari": 1.0,
     "ami": 1.0,
     "kept_centers": 0.0,

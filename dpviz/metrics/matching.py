@@ -103,7 +103,8 @@ def ocm(table: NDArray[np.int64]) -> float:
     Notes
     -----
     Optimal class matching, Chen, Yu, Chirkova, section 6.2; ``table`` as from
-    :func:`contingency`, weighted by points.
+    :func:`contingency`, weighted by points. Label 0 (not significant) is a class like the
+    clusters.
     """
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))
@@ -116,7 +117,7 @@ def two_ce(table: NDArray[np.int64]) -> float:
     -----
     2-combination enumeration, Chen, Yu, Chirkova, section 6.2, without listing pairs:
     with a_i, b_j the row and column sums, sum C(a_i, 2) + sum C(b_j, 2) - 2 sum C(n_ij, 2)
-    pairs are inconsistent.
+    pairs are inconsistent. Label 0 (not significant) is a class like the clusters.
     """
     n = int(table.sum())
     if n < 2:
@@ -132,6 +133,9 @@ def _pairs(numbers: NDArray[np.int64]) -> int:
 
 def f_measure(table: NDArray[np.int64]) -> float:
     """F-measure with the true classes as reference, noise being a class of its own.
+
+    Of points where the table is weighted by records, else of cells: where most cells are noise
+    to both, that class alone lifts the second.
 
     Notes
     -----

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.family.score import CLASS_SCORES, Score, lower_is_better, table_likeness
+from dpviz.family.score import (
+    CLASS_SCORES,
+    Score,
+    higher_is_better,
+    lower_is_better,
+    table_likeness,
+)
 from dpviz.metrics import matching
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Stages
@@ -77,6 +83,15 @@ _ALL = (
         target=0.2,
     ),
     table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9),
+    # The paper's Figure 7: empty cells count as much as full ones.
+    higher_is_better(
+        "f_cells",
+        "F-measure (cells)",
+        lambda one: matching.f_measure(
+            matching.contingency(one.truth.stages.labels, one.stages.labels)
+        ),
+        target=0.9,
+    ),
     Score(
         name="noise_points",
         title="Noise points",
@@ -100,13 +115,15 @@ RANK = "k"
 SCORES = {score.name: score for score in _ALL}
 
 #: Scores that cost at most as much as a draw.
-QUICK = ("clusters", "significant", "dsg_c", "f_measure", "noise_points")
+QUICK = ("clusters", "significant", "dsg_c", "f_measure", "f_cells", "noise_points")
 
 #: Scores in the order of the menus, most informative first.
-TELLING = ("dsg_c", "f_measure", "class_f", "clusters", "significant", RANK, "noise_points")
+TELLING = (
+    "dsg_c", "f_measure", "class_f", "clusters", "significant", RANK, "noise_points", "f_cells",
+)  # fmt: skip
 
 #: Scores that need only the two label grids.
-OF_LABELS = ("dsg_c", "f_measure", "ari", "ami")
+OF_LABELS = ("dsg_c", "f_measure", "f_cells", "ari", "ami")
 
 #: Scores with held-out records: they need one more draw for each of ten parts.
 HELD_OUT = tuple(name for name, score in SCORES.items() if score.redraws)

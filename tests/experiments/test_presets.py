@@ -60,7 +60,7 @@ def test_a_menu_that_cuts_them_off_still_tells_them_apart():
     [
         ("000-5", "baseline privqt privthr privthrem", 0.1, 2, "k", 10),
         ("000-6", "baseline privqt privthr privthrem", 0.1, 2, "dsg_c", 10),
-        ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_measure", 10),
+        ("000-7", "baseline privqt privthr privthrem", 0.1, 2, "f_cells", 10),
         ("000-8", "baseline privqt privthr privthrem", 0.1, 2, "ocm two_ce", 10),
         ("000-alpha", "privthr", 0.5, 1, "dsg_c", 10),
         ("002-1", "dplloyd mcmc", 0.05, 1, "space_ratio", 10),
@@ -118,7 +118,7 @@ def test_figures_that_can_share_their_draws_do():
     shared = plans([PRESETS[name] for name in CHEN], [subject()])
     assert len(set(map(id, shared.values()))) == 1
     (plan,) = set(shared.values())
-    assert plan.scores == ("k", "dsg_c", "f_measure", "ocm", "two_ce")
+    assert plan.scores == ("k", "dsg_c", "f_cells", "ocm", "two_ce")
     assert plan.seeds == tuple(range(10))
     apart = plans([PRESETS["000-6"], PRESETS["002-1"]])
     assert apart["000-6"] is not apart["002-1"]

@@ -6,6 +6,7 @@ import io
 import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from itertools import count, product
 from typing import Any
@@ -35,8 +36,8 @@ from dpviz.wavecluster.methods.privthrem import rank_intervals
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves, _agree, _haar, _inverse_haar
 from dpviz.wavecluster.parameters import SYNOPSES as SYNOPSIS_NAMES
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.threshold import positive_values, rank_of
+from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.wavecluster.threshold import density_threshold, positive_values, rank_of
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, sensitivity
 
@@ -404,6 +405,39 @@ def test_sound_threshold_leaks_no_more_than_its_share(
     if config.neighbours.relation == "replace_one":
         counts.flat[0] -= config.neighbours.cap
     assert largest_loss(counts, other, config) <= 2.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ["privqt", "privthr"])
+def test_published_differs_from_sound_in_nothing_but_the_noise_for_a_modified_record(
+    name: str,
+) -> None:
+    source, config = source_of(2, 5), Config(method=name, density=0.3)
+    published = replace(config, variant="published")
+    sound = run(source, config, SeededNoise(3))
+    printed = run(source, published, SeededNoise(3))
+    assert np.array_equal(printed.stages.counts, sound.stages.counts)
+    assert printed.stages.threshold == sound.stages.threshold
+    assert printed.ledger == sound.ledger
+    # A modified record: the noise for one changed count, at the same price on the ledger.
+    modified = replace(published, neighbours=Neighbours(relation="replace_one"))
+    again = run(source, modified, SeededNoise(3))
+    assert np.array_equal(again.stages.counts, printed.stages.counts)
+    assert again.ledger.spends == printed.ledger.spends
+    assert again.ledger.neighbours.relation == "replace_one"
+
+
+def test_cells_of_equal_density_are_significant_together() -> None:
+    # Six blocks of one record and p = 1/2: k = 3, and all six reach the third largest.
+    counts = np.zeros((2, 12), dtype=np.int64)
+    counts[0, ::2] = 1
+    found = cluster(counts, Config(density=0.5))
+    assert (found.threshold.k, int(found.significant.sum())) == (3, 6)
+
+
+def test_privthr_keeps_one_value_and_takes_off_none_for_a_negative_number() -> None:
+    values = np.array([1.0, 2.0, 3.0, 0.0])
+    assert pruned_threshold(values, 0.5, 100).value == 3.0
+    assert pruned_threshold(values, 0.5, -5).value == density_threshold(values, 0.5).value == 2.0
 
 
 def test_published_threshold_tells_the_largest_coefficient() -> None:

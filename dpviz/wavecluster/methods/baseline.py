@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpviz.counts import tally
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
+from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.methods.synopses import SYNOPSES, Leaves
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
@@ -61,6 +61,9 @@ CARD = Card(
         "counts stand at the centres of its cells), and a synopsis has two million leaves at "
         "most: finer than anything the grid shows.",
         "Synthetic points are counted per cell, not drawn one by one; the law is the same.",
+        "Noisy numbers of records are rounded to whole numbers of synthetic points, which lie on "
+        "the grid of the data, not on one over their own range.",
+        *READINGS,
     ),
 )
 

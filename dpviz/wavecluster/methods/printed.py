@@ -1,4 +1,4 @@
-"""What the techniques of Chen, Yu, Chirkova have in common as printed."""
+"""What the techniques of Chen, Yu, Chirkova have in common as printed, and how we read it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,28 @@ from collections.abc import Mapping
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.parameters import Config
 
-#: Why the proofs of the paper (Theorems 1 to 3) fail where a record is modified.
+#: Where the print leaves a choice: what is done, in all variants unless the sentence says so.
+READINGS = (
+    "The paper does not say where the feature space ends: the published variants take the range of "
+    "the data, from the smallest to the largest value of each column, unless bounds are stated.",
+    "The paper prints k = (1 - p)|L|, which is seldom whole: it is rounded up, which gives the "
+    "k = 144 that the paper reports for its set DS2.",
+    "The paper keeps the values that reach the p-th percentile, then the top k, then those above "
+    "the k-th: here the k-th largest is the percentile, and all values that reach it are "
+    "significant.",
+    "The paper does not say which cells are adjacent: those that share an edge or a corner, which "
+    "gives its numbers of clusters.",
+    "The paper's sides are even and its level is 1: other sides are padded with empty cells at "
+    "their end, and coefficients of asymmetric wavelets are moved to the cells that weigh most.",
+)
+
+#: Sensitivities of the techniques that read the true coefficients.
+OTHER_WAVELETS = (
+    "The paper gives the sensitivity for Haar alone, and for other wavelets only what it depends "
+    "on: it is computed from the wavelet and the grid."
+)
+
+#: Why the proofs of the paper (section 5.1) fail where a record is modified.
 MODIFIED: Mapping[str, str] = {
     "replace_one": (
         "The paper counts a modified record as one changed count; it changes two, and the noise "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
+from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
@@ -40,6 +40,7 @@ CARD = Card(
         ),
     ),
     parameters=takes("privqt", "epsilon"),
+    deviations=READINGS,
     errata=(
         "Section 5.2.1: where every positive coefficient is 0.5 and epsilon is 1, noise makes "
         "0.349 |L| of them non-positive (theta), not 0.43 |L|; so k' does not come near k there.",

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
-from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
+from dpviz.wavecluster.methods.printed import (
+    MODIFIED,
+    OTHER_WAVELETS,
+    READINGS,
+    hide_one_change,
+)
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
@@ -56,6 +61,12 @@ CARD = Card(
         ),
     ),
     parameters=takes("privthr", "epsilon", "alpha"),
+    deviations=(
+        "Half of the noisy |Z| is rounded to a whole number of values to take off, from none to "
+        "all but one.",
+        OTHER_WAVELETS,
+        *READINGS,
+    ),
     errata=(
         "Section 4.3 says that the counts (eps1) need less budget than Z (eps2); section 7.4 "
         "gives the counts 90%, and its reason, gamma's larger factor, asks for that.",

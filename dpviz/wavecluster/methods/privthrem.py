@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
-from dpviz.wavecluster.methods.printed import MODIFIED, hide_one_change
+from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
@@ -56,6 +56,9 @@ CARD = Card(
         "several times over.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
         "the paper hints; it is too small, since the target rank k moves as well.",
+        "Where no true coefficient is positive, the paper's (0, Max] is empty: the published "
+        "variant draws the threshold from (0, 1].",
+        *READINGS,
     ),
     errata=(
         "Theorem 6 often says nothing: k'_min is below 1 or k'_max above |L|, since eta1 contains "

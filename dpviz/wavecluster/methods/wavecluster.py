@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.methods.printed import READINGS
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster
 
@@ -24,6 +25,7 @@ CARD = Card(
         Variant(name="published", private=False, reason=NOT_PRIVATE),
     ),
     parameters=takes("wavecluster"),
+    deviations=READINGS,
 )
 
 
