@@ -26,12 +26,17 @@ def headline(rows: Sequence[Row]) -> str:
     numbers = Counter(row.state for row in rows)
     parts = [f"{numbers['as printed']} of {len(rows)} come out as printed"]
     if numbers["close"]:
-        parts.append(f"{numbers['close']} come close")
+        parts.append(_counted(numbers["close"], "comes close", "come close"))
     if numbers["differs"]:
-        parts.append(f"{numbers['differs']} differ, each with its reason")
+        parts.append(_counted(numbers["differs"], "differs", "differ"))
     if numbers["not possible"]:
         parts.append(f"{numbers['not possible']} can't be checked here")
     return "; ".join(parts) + "."
+
+
+def _counted(number: int, one: str, more: str) -> str:
+    """Number with its verb."""
+    return f"{number} {one if number == 1 else more}"
 
 
 def records(rows: Sequence[Row]) -> list[dict[str, Any]]:

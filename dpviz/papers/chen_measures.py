@@ -249,16 +249,76 @@ def high_f(lab: Lab) -> Measured:
     )
 
 
-def best_alpha(lab: Lab) -> Measured:
-    """DSG_C of PrivTHR at alpha 0.9 minus the least one over alpha, DS1."""
+def best_alpha(data: str, lab: Lab) -> Measured:
+    """DSG_C of PrivTHR at alpha 0.9 minus the least one over alpha."""
     alphas = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
     values = {
-        alpha: lab.scores("ds1", "privthr", "dsg_c", lab.limited(100), alpha=alpha)
+        alpha: lab.scores(data, "privthr", "dsg_c", lab.limited(100), alpha=alpha)
         for alpha in alphas
     }
     best = min(alphas, key=lambda alpha: values[alpha].mean())
-    found = gap(values[best], values[0.9], f"DS1, ε 1, nine shares, least at α {best:g}")
+    found = gap(values[best], values[0.9], f"{TITLES[data]}, ε 1, nine shares, least at α {best:g}")
     return Measured(value=found.value, sd=found.sd, draws=found.draws, how=found.how)
+
+
+def resilience(lab: Lab) -> Measured:
+    """Smallest lead in OCM of PrivTHREM over PrivTHR on DS2 above epsilon 0.5."""
+    found = []
+    for epsilon in (0.75, 1.0, 1.5, 2.0):
+        low, high = (
+            lab.scores("ds2", method, "ocm", lab.limited(HELD_OUT), epsilon=epsilon)
+            for method in ("privthrem", "privthr")
+        )
+        found.append(gap(low, high, f"DS2, smallest at ε {epsilon:g}"))
+    return least(found)
+
+
+def ocm_over_two_ce(lab: Lab) -> Measured:
+    """Smallest OCM minus 2CE on DS1."""
+    found = []
+    for method in TECHNIQUES:
+        for epsilon in FROM_HALF:
+            ocm, two_ce = (
+                lab.scores("ds1", method, score, lab.limited(HELD_OUT), epsilon=epsilon)
+                for score in ("ocm", "two_ce")
+            )
+            found.append(averaged(ocm - two_ce, f"DS1, {method}, ε {epsilon:g}"))
+    return least(found)
+
+
+def more_pairs(lab: Lab) -> Measured:
+    """Cases with more inconsistent pairs than k(N - k) + C(k, 2) for k changed samples."""
+    generator, wrong = np.random.default_rng(3), 0
+    for _ in range(100):
+        true = generator.integers(0, 4, 30)
+        private, changed = true.copy(), generator.integers(1, 30)
+        private[:changed] = generator.integers(0, 4, changed)
+        k, n = int((private != true).sum()), true.size
+        pairs = [
+            (true[i] == true[j]) != (private[i] == private[j]) for i in range(n) for j in range(i)
+        ]
+        wrong += sum(pairs) > k * (n - k) + math.comb(k, 2)
+    return Measured(value=wrong, how="100 random labelings of 30 samples")
+
+
+def foretold(lab: Lab) -> Measured:
+    """Sets on which the sign of ln(Wk / (Wmax - Wk)) tells whose k' scatters more, epsilon 1."""
+    right = 0
+    for data in TITLES:
+        values = np.sort(lab.trial(data, "privqt").truth.stages.average, axis=None)[::-1]
+        at = values[int(true_number(data, "k", lab).value) - 1]
+        thr, em = (lab.scores(data, method, "k", lab.limited(MANY)).std() for method in OURS)
+        right += (at / (values[0] - at) > 1) == (em > thr)
+    return Measured(value=float(right), sd=None, draws=MANY, how="DS1 to DS3, ε 1, spread of k'")
+
+
+def rank_sensitivity(lab: Lab) -> Measured:
+    """Sensitivity of the quality with bior2.2, by the wavelet's responses."""
+    from dpviz.wavecluster.wavelet import sensitivity
+
+    return Measured(
+        value=float(sensitivity("bior2.2", 1, (40, 40), 0.1).rank), how="bior2.2, 40 x 40, p 0.1"
+    )
 
 
 def empty_turned_positive(lab: Lab) -> Measured:

@@ -252,6 +252,13 @@ def first_state(lab: Lab) -> Measured:
     return Measured(value=wrong, how="20 random statistics")
 
 
+def accepted(lab: Lab) -> Measured:
+    """Share of the steps of the chain that are rejected on S1."""
+    trial = lab.trial("s1", "mcmc")
+    found = [1 - trial.draw(seed).chain.accepted for seed in range(lab.limited(10))]
+    return averaged(found, "S1, ε 1, 30,000 steps")
+
+
 def constant(name: str, lab: Lab) -> Measured:
     """A constant of the post-processing."""
     from dpviz.kmeans.methods import mcmc
@@ -432,6 +439,17 @@ ROWS: tuple[Row, ...] = (
         "Mixture around the centres of a random iteration, ratio corrected by its component",
         where=f"{_CHAIN}.run_chain", link=explorer(view="chain"),
         check=nothing_differs(plain_chain, "10 chains"),
+    ),
+    row(
+        "free", "section 1", "theorem", "What the post-processing costs", "No budget: ε in all",
+        where=f"{_MCMC}.run", link=explorer(),
+        check=at_most(1e-9, partial(spends_epsilon, "mcmc"), "off from ε by {value:.0e}"),
+    ),
+    row(
+        "rejected", "section 1", "figure", "Steps of the chain that are rejected",
+        "A low share: less than half", where=f"{_CHAIN}.run_chain", link=explorer(view="chain"),
+        check=at_most(0.5, accepted, "{value:.0%}"), why="The paper gives no rate; with the ratio as printed, without ε, two of three proposals "
+        "are rejected.",
     ),
     row(
         "ratio", "section 3.3", "definition", "Log ratio without the ε that the target has",

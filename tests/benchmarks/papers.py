@@ -72,8 +72,8 @@ def main(names: Sequence[str]) -> None:
 def entry(measured: Measured) -> dict[str, object]:
     """Entry of the file: numbers to six digits."""
     return asdict(measured) | {
-        "value": float(f"{measured.value:.6g}"),
-        "sd": None if measured.sd is None else float(f"{measured.sd:.6g}"),
+        "value": float(f"{measured.value:.9g}"),
+        "sd": None if measured.sd is None else float(f"{measured.sd:.9g}"),
     }
 
 
