@@ -44,6 +44,7 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
+from dpviz.privacy.steps import group_epsilon, grouped
 
 View = Literal["regions", "noise", "grid", "chain"]
 
@@ -454,12 +455,14 @@ def _noise(picture: KMeansPicture) -> Panels:
 
 def _spends(picture: KMeansPicture) -> Panels:
     """Bars of the noise of methods without iterations: one per spend."""
-    spends, layout = list(picture.private.ledger), _layout(picture)
+    # The choices of a generation have one scale and one bar.
+    groups, layout = grouped(picture.private.ledger), _layout(picture)
+    spends = [group[0] for group in groups]
     bars = bar(
-        [one.step for one in spends],
+        [one.step.partition(",")[0] for one in spends],
         [one.scale for one in spends],
         "%{x}<br>noise scale %{y:.4~g}<br>ε %{customdata:.4~g}",
-        customdata=[one.epsilon for one in spends],
+        customdata=[group_epsilon(group) for group in groups],
         marker={"color": BOTH[picture.mode]},
         **on(1),
     )
@@ -467,7 +470,7 @@ def _spends(picture: KMeansPicture) -> Panels:
     _chart_axes(layout, 1, (0, 1), "step", "scale of the noise", {}, log)
     heading = "noise of each step" if spends else "no noise"
     add_heading(layout, 1, f"<b>{heading}</b>")
-    listed = ", ".join(f"{one.step} {one.scale:.3g}" for one in spends[:12])
+    listed = ", ".join(f"{one.step.partition(',')[0]} {one.scale:.3g}" for one in spends[:12])
     return Panels(data=[bars], layout=layout, alt=f"{picture.title}. {heading}: {listed}.")
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+from dpviz.privacy.ledger import Spend, composed
 
 
 class _Words(NamedTuple):
@@ -50,6 +53,28 @@ _STEPS = {
 def short_words(step: str) -> str:
     """Name of a step for newcomers."""
     return _STEPS[step].short or step if step in _STEPS else step
+
+
+def grouped(spends: Iterable[Spend]) -> list[list[Spend]]:
+    """Spends that are shown as one: parallel ones of a step, and the choices of a generation."""
+    groups: dict[object, list[Spend]] = {}
+    for number, spend in enumerate(spends):
+        whole, _, part = spend.step.partition(", ")
+        same = whole if part else number
+        key = spend.step if spend.composition == "parallel" else same
+        groups.setdefault(key, []).append(spend)
+    return list(groups.values())
+
+
+def group_words(spends: Sequence[Spend]) -> str:
+    """Name of a group of :func:`grouped` for newcomers: "generation 1, choice 1 to choice 10"."""
+    first, last = short_words(spends[0].step), spends[-1].step
+    return first if spends[0].step == last else f"{first} to {last.partition(', ')[2]}"
+
+
+def group_epsilon(spends: Sequence[Spend]) -> float:
+    """Budget of a group of :func:`grouped`."""
+    return composed(((spend, spend.epsilon) for spend in spends), 0.0)
 
 
 def long_words(step: str) -> str:

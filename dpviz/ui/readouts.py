@@ -12,8 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import EXPLORATION, Claim
 from dpviz.privacy.explain import explain_epsilon
-from dpviz.privacy.ledger import Ledger, Neighbours, Spend
-from dpviz.privacy.steps import short_words
+from dpviz.privacy.ledger import Ledger, Neighbours
+from dpviz.privacy.steps import group_epsilon, group_words, grouped
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
@@ -110,29 +110,20 @@ def show_bar(parts: Iterable[tuple[float, str, str, str]], alt: str, below: str)
 def show_ledger(ledger: Ledger, epsilon: float) -> None:
     """Show the spends as one stacked bar with their noise scales."""
     parts, rows = [], []
-    for colour, spends in zip(cycle(_LEDGER_COLOURS), _steps(ledger), strict=False):
-        spent = max(one.epsilon for one in spends)
+    for colour, spends in zip(cycle(_LEDGER_COLOURS), grouped(ledger), strict=False):
+        spent = group_epsilon(spends)
         share = 100 * spent / epsilon
-        name = short_words(spends[0].step)
+        name = group_words(spends)
         text = (
             f"{name}: ε {spent:.3g}, sensitivity {spends[0].sensitivity:.3g}, "
             f"noise scale {_range([one.scale for one in spends])}"
         )
-        parts.append((share, colour, text, name if share > 8 else ""))
+        parts.append((share, colour, text, name.partition(",")[0] if share > 8 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
     alt = f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps"
     if left := ledger.unspent(epsilon):
         rows.append(f"<li>unspent: ε {left:.3g}</li>")
     show_bar(parts, alt, f"<ul>{''.join(rows)}</ul>")
-
-
-def _steps(ledger: Ledger) -> list[list[Spend]]:
-    """Group spends by step: those on disjoint records of one step belong together."""
-    steps: dict[object, list[Spend]] = {}
-    for number, spend in enumerate(ledger):
-        key = spend.step if spend.composition == "parallel" else number
-        steps.setdefault(key, []).append(spend)
-    return list(steps.values())
 
 
 def _range(values: Sequence[float]) -> str:

@@ -460,8 +460,12 @@ def test_without_iterations_the_noise_is_that_of_each_spend(method):
     shown = panels(one, "noise")
     spends = one.private.ledger.spends
     (bars,) = shown.data
-    assert list(bars["x"]) == [spend.step for spend in spends]
-    assert list(bars["y"]) == [spend.scale for spend in spends]
+    # The choices of a generation of PrivGene are one bar.
+    firsts = {spend.step.partition(",")[0]: spend for spend in reversed(spends)}
+    assert list(bars["x"]) == list(dict.fromkeys(one.step.partition(",")[0] for one in spends))
+    assert list(bars["y"]) == [firsts[name].scale for name in bars["x"]]
+    assert len(bars["x"]) == (8 if method == "privgene" else len(spends))
+    assert sum(bars["customdata"]) == pytest.approx(sum(one.epsilon for one in spends))
     table = frame(one, "noise")
     assert len(table) == len(spends)
     if spends:

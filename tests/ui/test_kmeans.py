@@ -21,6 +21,7 @@ from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.steps import group_epsilon, grouped
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import BAD_FILES, cards, checked, figure_head, one_key, text, title
@@ -188,12 +189,14 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     assert bool(spends) == card.spends
     assert ('class="dpv-ledger"' in text(test)) == card.spends
     if spends:
-        steps = len({spend.step for spend in spends})
+        groups = grouped(spends)
+        steps = len(groups)
         assert f"Budget: {run.ledger.epsilon:.4g} of 1 spent in {steps} steps" in text(test)
-        for spend in spends:
+        for group in groups:
+            spend = group[0]
             if spend.composition == "sequential":
                 assert (
-                    f"ε {spend.epsilon:.3g}, sensitivity {spend.sensitivity:.3g}, "
+                    f"ε {group_epsilon(group):.3g}, sensitivity {spend.sensitivity:.3g}, "
                     f"noise scale {spend.scale:.3g}"
                 ) in text(test)
 
@@ -463,6 +466,18 @@ def test_a_view_that_the_method_lacks_is_corrected_and_said(app):
     assert headings(test)[0].startswith("true")
     assert test.query_params["view"] == "regions"
     assert "view" in test.warning[0].value
+
+
+def test_a_noisy_grid_is_shown_where_the_run_has_one(app):
+    test = app(data="incomes", view="grid", method="hybrid")
+    assert headings(test)[0].startswith("true counts · ")
+    assert headings(test)[1].startswith("noisy counts · ")
+    assert any(one.value.startswith("No iteration: ") for one in test.caption)
+    choose(test, "method", "gupt")
+    assert headings(test)[0].startswith("true")
+    assert test.query_params["view"] == "regions"
+    assert any("releases no noisy grid" in one.value for one in test.caption)
+    assert not look(test, "grid")
 
 
 def test_a_step_beyond_the_last_iteration_is_corrected_and_said(app):
