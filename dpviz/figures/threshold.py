@@ -197,8 +197,9 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
     begin = f"Private run: {_positive(private.positive)}. "
     if private.estimate is not None:
         begin += (
-            f"Z′ = {private.estimate:.4g} is the noisy number of cells that are not positive. Half "
-            f"of it, rounded, is {round(private.estimate / 2):,}; of the smallest values, "
+            f"Z′ = {_signed(private.estimate, '.4g')} is the noisy number of cells that are not "
+            f"positive. Half of it, rounded, is {_signed(round(private.estimate / 2), ',')}; of "
+            "the smallest values, "
             f"{private.pruned:,} are pruned. "
         )
     law = Law.of(picture.true, picture.run)
@@ -228,6 +229,11 @@ def _ranked(p: float, k_sign: str, d_sign: str, k: int, m: int, value: float) ->
         f"{k_sign} = ⌈(1 − {p:.2f}) · {m:,}⌉ = {k:,}, and the value of rank {k:,} is {d_sign} = "
         f"{value:.4g}."
     )
+
+
+def _signed(value: float, form: str) -> str:
+    """Write a number that may be negative, with a minus sign."""
+    return format(value, form).replace("-", "−")
 
 
 def _percent(share: float) -> str:
@@ -329,7 +335,7 @@ def _found(threshold: Threshold, *, private: bool) -> str:
     text = f"|L′| {threshold.positive:,}, not positive {threshold.nonpositive:,}"
     if threshold.estimate is None:
         return text
-    return f"{text}, Z′ {threshold.estimate:.1f}, pruned {threshold.pruned:,}"
+    return f"{text}, Z′ {_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
 
 
 def _rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room) -> None:
@@ -342,7 +348,7 @@ def _rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room)
             "tickvals": list(range(1, one.values.size + 1)),
             "ticktext": [f"{value:.{0 if whole else 1}f}" for value in one.values],
         }
-        title = "values by rank, from the largest"
+        title = "values by rank"
     side = [0.0, 0.47] if panel == 1 else [0.53, 1.0]
     layout[f"xaxis{suffix(panel)}"] = chart_axis(
         title,
@@ -378,7 +384,12 @@ def _ranked_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) ->
     for name, start, end, look in looks:
         if start == end:
             continue
-        more = {"name": name, "legendgroup": name, "showlegend": legend, **on(panel)}
+        more: dict[str, Any] = {
+            "name": name,
+            "legendgroup": name,
+            "showlegend": legend,
+            **on(panel),
+        }
         if room.ranks <= _BARS:
             ranks = np.arange(start, end) + 1
             hover = f"rank %{{x}}: %{{y:.4~g}}, {name}"
@@ -390,14 +401,21 @@ def _ranked_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) ->
             # The last step needs an end.
             np.append(chosen + 0.5, end + 0.5),
             one.values[np.append(chosen, end - 1)],
-            f"rank %{{customdata}}: %{{y:.4~g}}, {name}",
-            customdata=np.append(chosen, end - 1) + 1,
             line={"width": 1, "shape": "hv", "color": look["color"]},
             fill="tozeroy",
             fillcolor=look["color"],
             **more,
         )
-        traces.append(area)
+        # The corners of the steps lie between ranks: the pointer meets the ranks themselves.
+        hovered = scatter(
+            "lines",
+            chosen + 1,
+            one.values[chosen],
+            f"rank %{{x}}: %{{y:.4~g}}, {name}",
+            line={"width": 0},
+            **(more | {"showlegend": False}),
+        )
+        traces += [area, hovered]
     return traces
 
 

@@ -97,11 +97,18 @@ def test_many_values_are_an_area_with_few_steps(grid):
     shown = threshold_panels(one)
     assert shown.layout["yaxis"]["type"] == "log"
     for axis, stages in zip(("x", "x2"), one.stages, strict=True):
-        areas = [trace for trace in shown.data if trace["xaxis"] == axis]
+        traces = [trace for trace in shown.data if trace["xaxis"] == axis]
+        areas = [trace for trace in traces if "fill" in trace]
         values = SortedList.of(stages).values
         for trace in areas:
             assert trace["x"].size <= 1001
-            np.testing.assert_array_equal(trace["y"], values[trace["customdata"] - 1])
+            assert trace["hoverinfo"] == "skip"
+            # A step reaches from half a rank before its own to half a rank before the next.
+            ranks = np.minimum(trace["x"] + 0.5, trace["x"][-1] - 0.5).astype(int)
+            np.testing.assert_array_equal(trace["y"], values[ranks - 1])
+        for trace in traces:
+            if "fill" not in trace:
+                np.testing.assert_array_equal(trace["y"], values[trace["x"] - 1])
         # The areas join without a gap, from the first rank to the last.
         ends = [(trace["x"][0], trace["x"][-1]) for trace in areas]
         assert ends[0][0] == 0.5
