@@ -29,8 +29,8 @@ def explorer_link(plan: Plan, data: str, method: str, epsilon: float, seed: int)
     """
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method)
-    if isinstance(chosen.get("grid"), tuple):
-        del chosen["grid"]  # a grid of counts brings its own cells
+    if subject.dataset.counts is not None:
+        chosen.pop("grid", None)  # a grid of counts brings its own cells
     values = {
         "data": data,
         "method": method,
@@ -94,7 +94,9 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
         elif request.unit is not None:
             options |= {"unit": request.unit, "cap": plan.neighbours.cap}
     options["out"] = f"{FILE_NAME}-{name}-{number}.csv"
-    return words + [word for key, value in options.items() for word in (f"--{key}", str(value))]
+    return words + [
+        word for key, value in options.items() for word in (f"--{key}", format_value(value))
+    ]
 
 
 def _reading(subject: Subject, settings: Mapping[str, Any]) -> dict[str, Any]:
