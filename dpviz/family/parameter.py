@@ -104,6 +104,18 @@ class Parameter:
             rule = {"type": "string", "minLength": 1}
         return {"description": self.meaning or f"{self.label}.", **rule}
 
+    def value(self, given: Any) -> Any:
+        """Value of a control as the configuration has it: whole numbers as such.
+
+        Cells per axis are one number where all axes have the same.
+        """
+        if self.kind == "whole":
+            return int(given)
+        if self.kind == "sides":
+            sides = tuple(map(int, given)) if isinstance(given, tuple) else (int(given),)
+            return sides[0] if len(set(sides)) == 1 else sides
+        return given
+
     def word(self, value: Any) -> str:
         """Value of a choice as people read it."""
         return self.words.get(value, str(value).replace("_", " "))

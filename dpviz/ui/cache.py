@@ -8,7 +8,6 @@ Sample sets are public and shared by all sessions; an upload stays in its own se
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
 import streamlit as st
 
@@ -58,7 +57,12 @@ class Grid:
 
 
 def grid_of(
-    dataset: Dataset, grid: int, domain: Domain | None, outside: Outside, *, is_sample: bool
+    dataset: Dataset,
+    grid: int | tuple[int, ...],
+    domain: Domain | None,
+    outside: Outside,
+    *,
+    is_sample: bool,
 ) -> Grid:
     """Return counts and raster of a data set; no pass over the points if they are cached."""
 
@@ -107,7 +111,7 @@ def truth_of(
     dataset: Dataset, config: Config, domain: Domain | None, outside: Outside, *, is_sample: bool
 ) -> tuple[Grid, Truth]:
     """Return a data set on the grid of a configuration, and its run without noise there."""
-    grid = grid_of(dataset, cast(int, config.grid), domain, outside, is_sample=is_sample)
+    grid = grid_of(dataset, config.grid, domain, outside, is_sample=is_sample)
     config = true_config(config)
     # The key holds the grid itself, so no other grid can reuse its identity.
     key = ("truth", grid, config)

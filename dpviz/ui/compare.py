@@ -35,7 +35,7 @@ from dpviz.ui.data_panel import UPLOAD, OwnData, data_controls, own_data, protec
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.explorer import FIRST
 from dpviz.ui.page import NothingLoadedError
-from dpviz.ui.parameters import number_box, parser
+from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.state import Control, CorrectedError, UrlState, choice, number, whole
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem")
@@ -402,9 +402,12 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     domain = domain_panel(state, dataset, own.identity)
     suited = [one for one, _ in suiting(sample(FIRST))]
     for column, one in zip(st.columns(len(suited)), suited, strict=True):
-        column.number_input(
-            **number_box(one, f"{one.name.capitalize()} {one.sign}"),
-            **state.widget(one.link),
+        boxes(
+            state,
+            one,
+            dataset.columns[:2],
+            column,
+            label=f"{one.name.capitalize()} {one.sign}",
             disabled=one.kind == "sides" and dataset.counts is not None,
         )
     # A file may have the name of a sample set, but the name identifies the rows.
@@ -415,10 +418,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
         dataset=dataset,
         domain=domain,
         outside=state.get("outside"),
-        settings={
-            one.name: state.get(one.link) if one.kind == "number" else int(state.get(one.link))
-            for one in suited
-        },
+        settings={one.name: one.value(state.get(one.link)) for one in suited},
     )
 
 

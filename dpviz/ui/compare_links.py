@@ -36,8 +36,8 @@ def explorer_link(
     """
     (subject,) = plan.subjects
     chosen = plan.parameters(subject, method, step)
-    if isinstance(chosen.get("grid"), tuple):
-        del chosen["grid"]  # a grid of counts brings its own cells
+    if subject.dataset.counts is not None:
+        chosen.pop("grid", None)  # a grid of counts brings its own cells
     values = {
         "data": data,
         "method": method,
@@ -106,7 +106,9 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
         elif request.unit is not None:
             options |= {"unit": request.unit, "cap": plan.neighbours.cap}
     options["out"] = f"{FILE_NAME}-{name}-{number}.csv"
-    return words + [word for key, value in options.items() for word in (f"--{key}", str(value))]
+    return words + [
+        word for key, value in options.items() for word in (f"--{key}", format_value(value))
+    ]
 
 
 def _reading(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:

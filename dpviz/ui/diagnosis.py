@@ -110,7 +110,7 @@ def _finer(settings: RunSettings, runs: WaveClusterRuns) -> Truth | None:
     active, config = settings.active, settings.config
     if active.dataset.counts is not None:
         return None
-    finer = replace(config, grid=2 * int(config.grid))
+    finer = replace(config, grid=tuple(2 * side for side in runs.grid.source.shape))
     return truth_of(
         active.dataset, finer, active.domain, active.outside, is_sample=active.is_sample
     )[1]

@@ -21,7 +21,7 @@ from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part
-from dpviz.ui.parameters import config_of, dragged, method_controls, slider
+from dpviz.ui.parameters import config_of, dragged, method_controls, slider, sliders_of
 from dpviz.ui.readouts import show_ledger, show_reason
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.show import lazy_expander
@@ -93,19 +93,20 @@ def run_settings(
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
     """Show the sliders in a row; return the settings of all controls and the free places."""
     shown = dragged(family.methods[state.get("method")].card, family)
-    places, settled = st.columns(4), []
+    places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
     # A data set of counts has its own grid.
-    counts = active.dataset.counts is not None
-    for place, one in zip(places, shown, strict=False):
-        with place:
-            settled.append(slider(state, one, disabled=counts and one.kind == "sides"))
+    counts, columns = active.dataset.counts is not None, active.dataset.columns
+    settled = [
+        slider(state, one, places, columns, disabled=counts and one.kind == "sides")
+        for one in shown
+    ]
     settings = RunSettings(
         active=active,
         config=config_of(state, family, active.neighbours),
         seed=int(state.get("seed")),
         settled=all(settled),
     )
-    return settings, places[len(shown) :]
+    return settings, list(places)
 
 
 def draw_controls(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import Sample
 from dpviz.families import CARDS
@@ -13,9 +15,9 @@ from dpviz.family.card import Card
 from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.privacy.ledger import Neighbours
-from dpviz.ui.live_slider import live_slider
+from dpviz.ui.live_slider import LiveValue, live_slider
 from dpviz.ui.messages import plain_text
-from dpviz.ui.state import Control, UrlState, choice, number, whole
+from dpviz.ui.state import Control, UrlState, choice, following, number, sides, whole
 
 
 def parser(parameter: Parameter) -> Callable[[str], Any]:
@@ -28,7 +30,8 @@ def parser(parameter: Parameter) -> Callable[[str], Any]:
     if one.kind == "number":
         assert one.check is not None  # noqa: S101 - and a rule
         return number(one.link, one.low, one.high, one.check)
-    return whole(one.link, int(one.low), int(one.high))
+    kind = sides if one.kind == "sides" else whole
+    return kind(one.link, int(one.low), int(one.high))
 
 
 def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
@@ -68,8 +71,7 @@ def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
     card = family.methods[state.get("method")].card
     given = {}
     for one in card.parameters:
-        value = state.get(one.link)
-        given[one.name] = int(value) if one.kind in ("whole", "sides") else value
+        given[one.name] = one.value(state.get(one.link))
     return family.config(
         method=card.name, variant=state.get("variant"), neighbours=neighbours, **given
     )
@@ -85,9 +87,56 @@ def chosen(card: Card, family: Family) -> list[Parameter]:
     return [one for one in family.parameters if not any(one.ends) and card.parameter(one.name)]
 
 
-def slider(state: UrlState, parameter: Parameter, *, disabled: bool = False) -> bool:
-    """Show the live slider of a parameter; return True if the user does not hold it."""
-    one = parameter
+def sliders_of(state: UrlState, parameter: Parameter) -> int:
+    """Number of sliders of a parameter: more than one for cells per axis, one per column."""
+    value = state.get(parameter.link)
+    return len(value) if isinstance(value, tuple) else 1
+
+
+def slider(
+    state: UrlState,
+    parameter: Parameter,
+    places: Iterator[DeltaGenerator],
+    columns: Sequence[str],
+    *,
+    disabled: bool = False,
+) -> bool:
+    """Show the live slider of a parameter, or one per column; return True if none is held.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    places
+        Where they stand: as many as :func:`sliders_of` says are taken.
+    columns
+        Names of the data's columns.
+    disabled
+        Whether they are greyed out.
+    """
+    one, value, key = parameter, state.get(parameter.link), state.key(parameter.link)
+    if not isinstance(value, tuple):
+        with next(places):
+            return _live(one, key, value, disabled=disabled).settled
+    # These sliders keep their own values: when the program moved the control, they follow.
+    if st.session_state.get(f"{key}:drawn") != value:
+        st.session_state.update({f"{key}:{axis}": side for axis, side in enumerate(value)})
+    found, settled = [], True
+    for axis, column in enumerate(columns[: len(value)]):
+        own, label = f"{key}:{axis}", f"{one.label} · {column}"
+        with next(places):
+            drawn = _live(one, own, st.session_state[own], label, disabled=disabled)
+        found.append(int(drawn.value))
+        settled &= drawn.settled
+    st.session_state[f"{key}:drawn"] = tuple(found)
+    state.set(one.link, tuple(found))
+    return settled
+
+
+def _live(
+    one: Parameter, key: str, value: float, label: str = "", *, disabled: bool = False
+) -> LiveValue:
+    """Show a live slider with the range and the words of a parameter."""
     low_label, high_label = one.ends
     arguments: dict[str, Any] = {"low": one.low, "high": one.high, "help": one.help}
     if one.step is not None:
@@ -95,16 +144,86 @@ def slider(state: UrlState, parameter: Parameter, *, disabled: bool = False) -> 
     if one.format is not None:
         arguments["format"] = one.format
     return live_slider(
-        one.label,
-        key=state.key(one.link),
-        value=state.get(one.link),
+        label or one.label,
+        key=key,
+        value=value,
         scale="log" if one.log else "linear",
         integer=one.kind != "number",
         low_label=low_label,
         high_label=high_label,
         disabled=disabled,
         **arguments,
-    ).settled
+    )
+
+
+def per_column_switch(
+    state: UrlState, parameter: Parameter, columns: Sequence[str], place: Any = st, **looks: Any
+) -> None:
+    """Show the switch between one number of cells for all columns and one per column.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    columns
+        Names of the data's columns.
+    place, looks
+        Where it stands; other arguments of ``st.toggle``, such as ``disabled``.
+    """
+    one = parameter
+
+    def switch(each: bool) -> None:
+        value = state.get(one.link)
+        if each != isinstance(value, tuple):
+            state.set(one.link, (int(value),) * len(columns) if each else value[0])
+
+    place.toggle(
+        plain_text(f"One {one.sign} per column"),
+        **following(f"{state.key(one.link)}:each", isinstance(state.get(one.link), tuple), switch),
+        help="For a grid that is finer along one column than along the other.",
+        **looks,
+    )
+
+
+def boxes(
+    state: UrlState,
+    parameter: Parameter,
+    columns: Sequence[str],
+    place: Any = st,
+    *,
+    label: str = "",
+    disabled: bool = False,
+) -> None:
+    """Show the number box of a parameter; of cells per axis, with a switch for one per column.
+
+    Parameters
+    ----------
+    state
+        Has the control of the parameter.
+    columns
+        Names of the data's columns.
+    place, label, disabled
+        Where it stands; what it is called, if not by its label; whether it is greyed out.
+    """
+    one, value = parameter, state.get(parameter.link)
+    look = {**number_box(one, label), "disabled": disabled}
+    if not isinstance(value, tuple):
+        place.number_input(**look, **state.widget(one.link))
+    else:
+        for axis, (column, side) in enumerate(zip(columns, value, strict=True)):
+            look["label"] = f"{label or one.label} · {plain_text(column)}"
+            keep = partial(_keep_side, state, one.link, axis)
+            own = following(f"{state.key(one.link)}:{axis}", side, keep)
+            place.number_input(**look, **own)
+    if one.kind == "sides":
+        per_column_switch(state, one, columns, place, disabled=disabled)
+
+
+def _keep_side(state: UrlState, link: str, axis: int, side: int) -> None:
+    """Store the cells of one axis."""
+    value = list(state.get(link))
+    value[axis] = side
+    state.set(link, tuple(value))
 
 
 def number_box(parameter: Parameter, label: str = "") -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,12 @@ from dpviz.release.request import Request
 from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (
+    boxes,
     choice_box,
     chosen,
     config_of,
     dragged,
     method_controls,
-    number_box,
     take_defaults,
 )
 from dpviz.ui.state import Control, UrlState, choice
@@ -100,8 +100,14 @@ def draft_of(state: UrlState, active: ActiveData, title: str) -> ReleaseDraft:
     return ReleaseDraft(active=active, request=request)
 
 
-def method_panel(state: UrlState) -> None:
-    """Show method and parameters, with number boxes instead of sliders."""
+def method_panel(state: UrlState, columns: Sequence[str]) -> None:
+    """Show method and parameters, with number boxes instead of sliders.
+
+    Parameters
+    ----------
+    columns
+        Names of the data's columns.
+    """
     left, right = st.columns([2, 3])
     left.selectbox(
         "Method",
@@ -114,7 +120,7 @@ def method_panel(state: UrlState) -> None:
         show_caption(f"{card.summary} ({card.paper})")
     family = _family(state)
     for column, one in _places(dragged(card, family)):
-        column.number_input(**state.widget(one.link), **number_box(one))
+        boxes(state, one, columns, column)
     for column, one in _places(chosen(card, family)):
         choice_box(state, one, column)
 

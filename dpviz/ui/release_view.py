@@ -30,7 +30,7 @@ from dpviz.ui.messages import (
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
 from dpviz.ui.release import ReleaseDraft, budget_file, draft_of, method_panel, new_folder
-from dpviz.ui.state import UrlState, following
+from dpviz.ui.state import UrlState, following, format_value
 
 #: Session entries of the page.
 _REVIEWED, _DONE, _SOURCE, _TOTAL = (
@@ -54,7 +54,7 @@ def build(state: UrlState) -> None:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     if not bundle():
         st.markdown("##### What")
-        method_panel(state)
+        method_panel(state, active.dataset.columns)
         title = st.text_input("Title of the report (optional)", key="release:title")
         draft = draft_of(state, active, title)
         refused = stop_by(state, draft)
@@ -249,7 +249,9 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Describe the effects of the release before it happens."""
     request = draft.request
     config, card = request.config, request.card
-    parameters = ", ".join(f"{name} {value}" for name, value in request.parameters.items())
+    parameters = ", ".join(
+        f"{name} {format_value(value)}" for name, value in request.parameters.items()
+    )
     neighbours = config.neighbours
     unit = (
         f"a person (column {draft.active.unit}, up to {neighbours.cap} records)"

@@ -252,6 +252,8 @@ def format_value(value: Any) -> str:
     """Text of a value in a link."""
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return ",".join(map(format_value, value))
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -287,6 +289,33 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
         if value < low:
             raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
         return value
+
+    return parse
+
+
+def sides(name: str, low: int, high: int) -> Callable[[str], int | tuple[int, ...]]:
+    """Parser of cells per axis: one whole number, or one for each of the two columns ("64,32")."""
+    side = whole(name, low, high)
+
+    def parse(text: str) -> int | tuple[int, ...]:
+        parts = text.split(",")
+        if len(parts) == 1:
+            return side(text)
+        if len(parts) > 2:
+            raise InputError(
+                f'{name} = "{shown(text)}" has {len(parts)} numbers: give one, or one for each of '
+                "the two columns."
+            )
+        found, beyond = [], None
+        for part in parts:
+            try:
+                found.append(side(part))
+            except CorrectedError as error:
+                found.append(error.instead)
+                beyond = error
+        if beyond:
+            raise CorrectedError(str(beyond), tuple(found))
+        return tuple(found)
 
     return parse
 

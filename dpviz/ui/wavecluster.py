@@ -41,7 +41,7 @@ from dpviz.ui.explorer import (
     show_code,
 )
 from dpviz.ui.messages import show_caption
-from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
+from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
@@ -89,6 +89,10 @@ def sidebar(state: UrlState) -> ActiveData:
     left, right = st.columns([3, 2])
     choice_box(state, wavelet, left)
     choice_box(state, level, right)
+    dataset = active.dataset
+    per_column_switch(
+        state, FAMILY.parameter("grid"), dataset.columns, disabled=dataset.counts is not None
+    )
     draw_controls(state, card)
     return active
 

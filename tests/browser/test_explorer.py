@@ -105,13 +105,45 @@ def test_every_slider_by_keyboard_and_the_link_follows(explorer):
     for name, key, fragment, link in (
         ("Privacy budget", "ArrowRight", "ε 1.05", "epsilon=1.05"),
         ("share α", "ArrowLeft", "α 0.89", "alpha=0.89"),
-        ("Grid g", "ArrowRight", "g 42", "g=42"),
+        ("Grid g", "ArrowRight", "g 41", "g=41"),
         ("Density threshold", "ArrowRight", "p 0.11", "p=0.11"),
     ):
         slider(watched, name).focus()
         watched.page.keyboard.press(key)
         expect_title(watched, fragment)
         watched.page.wait_for_url(re.compile(re.escape(link)))
+
+
+def test_a_grid_of_its_own_for_each_column_by_hand(explorer):
+    watched = explorer("data=spirals")
+    watched.page.get_by_text("One g per column").click()
+    watched.page.wait_for_url(re.compile("g=40%2C40"))
+    slider(watched, "Grid g · y").focus()
+    for _ in range(3):  # faster than the server answers
+        watched.page.keyboard.press("ArrowLeft")
+    expect_title(watched, "g 40 x 37")
+    watched.page.wait_for_url(re.compile("g=40%2C37"))
+    assert slider(watched, "Grid g · x").get_attribute("aria-valuetext") == "40"
+    watched.page.get_by_role("button", name="Reset", exact=True).click()
+    expect_title(watched, "g 64 ")
+    assert slider(watched, "Grid g").count() == 1
+
+
+def test_the_mosaic_has_one_zoom_which_is_not_that_of_the_data(explorer):
+    watched = explorer("view=details&level=2")
+    full = watched.page.evaluate(RANGES)
+    assert full == [[0, 1]] * 4
+    x, y, x2, y2 = zoom(watched)
+    assert (x, y) == (x2, y2)
+    assert [x, y] != full[:2]
+    slider(watched, "Grid g").focus()
+    watched.page.keyboard.press("ArrowRight")
+    expect_title(watched, "g 65 ")
+    assert watched.page.evaluate(RANGES) == [x, y, x2, y2]
+    watched.page.get_by_text("Count grid", exact=True).click()
+    watched.page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[1] > 9e5"
+    )
 
 
 def test_two_windows_with_one_link_show_the_same(explorer):

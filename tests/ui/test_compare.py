@@ -684,6 +684,7 @@ def plan_of(data="gaussians", methods=("privthr",), **more) -> Plan:
     [
         (plan_of(methods=("privthr",), options={"privthr.alpha": 0.6}), "dsg_c", "DSG_C"),
         (plan_of("shapes", ("baseline",), variant="published"), "dsg_c", "DSG_C"),
+        (plan_of("spirals", ("privthrem",), options={"grid": (33, 20)}), "dsg_c", "DSG_C"),
         (plan_of("incomes", ("dplloyd",), options={"iterations": 3}), "nicv_ratio", "NICV / true"),
         (plan_of("spirals", ("hybrid",), variant="published"), "nicv_ratio", "NICV / true"),
     ],
@@ -811,7 +812,8 @@ PERSONS = b"east,north,height,who\n" + b"".join(
 )
 
 
-def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("g", "cells"), [("16", 16), ("17,12", "17x12")])
+def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     test = AppTest.from_file(APP, default_timeout=120)
     checked(test.run())
     checked(control(test.selectbox, "wavecluster:data").set_value("own").run())
@@ -820,11 +822,13 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
     visit(test, "compare")
     for name, value in SMALL.items():
         test.query_params[name] = str(value)
-    test.query_params.update({"data": "own,incomes", "methods": "privqt", "g": "16", "k": "3"})
+    test.query_params.update({"data": "own,incomes", "methods": "privqt", "g": g, "k": "3"})
     finish(checked(test.run()))
     assert not test.error
     assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
-    assert test.query_params["g"] == "16"
+    assert test.query_params["g"] == g
+    east = [box.value for box in test.number_input if box.label == "Grid g · east"]
+    assert east == ([17] if "," in g else [])
     # Its command line makes the same rows of the same file.
     (tmp_path / "visits.csv").write_bytes(own_csv())
     monkeypatch.chdir(tmp_path)
@@ -834,12 +838,13 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch):
     written = pd.read_csv(words[words.index("--out") + 1])
     kept = test.session_state[FOUND]._table
     assert set(written["run"]) == set(kept.loc[kept["data"] == "visits.csv", "run"])
-    assert set(written["grid"]) == {16}
+    assert set(written["grid"]) == {cells}
     (link,) = (
         one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
     )
     assert "data=own" in link.query_string
     assert "domain=data" in link.query_string
+    assert f"g={g.replace(',', '%2C')}" in link.query_string
 
 
 @pytest.mark.parametrize("kind", ["counts", "persons"])

@@ -8,12 +8,15 @@ import os
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
+from dpviz.ui.messages import plain_text
 from dpviz.ui.release import METHODS
 from tests.support import APP
 from tests.support.controls import control
@@ -91,6 +94,23 @@ def test_every_method_with_a_budget_can_be_released(page, home: Path, method: st
     document = json.loads((folder / "release.json").read_text())
     assert document["method"]["name"] == method
     assert document["parameters"]["clusters" if method in KMEANS else "density"]
+
+
+def test_a_grid_of_its_own_for_each_column_is_released(page, home: Path) -> None:
+    test = page(method="privthr", data="incomes", g="17,9")
+    boxes = {one.label: one.value for one in test.number_input}
+    x, y = map(plain_text, load_sample("incomes").columns)
+    assert (boxes[f"Grid g · {x}"], boxes[f"Grid g · {y}"]) == (17, 9)
+    checked(control(test.number_input, "release:g:1").set_value(8).run())
+    assert test.query_params["g"] == "17,8"
+    test = press(test, "Review the release")
+    assert any("grid 17,8" in one.value for one in test.markdown)
+    test = press(test, "Debit")
+    assert not test.error
+    (folder,) = (home / "releases").iterdir()
+    document = json.loads((folder / "release.json").read_text())
+    assert document["parameters"]["grid"] == [17, 8]
+    assert np.shape(document["result"]["counts"]) == (17, 8)
 
 
 def test_reference_methods_are_not_on_offer(page) -> None:

@@ -8,14 +8,25 @@ import re
 import numpy as np
 import pytest
 import streamlit as st
+from hypothesis import given
+from hypothesis.strategies import integers, tuples
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample, sample_names
+<<<<<<< HEAD
 from dpviz.families import trial_of
+=======
+>>>>>>> mosaic
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
-from dpviz.ui.state import Control, UrlState
+from dpviz.ui.state import Control, UrlState, format_value, sides
+from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
+<<<<<<< HEAD
+=======
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth
+>>>>>>> mosaic
 from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control
@@ -163,7 +174,7 @@ def test_a_link_with_the_data_alone_takes_its_good_grid(app):
 BAD_LINKS = {
     "epsilon": ("-1", "0", "nan", "inf", "abc", ""),
     "alpha": ("0", "1", "nan"),
-    "g": ("1", "0", "-5", "100000", "2.5", "x"),
+    "g": ("1", "0", "-5", "100000", "2.5", "x", "64,1", "64,", "64,32,16", "64x32", "400,32"),
     "p": ("0", "1", "58"),
     "wavelet": ("mexh", "nope"),
     "level": ("0", "99"),
@@ -202,6 +213,97 @@ def test_a_value_beyond_a_slider_is_brought_back_and_said(app, name, value, used
     test = app(**{name: value})
     assert used in title(test)
     assert f"{name} = {value}" in test.warning[0].value
+
+
+# -- one number of cells per column ------------------------------------------------------
+
+
+whole_numbers = integers(2, 256)
+
+
+def live_sliders(test):
+    """Values of the live sliders, by their labels."""
+    drawn = [
+        json.loads(one.proto.json)
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_slider"
+    ]
+    return {one["spec"]["label"]: one["value"] for one in drawn}
+
+
+def switch(test):
+    return control(test.toggle, "wavecluster:g:each")
+
+
+def test_a_link_gives_each_column_its_own_number_of_cells(app):
+    test = app(g="33,20", data="spirals", level=2)
+    assert "g 33 x 20 " in title(test)
+    sliders = live_sliders(test)
+    assert (sliders["Grid g · x"], sliders["Grid g · y"]) == (33, 20)
+    assert "Grid g" not in sliders
+    assert switch(test).value
+    assert test.query_params["g"] == "33,20"
+    assert any("to 36 cells" in one.value for one in test.caption)
+    source = Source.build(load_sample("spirals"), (33, 20))
+    truth = Truth(source, Config(density=0.1, level=2))
+    assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters}"
+    # The last blocks end with the domain.
+    (heat,) = (
+        one
+        for one in figure_head(app(g="33,20", level=2, view="average"))["arrays"]
+        if one["path"] == ["data", 0, "x"]
+    )
+    assert heat["shape"] == [10]
+
+
+@given(whole_numbers | tuples(whole_numbers, whole_numbers))
+def test_a_grid_in_a_link_is_read_back(grid):
+    assert sides("g", 2, 256)(format_value(grid)) == grid
+    used = FAMILY.parameter("grid").value(grid)
+    assert np.array_equal(np.broadcast_to(used, 2), np.broadcast_to(grid, 2))
+    assert isinstance(used, int) == (len(set(np.ravel(grid))) == 1)
+
+
+def test_the_switch_keeps_the_grid_and_the_sliders_move_it(app):
+    test = app(data="spirals")
+    assert not switch(test).value
+    checked(switch(test).set_value(True).run())
+    assert "g 40 · " in title(test)
+    assert test.query_params["g"] == "40,40"
+    test.session_state["wavecluster:g:1"] = 21
+    checked(test.run())
+    assert "g 40 x 21 · " in title(test)
+    assert test.query_params["g"] == "40,21"
+    checked(switch(test).set_value(False).run())
+    assert "g 40 · " in title(test)
+    assert live_sliders(test)["Grid g"] == 40
+    # What the sliders last said does not come back.
+    checked(switch(test).set_value(True).run())
+    assert "g 40 · " in title(test)
+    assert live_sliders(test)["Grid g · y"] == 40
+
+
+def test_other_data_and_reset_bring_one_number_back(app):
+    test = app(data="spirals", g="33,20")
+    checked(control(test.selectbox, "wavecluster:data").set_value("gaussians").run())
+    assert "g 64 · " in title(test)
+    assert not switch(test).value
+    checked(switch(test).set_value(True).run())
+    checked(next(one for one in test.button if one.label == "Reset").click().run())
+    assert live_sliders(test)["Grid g"] == 64
+
+
+def test_every_panel_works_with_one_number_per_column(app):
+    test = app(g="33,20", data="spirals")
+    for panel in ("diagnosis", "draws", "goal", "behind"):
+        test.session_state[f"wavecluster:{panel}"] = True
+    checked(test.run())
+    assert not test.error
+    code = " ".join(one.value for one in test.code)
+    assert "grid=(33, 20)" in code
+    assert "--grid 33,20" in code
+    link = next(one.proto for one in test.get("page_link") if "Release" in one.proto.label)
+    assert "g=33%2C20" in link.query_string
 
 
 def test_fewer_records_than_cells_is_said(app):

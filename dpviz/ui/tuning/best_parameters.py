@@ -64,6 +64,8 @@ def best_parameters_part(context: Context) -> None:
     share, draws = choose_share(context, third), choose_draws(context, fourth)
     by_classes = score_of(score).of_classes
     show_caption((_CLASSES if by_classes else _OTHER_TRUTHS) if by_points else _ONE_TRUTH)
+    if _per_column(config):
+        show_caption("g is not searched while each column has its own.")
     # The best value is among these; taking it over must not require another map.
     replaced = {
         name: tried[0] for name, tried in over.items() if not by_points and name != "epsilon"
@@ -118,6 +120,11 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
         pair
         for pair, over in PAIRS.items()
         if all(card.parameter(name) for name in over)
-        # A data set of counts has its own grid.
-        and not ("grid" in over and active.dataset.counts is not None)
+        # A data set of counts has its own grid; an axis of the map needs one g for both columns.
+        and not ("grid" in over and (active.dataset.counts is not None or _per_column(config)))
     ]
+
+
+def _per_column(config: Configuration) -> bool:
+    """Whether each column has its own number of cells."""
+    return isinstance(getattr(config, "grid", None), tuple)

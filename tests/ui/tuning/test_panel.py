@@ -113,6 +113,17 @@ def few_draws(test):
 LINK = {"g": 64, "p": 0.58, "epsilon": 3}
 
 
+def test_a_grid_of_its_own_for_each_column_is_searched_but_for_g(panel):
+    test = few_draws(panel(**LINK | {"g": "33,20"}))
+    press(test, "Find the smallest")
+    assert " g 33 x 20 " in run_of(test)
+    choose_part(test, "map")
+    (box,) = (one for one in test.selectbox if one.label == "Best")
+    assert len(box.options) == 1
+    assert "α" in box.options[0]
+    assert any("g is not searched" in one.value for one in test.caption)
+
+
 def test_nothing_is_there_until_the_panel_is_opened(panel):
     assert not panel(opened=False).button
 
