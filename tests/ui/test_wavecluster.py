@@ -13,20 +13,14 @@ from hypothesis.strategies import integers, tuples
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample, sample_names
-<<<<<<< HEAD
 from dpviz.families import trial_of
-=======
->>>>>>> mosaic
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
 from dpviz.ui.state import Control, UrlState, format_value, sides
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
-<<<<<<< HEAD
-=======
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth
->>>>>>> mosaic
 from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control
