@@ -150,10 +150,6 @@ eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 
-#: A thousand records in one corner of a square; another one joins there. With so many, Hybrid
-#: iterates.
-thousand_first_record = partial(_record_at, [1.0, 1.0], np.ones((1000, 2)))
-
 #: Step whose choices go with :data:`opposite_end`: the candidates of PrivGene.
 BRED = "breeding"
 

@@ -116,7 +116,6 @@ SCENARIOS = (
     _kmeans("mcmc", iterations=2),
     _kmeans("eugkm"),
     _kmeans("hybrid"),
-    step_scenario("hybrid", data.thousand_first_record, clusters=1, geometry="box"),
     step_scenario("gupt", data.swapped_centers, public=(data.DEALT,), clusters=2),
     step_scenario("privgene", data.opposite_end, public=(data.BRED,), clusters=2, iterations=1),
 )
