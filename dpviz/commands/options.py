@@ -47,7 +47,7 @@ REAL = typed(float, "is not a number")
 #: Options of several commands: placeholder, help, type, and other arguments of argparse.
 _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]] = {
     "columns": ("A,B", "names or numbers", columns_of, {}),
-    "domain": ("D", '"lo,hi;lo,hi", or data', str, {}),
+    "domain": ("D", '"lo,hi;lo,hi", or data: unless told, published takes data', str, {}),
     "outside": (None, "clip or drop points outside", str, {"default": "clip"}),
     "unit": ("COLUMN", "column that tells persons apart", str, {}),
     "classes": ("COLUMN", "column of known classes to score clusters against", str, {}),

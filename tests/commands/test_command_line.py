@@ -16,7 +16,9 @@ from scipy.optimize import linear_sum_assignment
 from dpviz.command_line import main
 from dpviz.commands.output import spread
 from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.domain import Domain
 from dpviz.families import CARDS
+from dpviz.family.claim import UNDECLARED
 from dpviz.family.score import OF_CLASSES
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
@@ -148,6 +150,33 @@ def test_an_undeclared_domain_is_called_not_private(cli, points):
     report = run_json(cli, points, "--columns", "x,y", "--method", "privqt", "--domain", "data")
     assert not report["claim"]["private"]
     assert "declare a domain" in report["claim"]["reason"]
+
+
+@pytest.mark.parametrize("method", ["privqt", "dplloyd"])
+def test_a_published_variant_spans_the_data_until_bounds_are_stated(cli, method):
+    given = ["incomes", "--method", method, "--variant", "published"]
+    found = run_json(cli, *given)
+    of_data = Domain.from_data(load_sample("incomes").points)
+    assert found["config"]["domain"] == [list(pair) for pair in of_data.bounds]
+    assert not found["config"]["domain_declared"]
+    assert UNDECLARED in found["claim"]["reason"]
+    assert run_json(cli, *given, "--domain", "data")["private"] == found["private"]
+    stated = run_json(cli, *given, "--domain", "0,10000;0,8000")
+    assert stated["config"]["domain_declared"]
+    assert UNDECLARED not in stated["claim"]["reason"]
+    assert run_json(cli, "incomes", "--method", method)["config"]["domain_declared"]
+
+
+def test_published_noise_under_replace_one_is_as_printed_and_the_claim_says_so(cli):
+    given = ["incomes", "--method", "privqt", "--domain", "0,10000;0,8000"]
+    given += ["--neighbours", "replace_one"]
+    sound, published = (
+        run_json(cli, *given, "--variant", variant) for variant in ("sound", "published")
+    )
+    assert (sound["claim"]["private"], published["claim"]["private"]) == (True, False)
+    assert [one["scale"] for one in sound["ledger"]] == [2.0]
+    assert [one["scale"] for one in published["ledger"]] == [1.0]
+    assert "it changes two, and the noise hides one" in published["claim"]["reason"]
 
 
 def test_labels_are_written_per_point(cli, points, tmp_path):

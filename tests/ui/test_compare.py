@@ -883,6 +883,33 @@ def test_counts_and_persons_come_back_on_the_command_line(tmp_path, monkeypatch,
     assert len(written) == 2
 
 
+@pytest.mark.parametrize("variant", ["sound", "published"])
+def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_links(
+    tmp_path, monkeypatch, variant
+):
+    monkeypatch.chdir(tmp_path)
+    plan = Plan(
+        subjects=(subject_of_sample("incomes"),),
+        methods=("privqt", "eugkm"),
+        epsilons=(1.0,),
+        seeds=(0,),
+        variant=variant,
+        scores=("f_measure",),
+    )
+    rows = run_sweep(plan)
+    data = load_sample("incomes")
+    (bounds,) = set(rows["domain"])
+    assert bounds == str(data.domain if variant == "sound" else Domain.from_data(data.points))
+    (line,) = command_lines(SweepRequest(plans={"incomes": plan}))
+    words = shlex.split(line)
+    assert main(words[3:]) == 0
+    written = pd.read_csv(words[words.index("--out") + 1])
+    assert list(written["run"]) == list(rows["run"])
+    link = explorer_link(plan, "incomes", "privqt", 1.0, 0)
+    assert link["variant"] == variant
+    assert "domain" not in link
+
+
 def test_own_data_that_is_not_there_is_asked_for(app):
     test = app(**SMALL, data="own")
     assert [one.value for one in test.error] == ["Load a file on the left."]

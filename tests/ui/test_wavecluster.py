@@ -375,14 +375,16 @@ def test_bounds_follow_the_variant_until_a_person_chooses(app):
     variant = lambda name: control(test.selectbox, "wavecluster:variant").set_value(name)  # noqa: E731
     assert kind().value == "declared"
     assert "domain" not in test.query_params
+    test.session_state["wavecluster:behind"] = True
     checked(variant("published").run())
     assert kind().value == "data"
     assert any("domain from the data" in one.value for one in test.caption)
     assert "not private" in cards(test)["Mechanism"][0]
     assert "The domain spans the data" in text(test)
     assert "domain" not in test.query_params
-    lines = next(one.value for one in test.code if "from dpviz" in one.value) if test.code else ""
-    assert not lines or "domain='data'" in lines
+    lines, shell = (one.value for one in test.code)
+    assert "domain='data'" in lines
+    assert "--domain data" in shell
     # What a person chooses stays, and stands in the link.
     checked(kind().set_value("declared").run())
     assert test.query_params["domain"] == "declared"
