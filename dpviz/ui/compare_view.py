@@ -40,7 +40,7 @@ from dpviz.ui.compare_runs import (
 from dpviz.ui.data_panel import UPLOAD
 from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
-from dpviz.ui.messages import show_caption
+from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.parameters import Config
@@ -309,7 +309,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     if plan.values:
         axis = PARAMETERS[plan.axis]
         step = places[3].selectbox(
-            axis.sign,
+            plain_text(axis.sign),
             plan.steps,
             format_func=lambda one: f"{one[axis.name]:g}",
             key=f"compare:open {axis.name}",

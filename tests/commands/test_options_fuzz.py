@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dpviz.command_line import main
-from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import STARTS, TEMPERATURES
@@ -185,7 +185,7 @@ def a_sweep(rng: random.Random) -> Line:
 
 
 def a_figure(rng: random.Random) -> Line:
-    line = ["figures", pick(rng, list(PRESETS), [*TEXTS, "000-5,", "all"], 0.6), "--repeats", "1"]
+    line = ["figures", pick(rng, list(FIGURES), [*TEXTS, "000-5,", "all"], 0.6), "--repeats", "1"]
     of = pick(
         rng, ["two.csv", "two.csv:grid=8"], [*PATHS, "two.csv:grid=x", "two.csv:a=1", "a:=:"], 0.5
     )

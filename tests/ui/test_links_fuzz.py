@@ -15,11 +15,12 @@ from streamlit.testing.v1 import AppTest
 from dpviz.audit.scenarios import scenarios
 from dpviz.data.samples import sample_names
 from dpviz.errors import shown
-from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
 from dpviz.ui import compare_runs, job
+from dpviz.ui.compare import AXES
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
@@ -58,7 +59,7 @@ JUNK = (
 )  # fmt: skip
 
 NAMES = (
-    *sample_names(), *CARDS, *VIEWS, *KMEANS_VIEWS, *SCORES, *PRESETS, *wavelet_names()[:8],
+    *sample_names(), *CARDS, *VIEWS, *KMEANS_VIEWS, *SCORES, *FIGURES, *wavelet_names()[:8],
     "own", "declared", "data", "clip", "drop", "add_remove", "replace_one", "sound", "published",
     "true", "silent", "scores", "none", "privthr-sound", "far-point", "box", "sphere", "printed",
     "uniform", "sphere_packing", "adaptive_grid", "no-such-thing",
@@ -82,7 +83,9 @@ FITTING = {
     "view": (*VIEWS, *KMEANS_VIEWS, "data", "scores"),
     "left": ("true", "silent"),
     **{one.name: one.options for one in FAMILIES["kmeans"].parameters if one.options},
-    "preset": (*PRESETS,),
+    "preset": (*FIGURES,),
+    "axis": AXES,
+    "values": LISTS,
     "epsilons": LISTS,
     "score": (*SCORES,),
     "of": sample_names(),
