@@ -73,13 +73,15 @@ CARD = Card(
     ),
     parameters=takes("privgene"),
     deviations=(
-        f"{CANDIDATES} candidates, {PARENTS} parents, max(8, N epsilon / 8,000) generations, "
-        "selection without replacement, and mutations that shrink by 5% a generation agree with "
-        "public implementations; the original text was not at hand. As published, T caps that "
-        "number; when sound, T is the number itself.",
+        f"{CANDIDATES} candidates, {PARENTS} parents, N epsilon / 8,000 generations, selection "
+        "without replacement, and mutations that shrink by 5% a generation are those of a public "
+        "implementation; the original text was not at hand. That there are at least 8 generations "
+        "is our reading (that implementation: 2). As published, T caps their number; when sound, T "
+        "is the number itself.",
         "Our reading: a child takes its first centres from one parent and the others from a second "
         f"one; one of its centres then moves by normal noise, {MUTATION:g} wide at first (the box "
-        "is 2 wide). Parents stay among the candidates.",
+        "is 2 wide; that implementation: 0.1). Parents stay among the candidates, as Lee and Kifer "
+        "describe it; there they don't.",
         "Enhanced exponential mechanism: its sensitivity R is an upper bound on how much two "
         "candidates can differ for one record. It shrinks as the candidates grow alike. As "
         "published, with the usual factor 2.",
