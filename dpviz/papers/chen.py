@@ -245,7 +245,7 @@ def _privacy() -> tuple[Row, ...]:
             "composition", "section 3.1", "definition", "Sequential composition",
             "Budgets of all steps add up to ε",
             where="dpviz.privacy.ledger.Ledger", link=explorer(),
-            check=at_most(1e-9, spent, "off by at most {value:.0e}"),
+            check=at_most(1e-9, spent, "off by at most {value:.1g}"),
         ),
         row(
             "sensitivity-z", "section 4.3", "number", "Sensitivity of |Z|, Haar",
@@ -259,8 +259,8 @@ def _privacy() -> tuple[Row, ...]:
         ),
         row(
             "sensitivity-other", "footnotes 1, 2", "definition", "Sensitivity of other wavelets",
-            "The larger of the numbers of positive and negative coefficients that a record touches: "
-            "5 for bior2.2",
+            "The larger of the numbers of positive and negative coefficients that a record "
+            "touches: 5 for bior2.2",
             where="dpviz.wavecluster.wavelet.sensitivity",
             link=explorer(method="privthrem", wavelet="bior2.2"),
             check=number(5, rank_sensitivity),
@@ -382,8 +382,8 @@ def _theory() -> tuple[Row, ...]:
             "PrivTHREM's where ln(Wk/(Wmax - Wk)) is negative, else PrivTHR's: 3 of 3 sets",
             where=pipeline, link=figure(5, "k"),
             check=number(3, foretold, outcome="right on {value:.0f} of 3 sets"),
-            why="On DS1 the sign speaks for PrivTHREM, yet k' of PrivTHR scatters less: these are upper "
-            "bounds, which need not order what they bound.",
+            why="On DS1 the sign speaks for PrivTHREM, yet k' of PrivTHR scatters less: these are "
+            "upper bounds, which need not order what they bound.",
         )
     )  # fmt: skip
     rows.append(
@@ -392,8 +392,8 @@ def _theory() -> tuple[Row, ...]:
             "k'max = k + η2, which tells something only below |L|",
             where=pipeline, link=explorer(method="privthrem"),
             check=at_most(1.0, beyond_list, "k'max is {value:.1f} times |L|"),
-            why="Its η2 has k itself as a term and η1 has |L| - k, so the band holds but can be wider "
-            "than the list at any budget.",
+            why="Its η2 has k itself as a term and η1 has |L| - k, so the band holds but can be "
+            "wider than the list at any budget.",
         )
     )  # fmt: skip
     return tuple(rows)

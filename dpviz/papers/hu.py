@@ -388,7 +388,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "composition", "Property 1", "definition", "Sequential composition",
         "Budgets of all iterations add up to ε", where="dpviz.privacy.ledger.Ledger",
-        link=explorer(), check=at_most(1e-9, spent, "off by at most {value:.0e}"),
+        link=explorer(), check=at_most(1e-9, spent, "off by at most {value:.1g}"),
     ),
     row(
         "noise", "Algorithm 1", "algorithm", "DPk-means: scale of the noise",

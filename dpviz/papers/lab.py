@@ -160,12 +160,14 @@ class Lab:
 
         runs = runs if self._most is None else min(runs, 1000)
         found = audit(method, variant, runs=runs, scenario=scenario)
+        # An audit that finds nothing proves nothing.
+        proof = "" if found.violated else "; the proof is on the card"
         return Measured(
             value=found.epsilon_lower,
             sd=None,
             draws=runs,
             how=f"audit of {CARDS[method].title} ({variant}), {scenario}, {runs:,} runs on each of "
-            "two data sets, 99% confidence",
+            f"two data sets, 99% confidence{proof}",
         )
 
 

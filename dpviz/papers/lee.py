@@ -381,7 +381,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "iteration", "section 1", "algorithm", "Budget of an iteration", "ε/T",
         where="dpviz.kmeans.schedule.budgets", link=explorer("dplloyd", schedule="uniform"),
-        check=at_most(1e-9, shares, "off by at most {value:.0e}"),
+        check=at_most(1e-9, shares, "off by at most {value:.1g}"),
     ),
     row(
         "ball", "sections 2, 4", "algorithm", "Records lie in the unit L1 ball",
@@ -408,7 +408,7 @@ ROWS: tuple[Row, ...] = (
         row(
             method, "section 2", "algorithm", title, f"{words}; spends ε",
             where=f"dpviz.kmeans.methods.{method}.run", link=explorer(method),
-            check=at_most(1e-9, partial(spends_epsilon, method), "off from ε by {value:.0e}"),
+            check=at_most(1e-9, partial(spends_epsilon, method), "off from ε by {value:.1g}"),
         )
         for method, title, words in (
             ("gupt", "GUPT", "Noisy average of the centres of disjoint blocks"),
@@ -443,12 +443,13 @@ ROWS: tuple[Row, ...] = (
     row(
         "free", "section 1", "theorem", "What the post-processing costs", "No budget: ε in all",
         where=f"{_MCMC}.run", link=explorer(),
-        check=at_most(1e-9, partial(spends_epsilon, "mcmc"), "off from ε by {value:.0e}"),
+        check=at_most(1e-9, partial(spends_epsilon, "mcmc"), "off from ε by {value:.1g}"),
     ),
     row(
         "rejected", "section 1", "figure", "Steps of the chain that are rejected",
         "A low share: less than half", where=f"{_CHAIN}.run_chain", link=explorer(view="chain"),
-        check=at_most(0.5, accepted, "{value:.0%}"), why="The paper gives no rate; with the ratio as printed, without ε, two of three proposals "
+        check=at_most(0.5, accepted, "{value:.0%}"),
+        why="The paper gives no rate; with the ratio as printed, without ε, two of three proposals "
         "are rejected.",
     ),
     row(

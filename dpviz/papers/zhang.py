@@ -347,7 +347,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "base-map", "DP-Kmeans, step 2", "algorithm", "DP-Kmeans: map and reduce",
         "Counts and sums of chunks, added up", where=f"{_PASSES}.cluster_sums",
-        link=explorer(BASE), check=at_most(1e-9, chunked, "off by at most {value:.0e}"),
+        link=explorer(BASE), check=at_most(1e-9, chunked, "off by at most {value:.1g}"),
     ),
     row(
         "base-stop", "DP-Kmeans, step 4", "algorithm", "DP-Kmeans: end",
@@ -381,7 +381,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "step1", "step 1", "algorithm", "Normalise to [0, 1]^d", "No record outside",
         where="dpviz.kmeans.space.Space.scale", link=explorer(geometry="cube"),
-        check=at_most(0.0, scaled_range, "outside by at most {value:.0e}"),
+        check=at_most(0.0, scaled_range, "outside by at most {value:.1g}"),
     ),
     row(
         "step2", "steps 2, 3", "algorithm", "K equal parts of the list, noisy means",
@@ -397,7 +397,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "step4", "steps 4, 5", "algorithm", "Map and reduce",
         "Counts and sums of M pieces, added up", where=f"{_PASSES}.cluster_sums", link=explorer(),
-        check=at_most(1e-9, chunked, "off by at most {value:.0e}"),
+        check=at_most(1e-9, chunked, "off by at most {value:.1g}"),
     ),
     row(
         "step6", "step 6", "algorithm", "Budget of a cluster, formula", "An image",

@@ -1,0 +1,51 @@
+"""What a person sees of the papers page, in a real Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dpviz.papers import PAPERS, ROWS
+
+PATIENCE = 60_000
+
+#: Cells of the table whose text does not fit.
+CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')]
+  .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
+  .map(node => node.textContent)"""
+
+
+@pytest.mark.parametrize("width", [390, 1280, 2560])
+@pytest.mark.parametrize("paper", PAPERS)
+def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, width: int) -> None:
+    watched = open_page(f"{app_url('app.py')}/papers?paper={paper}")
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    watched.page.wait_for_selector(".dpv-papers", timeout=PATIENCE)
+    assert watched.page.evaluate(CUT) == []
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched.errors == []
+    assert watched.hosts == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("000-alg4", "PrivTHREM"),  # the first page of the app, which has no path
+        ("002-noise", "DPLloyd"),
+    ],
+)
+def test_a_link_opens_the_run_in_a_tab_of_its_own(
+    app_url: Callable, open_page: Callable, name: str, shown: str
+) -> None:
+    row = next(row for row in ROWS if row.name == name)
+    watched = open_page(f"{app_url('app.py')}/papers?paper={row.paper}")
+    link = watched.page.get_by_role("link", name=f"Open: {row.what}", exact=True)
+    with watched.page.context.expect_page() as opened:
+        link.click()
+    page = opened.value
+    page.wait_for_selector(".gtitle", timeout=PATIENCE, state="attached")
+    assert shown in page.locator(".gtitle").first.text_content()
+    # Streamlit says "Page not found" in a dialog.
+    assert page.get_by_role("dialog").count() == 0
+    assert watched.page.locator(".dpv-papers").count() == 1
