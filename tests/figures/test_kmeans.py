@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -375,19 +376,16 @@ def test_the_method_without_noise_steps_along():
 
 
 def test_the_result_stands_beside_the_result_of_the_method_without_noise():
-    # The printed rule stops on the raw errors: with much noise sooner than without any.
-    choices = {
-        "variant": "published", "start": "sphere_packing", "schedule": "uniform",
-        "iterations": 20, "epsilon": 0.05,
-    }  # fmt: skip
+    # A run may stop sooner with noise than without: as if this one had, after its first step.
     for seed in range(40):
-        one = scene("dpkmeanspp", silent=True, clusters=14, seed=seed, **choices)
-        steps, kept = len(one.private.iterations), [step.kept for step in one.left.iterations]
+        one = scene("dplloyd", silent=True, clusters=14, seed=seed, start="random", iterations=5)
+        one = replace(one, private=run_of("dplloyd", 2, 14, seed=seed, iterations=1))
+        kept = [step.kept for step in one.left.iterations]
         # Without records a centre keeps its place without noise too.
-        if steps < len(kept) and (kept[steps - 1] != kept[-1]).any():
+        if (kept[0] != kept[-1]).any():
             break
     else:
-        pytest.fail("the private run never stops earlier, with other centres that kept their place")
+        pytest.fail("no other centres kept their place at the end than at first")
     shown = panels(one, "regions")
     left = panel(shown, 1)
     assert "result" in headings(shown)[1]
