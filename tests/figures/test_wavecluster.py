@@ -161,6 +161,10 @@ def test_all_details_share_one_symmetric_scale_and_the_average_has_its_own():
         (scale,) = {trace["coloraxis"] for trace in bands.values()}
         assert scale != average["coloraxis"]
         assert shown.layout[scale]["cmin"] == -shown.layout[scale]["cmax"] < 0
+    alone = panels(one, "average").layout["coloraxis"]
+    mine = shown.layout[average["coloraxis"]]
+    for end in ("cmin", "cmax"):
+        assert mine[end] == pytest.approx(alone[end], rel=1e-5)
     for axis in (scale, average["coloraxis"]):
         assert shown.layout[axis]["showscale"]
         assert shown.layout[axis]["colorbar"]["title"]["text"]
