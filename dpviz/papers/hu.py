@@ -419,6 +419,22 @@ ROWS: tuple[Row, ...] = (
         where=f"{_START}.utility_plus", link=explorer(), check=number(0.01, offset),
     ),
     row(
+        "epsilon", "Algorithm 3, line 12", "setting", "Letter of the offset's length", "ε = 0.01",
+        where=f"{_START}.utility_plus", link=explorer(), declared="differs",
+        why="The same letter is the privacy budget in lines 28 to 45; they are two numbers.",
+    ),
+    row(
+        "retries", "Algorithm 3, line 4", "setting", "Tries without an improvement",
+        "Any number n from 0", where=f"{_START}.utility_plus", link=explorer(),
+        declared="not possible", why="The paper does not say which number it took; ours is 3.",
+    ),
+    row(
+        "letters", "table 1, section 4.1", "table", "Letter of the least useful centre",
+        "λ in the table, μ in step 2 of the text", where=f"{_START}.utility_plus",
+        link=explorer(), declared="differs",
+        why="Table and text disagree; listing and table agree, and we follow them.",
+    ),
+    row(
         "line9", "Algorithm 3, line 9", "algorithm", "Centre with the largest error", "argmin",
         where=f"{_START}.utility_plus", link=explorer(), declared="differs",
         why="A misprint: the comment and the table of signs ask for the largest error, so we take "

@@ -118,7 +118,7 @@ PRINTED = {
     },
     "002": {"Algorithm": (1,), "figure": (1,), "table": (1,), "section": (3.1, 3.2, 3.3, 4)},
     "003": {
-        "Algorithm": (1, 2, 3), "figure": (1, 2, 3, 4), "table": (2,), "section": (4.2, 5.3),
+        "Algorithm": (1, 2, 3), "figure": (1, 2, 3, 4), "table": (1, 2), "section": (4.1, 4.2, 5.3),
         "eq.": (1, 3, 5, 6, 7, 13, 15, 17),
     },
     "004": {"figure": range(1, 8), "table": (1,), "step": range(1, 9), "eq.": (1, 4, 6)},
