@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import streamlit as st
 
@@ -17,6 +18,9 @@ ALL = "all"
 
 #: Papers on the screen.
 PAPER_NAMES = {number: one.short for number, one in PAPERS.items()}
+
+_CSS = Path(__file__).parent / "frontend" / "papers.css"
+STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 #: Sign, title and style of each state.
 _STATES: dict[State, tuple[str, str, str]] = {
@@ -42,6 +46,7 @@ def page_state() -> UrlState:
 
 def build(state: UrlState) -> None:
     """Draw the page: choice of paper, its headline, filter, table and download."""
+    st.html(STYLE)
     segments(state, "paper", "Paper", PAPER_NAMES, label_visibility="collapsed")
     paper = PAPERS[state.get("paper")]
     rows = [row for row in ROWS if row.paper == paper.number]
