@@ -113,7 +113,7 @@ def test_bands_of_the_setting_on_the_screen(app) -> None:
     row = shown.iloc[-1]
     assert row["true"] == trial.truth.stages.threshold.k
     assert tuple(row[[*BOUND_COLUMNS[:2]]]) == bounds.ends
-    assert row["draws inside"] == bounds.inside(draws.scores[RANK])
+    assert row["inside"] == bounds.inside(draws.scores[RANK])
     assert row["promised"] == pytest.approx(0.9)
     assert shown[BOUND_COLUMNS[0]].notna().sum() == 1
     assert any("Theorem 4" in one.value for one in test.caption)
