@@ -250,6 +250,7 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
     average, *details = bands = subbands.subbands(*picture.stages)
     tops = _top(average.true), max(_top(band.true) for band in details)
     traces: tuple[list[Trace], list[Trace]] = ([], [])
+    numbered = not small and max(picture.true.counts.shape) <= MOST_OF_STAGES
     for band in bands:
         cell = (band.place.highs - band.place.lows) / band.true.shape
         drawn = [_blocks(one.astype(np.float32), cell) for one in (band.true, band.private)]
@@ -263,13 +264,14 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
             )
             look = {"meta": meta, "coloraxis": subbands.colour_axis(band)}
             side.append(heatmap(array, band.place, wide, hover, **look))
-            if not small and max(picture.true.counts.shape) <= MOST_OF_STAGES:
+            if numbered:
                 colours = colours_at(*subbands.shares(band, array, tops, picture.mode))
                 side += cell_numbers(array, colours, band.place, wide)
     for side in traces:
         side.append(subbands.borders(picture.true.level, picture.mode))
-        side.append(subbands.labels(bands, picture.mode, small=small))
-    note = subbands.heading(picture.true.level, small=small)
+        # Long names would cover the numbers of the cells behind them.
+        side.append(subbands.labels(bands, picture.mode, small=small or numbered))
+    note = subbands.heading(picture.true.level, small=small or numbered)
     return _Column(
         title="All subbands",
         traces=traces,
