@@ -330,6 +330,7 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
     """Numbers of a theorem, as printed; those that it lacks are left out."""
+    often = f"{bounds.printed:.0%} of all draws or more"
     known = {
         "k′ min": bounds.low,
         "k′ max": bounds.high,
@@ -338,8 +339,8 @@ def _theorem(bounds: KBounds) -> pd.DataFrame:
         "θ (positive coefficients lost to noise)": bounds.theta,
         "β (noise on half of Z)": bounds.beta,
         "γ (margin in W)": bounds.gamma,
-        "surely found: W above": bounds.sure_above,
-        "surely not: W below": bounds.never_below,
+        f"found in {often}: W above": bounds.sure_above,
+        f"not found in {often}: W below": bounds.never_below,
         "largest W": bounds.largest,
         "(1 − p)|Z|/2 (surplus of PrivQT)": bounds.surplus,
     }

@@ -187,6 +187,21 @@ def test_draws_stay_inside_as_often_as_promised(paper, name, method):
         assert one.promise == pytest.approx(0.85 if method == "privthr" else 0.9)
 
 
+@pytest.mark.parametrize(("method", "parts"), [("privqt", 2), ("privthr", 3), ("privthrem", 2)])
+def test_cells_far_above_and_below_are_right_as_often_as_printed(paper, method, parts):
+    truth, wrong = paper("ds1"), []
+    config = Config(method=method, density=0.58, epsilon=200.0)
+    one = k_bounds(truth, config, 0.2)
+    assert one.printed == pytest.approx(0.8**parts)
+    w = truth.stages.average
+    above, below = w > one.sure_above, (w > 0) & (w < one.never_below)
+    assert (above | below).any()
+    for seed in range(60):
+        found = run(truth.source, config, SeededNoise(seed)).stages.significant
+        wrong.append([(above & ~found).any(), (below & found).any()])
+    assert (1 - np.mean(wrong, axis=0) >= one.printed).all()
+
+
 def test_on_ds3_some_draws_of_privqt_leave_the_bounds(paper):
     truth = paper("ds3")
     config = Config(method="privqt", density=0.23, epsilon=1.0)
