@@ -80,6 +80,8 @@ def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
     share = lost(true, (32, 32), 1.0) / true.average.size
     assert share == pytest.approx(four_laplaces(0.5), abs=TAIL_ERROR)
     assert share == pytest.approx(0.349, abs=5e-4)
+    # The sum of the four draws, not its half, against 0.5.
+    assert four_laplaces(0.25) == pytest.approx(0.42, abs=5e-3)
     assert any("0.349 |L|" in erratum for erratum in CARDS["privqt"].errata)
 
 
