@@ -124,7 +124,8 @@ def drawn_places(lab: Lab) -> Measured:
     # From above: the largest, ..., the smallest, 0.
     edges = np.append(values[values > 0], 0.0)
     places = []
-    for seed in range(lab.limited(MANY)):
+    # A law needs many draws, in a quick check too.
+    for seed in range(MANY):
         run = trial.draw(seed)
         high, low = edges[run.k - 1], edges[run.k]
         places.append((high - run.stages.threshold.value) / (high - low))
