@@ -83,7 +83,8 @@ def dsg_c(true: NDArray[np.int32], private: NDArray[np.int32]) -> float:
 
     Notes
     -----
-    Chen, Yu, Chirkova, section 6.1.
+    Chen, Yu, Chirkova, section 6.1. They write it for no more private clusters than true ones, and
+    sum over unmatched true clusters alone: here the larger side may be either.
     """
     table = contingency(true, private)
     sizes_true, sizes_private = table.sum(axis=1)[1:], table.sum(axis=0)[1:]
@@ -104,7 +105,7 @@ def ocm(table: NDArray[np.int64]) -> float:
     -----
     Optimal class matching, Chen, Yu, Chirkova, section 6.2; ``table`` as from
     :func:`contingency`, weighted by points. Label 0 (not significant) is a class like the
-    clusters.
+    clusters, which theirs is not; either labeling may have more classes.
     """
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(1 - table[rows, columns].sum() / max(int(table.sum()), 1))

@@ -3,9 +3,11 @@
 Cluster nine tenths of the points, learn a classifier from the labelled cells of the subband, and
 predict the last tenth; do this once with the true run and once with a private run.
 
-The paper learns from the significant cells and does not say what becomes of held-out points
-outside them: here the cells that are not significant are learned and predicted too, as class 0. It
-holds one tenth of the points out; here each tenth is held out in turn, and the scores are averaged.
+Two things are not as printed. The paper learns from the significant cells alone, so its classifiers
+put every held-out point into a cluster: here the cells that are not significant are learned and
+predicted too, as class 0, so that the scores see which cells are lost or won; they are higher. And
+the paper holds one tenth of the points out; here each tenth is held out in turn, and the scores
+are averaged.
 
 The paper learns a C4.5 decision tree from the cell centres. A tree on the centres of a full
 grid splits between neighbouring cells. A fully grown tree gives every cell its own label, so

@@ -67,7 +67,8 @@ class KBounds:
     surplus
         (1 - p) |Z| / 2, the k' that PrivQT has too much on average where theta is 0.
     sure_above, never_below
-        Coefficients of L above the first are all found significant, and none below the second.
+        Coefficients of L above the first are all found significant, and none below the second:
+        each with the probability ``printed``.
     largest
         Largest coefficient.
     """
@@ -87,6 +88,12 @@ class KBounds:
     sure_above: float
     never_below: float
     largest: float
+
+    @property
+    def printed(self) -> float:
+        """Probability that the paper states for each of the two claims on cells, at least."""
+        # One factor for the end of k', one for the noise on W, in Theorem 5 one for that on Z.
+        return float((1 - self.omega) ** (3 if self.theorem == 5 else 2))
 
     @property
     def ends(self) -> tuple[int, int]:

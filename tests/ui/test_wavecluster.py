@@ -491,6 +491,8 @@ def test_the_papers_numbers_on_the_screen(app, name):
     theorem = test.dataframe[2].value["Theorem 5"]
     assert theorem["k′ min"] < k < theorem["k′ max"]
     assert "Theorem 5: " in text(test)
+    # As printed: (1 - 0.05)^3, not "surely".
+    assert "found in 86% or more: W above" in theorem
 
 
 def test_own_tables_in_every_format(app):

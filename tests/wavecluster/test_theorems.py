@@ -80,6 +80,8 @@ def test_theta_of_the_extreme_case_is_not_what_the_paper_prints():
     share = lost(true, (32, 32), 1.0) / true.average.size
     assert share == pytest.approx(four_laplaces(0.5), abs=TAIL_ERROR)
     assert share == pytest.approx(0.349, abs=5e-4)
+    # The sum of the four draws, not its half, against 0.5.
+    assert four_laplaces(0.25) == pytest.approx(0.42, abs=5e-3)
     assert any("0.349 |L|" in erratum for erratum in CARDS["privqt"].errata)
 
 
@@ -185,6 +187,21 @@ def test_draws_stay_inside_as_often_as_promised(paper, name, method):
         ranks = np.array([run(truth.source, config, SeededNoise(seed)).k for seed in range(150)])
         assert one.inside(ranks) >= one.promise
         assert one.promise == pytest.approx(0.85 if method == "privthr" else 0.9)
+
+
+@pytest.mark.parametrize(("method", "parts"), [("privqt", 2), ("privthr", 3), ("privthrem", 2)])
+def test_cells_far_above_and_below_are_right_as_often_as_printed(paper, method, parts):
+    truth, wrong = paper("ds1"), []
+    config = Config(method=method, density=0.58, epsilon=200.0)
+    one = k_bounds(truth, config, 0.2)
+    assert one.printed == pytest.approx(0.8**parts)
+    w = truth.stages.average
+    above, below = w > one.sure_above, (w > 0) & (w < one.never_below)
+    assert (above | below).any()
+    for seed in range(60):
+        found = run(truth.source, config, SeededNoise(seed)).stages.significant
+        wrong.append([(above & ~found).any(), (below & found).any()])
+    assert (1 - np.mean(wrong, axis=0) >= one.printed).all()
 
 
 def test_on_ds3_some_draws_of_privqt_leave_the_bounds(paper):
