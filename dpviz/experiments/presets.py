@@ -271,8 +271,8 @@ _ALL = (
         "On unbalance itself (K 8, 50 draws) DPk-means / ++ / up have F .81/.81/.81 at epsilon "
         "0.1, .92/.96/.97 at 0.5 and .89/.96/.98 at 1, and NICV .0202/.0176/.0184, "
         ".0078/.0052/.0051 and .0065/.0028/.0028. So the order of F comes out, at 0.1 within "
-        "chance; in NICV up and ++ are alike; F of DPk-means falls from 0.5 on. With ten iterations F is .62/.62/.62 at "
-        "0.1 and .59/.63/.62 at 1. ",
+        "chance; in NICV up and ++ are alike; F of DPk-means falls from 0.5 on. With ten "
+        "iterations F is .62/.62/.62 at 0.1 and .59/.63/.62 at 1. ",
     ),
     _hu(3, "ConfLongDemo", "which we do not have", "incomes"),
     _hu(

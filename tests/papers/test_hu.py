@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dpviz.experiments.presets import PRESETS
 from dpviz.families import CARDS
+from dpviz.kmeans import lloyd
 from dpviz.papers.hu import METHODS, options
-from dpviz.papers.lab import Lab
+from dpviz.papers.lab import Floats, Lab
 from tests.benchmarks.papers import load
 from tests.conftest import reference_file
 
@@ -36,9 +38,14 @@ def triples(text: str) -> Iterator[list[tuple[float, float]]]:
 
 
 def compare(
-    lab: Lab, score: str, epsilon: float, said: list[tuple[float, float]], **more: Any
+    lab: Lab,
+    score: str,
+    epsilon: float,
+    said: list[tuple[float, float]],
+    methods: tuple[str, ...] = METHODS,
+    **more: Any,
 ) -> None:
-    for method, (mean, rounding) in zip(METHODS, said, strict=True):
+    for method, (mean, rounding) in zip(methods, said, strict=True):
         given = {"epsilon": epsilon} | options(method) | more
         if score == "class_f":
             found = lab.class_f("unbalance", method, FEW, **given)
@@ -84,6 +91,25 @@ def test_card_has_the_numbers_of_both_readings_of_a_random_start(lab: Lab) -> No
             found = lab.class_f("unbalance", "dplloyd", FEW, epsilon=epsilon, **given)
             joint = found.std(ddof=1) * np.sqrt(1 / FEW + 1 / MANY)
             assert abs(found.mean() - float(said)) <= ERRORS * joint + 0.005
+
+
+def test_clipping_the_last_centers_alone_changes_as_little_as_the_card_says(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = next(one for one in CARDS["dpkmeansup"].deviations if "no clipping;" in one)
+    clipped, not_clipped = triples(text)
+    raw = Lab(load)
+
+    def quotients(
+        centers: Floats, counts: Floats, sums: Floats, _: object
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        return sums / counts[:, None], np.zeros(len(centers), dtype=bool)
+
+    for epsilon, one, other in zip((0.1, 0.5, 1.0), clipped, not_clipped, strict=True):
+        compare(lab, "class_f", epsilon, [one], methods=METHODS[2:])
+        with monkeypatch.context() as patch:
+            patch.setattr(lloyd, "printed_centers", quotients)
+            compare(raw, "class_f", epsilon, [other], methods=METHODS[2:])
 
 
 def test_orders_on_unbalance_are_as_the_caption_says(lab: Lab) -> None:
