@@ -40,10 +40,10 @@ METHODS = ("dplloyd", "dpkmeanspp", "dpkmeansup")
 EPSILONS = (0.1, 0.25, 0.5, 0.75, 1.0)
 DRAWS = 50
 
-#: Settings of the figures: two iterations are ours, all else is printed. Iterating until the error
-#: settles, as printed, takes ten (the largest number is ours, too).
+#: Settings of the figures: two iterations are ours, all else is printed.
 _FIGURE: dict[str, Any] = {"iterations": 2, "schedule": "halving", "geometry": "cube"}
 
+#: Iterations at most where the error decides, as printed; the number is ours.
 _SETTLED = 10
 
 _MISSING = "The set is not at hand."
