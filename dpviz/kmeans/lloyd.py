@@ -192,8 +192,8 @@ def printed_centers(
 
     Notes
     -----
-    Hu et al., Algorithm 1, lines 15-19. Lee, Kifer, Algorithm 1, and Zhang, Liu, Wang divide
-    likewise, and print no clipping.
+    Hu et al., Algorithm 1, lines 15-19. Their Algorithm 3, Lee, Kifer, Algorithm 1, and Zhang,
+    Liu, Wang divide likewise, and print no clipping.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         moved = sums / counts[:, None]

@@ -26,6 +26,14 @@ _BISECTIONS = 12
 OFFSET = 0.01
 RETRIES = 3
 
+#: A smaller error is an improvement from this share on: less is rounding.
+BETTER = 1e-9
+
+#: Where k-means ends, which papers leave open: scikit-learn's own largest number of steps, and
+#: movement of the centres as a share of the variance.
+STEPS = 300
+TOLERANCE = 1e-4
+
 
 def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> NDArray[np.float64]:
     """Random centres in [-1, 1]^d that keep away from each other and from the border.
@@ -82,7 +90,7 @@ def drawn(
 
     Notes
     -----
-    Hu et al., Algorithm 1, line 2.
+    Hu et al., Algorithm 1, line 2, which does not say what the k points are drawn from.
     """
     points, weights = enough(points, weights, clusters, generator)
     chances = None if weights is None else weights / weights.sum()
@@ -137,7 +145,8 @@ def utility_plus(
     -----
     Hu et al., Algorithm 3 (its line 9 prints argmin for the largest error; its line 25 would
     throw the best centres away: both are read as the text means them), which is k-means-u* of
-    Fritzke 2017, arXiv 1706.09059.
+    Fritzke 2017, arXiv 1706.09059. Ends where the least useful centre is the worst cluster's own,
+    a case that the paper leaves open.
     """
     points, weights = enough(points, weights, clusters, generator)
     best = converged(points, weights, plus_plus(points, weights, clusters, generator))
@@ -154,7 +163,7 @@ def utility_plus(
         moved[useless], moved[worst] = best[worst] + offset, best[worst] - offset
         moved = converged(points, weights, moved)
         tried = fit(points, moved, weights)
-        if tried.errors.sum() < found.errors.sum() * (1 - 1e-9):
+        if tried.errors.sum() < found.errors.sum() * (1 - BETTER):
             best, found, failures = moved, tried, 0
         else:
             failures += 1
@@ -190,6 +199,8 @@ def best_of(
         clusters,
         init="k-means++" if start is None else start,
         n_init=restarts,
+        max_iter=STEPS,
+        tol=TOLERANCE,
         random_state=seed,
     )
     # The threads of small fits cost more than they save, and on a busy machine stand in each

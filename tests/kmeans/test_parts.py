@@ -949,6 +949,22 @@ def test_improved_start_gives_up_after_the_stated_tries(monkeypatch: pytest.Monk
     assert len(calls) == 1 + start.RETRIES + 1
 
 
+def test_improved_start_ends_where_the_least_useful_center_is_the_worst(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # All records are one wide cluster, but for a point far away that stands for many: of the two
+    # clusters the wide one has all of the error, and the other one is of use.
+    calls = []
+    plain = start.converged
+    monkeypatch.setattr(start, "converged", lambda *given: calls.append(1) or plain(*given))
+    points, weights = np.array([[0.0], [0.2], [9.0]]), np.array([1.0, 1.0, 1e6])
+    found = utility_plus(points, weights, 2, np.random.default_rng(0))
+    np.testing.assert_allclose(np.sort(found[:, 0]), [0.1, 9.0])
+    fitted = passes.fit(points, found, weights)
+    assert np.argmin(fitted.losses) == np.argmax(fitted.errors)
+    assert len(calls) == 1
+
+
 def test_an_improvement_gives_all_tries_back(monkeypatch: pytest.MonkeyPatch) -> None:
     # Two failures, an improvement, then nothing better any more: retry starts at 0 again.
     errors = [10.0, 11.0, 10.0, 9.0, *[9.0] * 20]
@@ -1025,6 +1041,21 @@ def test_printed_update_worked_by_hand() -> None:
     assert kept.tolist() == [False, True, False, False, False, False]
     cube = printed_centers(before, counts, sums, Space(Domain(((7, 8), (0, 100))), "cube"))[0]
     assert cube.tolist() == [[0.5, 0], [0, 0.1], [0.3, 1], [0.5, 0], [1, 0.5], [1, 0]]
+
+
+def test_all_clusters_are_formed_before_any_center_moves() -> None:
+    # Record 0.3 is nearer to centre 0.5 than to 0. Were the first centre moved to 0.22 before the
+    # second cluster is formed, as Hu et al., Algorithm 1, lists it, 0.3 would be in no sum.
+    points = np.array([[0.2], [0.24], [0.3], [0.6], [1.0]])
+    records = Records.build(Dataset(name="", points=points), Domain(((0, 1),)))
+    config = KMeansConfig(
+        method="dplloyd", variant="published", clusters=2, iterations=1, geometry="cube"
+    )
+    accountant = Accountant(Silenced(SeededNoise(0)), 1.0)
+    run = lloyd(records, config, accountant, start=np.array([[0.0], [0.5]]))
+    (one,) = run.iterations
+    assert one.counts.tolist() == [2, 3]
+    np.testing.assert_allclose(one.centers[:, 0], [0.22, 1.9 / 3])
 
 
 class _Given(SeededNoise):
