@@ -34,8 +34,8 @@ HALVING = (
     "4.2 calls the halves a budget that grows; they shrink. Built: epsilon / 2^t with the noise "
     "for it. Published, what is left at the end stays unspent. With noise for all of epsilon in "
     "each of up to 10 iterations (ten times the promise: here epsilon 1, 5, 10, schedule uniform) "
-    "the order of the paper's figure comes out on unbalance at its epsilon 0.5 and 1: F of DPk-means "
-    "/ ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
+    "the order of the paper's figure comes out on unbalance at its epsilon 0.5 and 1: F of "
+    "DPk-means / ++ / up at 0.1, 0.5, 1 is .96/.97/.97, .92/.97/.98, .79/.95/1.00."
 )
 
 SETTLING = (
