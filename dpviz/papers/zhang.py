@@ -380,7 +380,7 @@ _PASSES = "dpviz.kmeans.passes"
 
 ROWS: tuple[Row, ...] = (
     row(
-        "dp", "Definition 1, eq. 1", "definition", "ε-differential privacy", "An image",
+        "dp", "Definition 1, eq. 1", "definition", "ε-differential privacy", "A formula",
         where="dpviz.audit.bounds.lower_bound", link=Link("audit"), declared="not possible",
         why=_LOST,
     ),
@@ -393,7 +393,7 @@ ROWS: tuple[Row, ...] = (
         "fig1", "Definition 3, figure 1", "figure", "Noise over ε, sensitivity 1",
         "Falls as ε grows, mean of 10 draws",
         where="dpviz.experiments.illustrations.ILLUSTRATIONS", link=preset(1),
-        check=at_most(1.0, noise_ratio, "above ε 1 at most {value:.2f} times that below"),
+        check=at_most(1.0, noise_ratio, "above ε 1 it is at most {value:.2f} times that below ε 1"),
     ),
     row(
         "sequential", "characteristic 1", "definition", "Sequential composition",
@@ -443,7 +443,7 @@ ROWS: tuple[Row, ...] = (
         check=nothing_differs(plain_contour, "50"),
     ),
     row(
-        "contour-formula", "eq. 4", "definition", "Contour coefficient, formula", "An image",
+        "contour-formula", "eq. 4", "definition", "Contour coefficient, formula", "A formula",
         where=f"{_PASSES}.printed_contours", link=explorer(), declared="not possible",
         why=f"{_LOST} The form above is the usual one for the a and b that its text defines.",
     ),
@@ -455,7 +455,7 @@ ROWS: tuple[Row, ...] = (
     row(
         "step1", "step 1", "algorithm", "Normalise to [0, 1]^d", "No record outside",
         where="dpviz.kmeans.space.Space.scale", link=explorer(geometry="cube"),
-        check=at_most(0.0, scaled_range, "outside by at most {value:.1g}"),
+        check=at_most(0.0, scaled_range, "at most {value:.1g} outside"),
     ),
     row(
         "step2", "steps 2, 3", "algorithm", "K equal parts of the list, noisy means",
@@ -474,7 +474,7 @@ ROWS: tuple[Row, ...] = (
         check=at_most(1e-9, chunked, "off by at most {value:.1g}"),
     ),
     row(
-        "step6", "step 6", "algorithm", "Budget of a cluster, formula", "An image",
+        "step6", "step 6", "algorithm", "Budget of a cluster, formula", "A formula",
         where=f"{_CONTOUR}.dealt", link=explorer(), declared="not possible",
         why=f"{_LOST} Ours is rebuilt from what its text fixes; it also needs the largest S, which "
         "the text does not name.",
@@ -542,7 +542,9 @@ ROWS: tuple[Row, ...] = (
         "complexity", "complexity analysis", "theorem", "Cost of a coefficient",
         "O(n) distances instead of O(n²)", where=f"{_PASSES}.printed_contours",
         link=explorer(),
-        check=at_most(1.0, reads, "at 8 n each record is read {value:g} times as often"),
+        check=at_most(
+            1.0, reads, "8 times as many records: each is read {value:g} times as often"
+        ),
     ),
     *(
         row(
@@ -553,11 +555,11 @@ ROWS: tuple[Row, ...] = (
         for name, size in (("blood", 748), ("gamma", 19_020), ("abalone", 4177))
     ),
     row(
-        "table1", "table 1", "table", "Records, columns and clusters", "An image",
+        "table1", "table 1", "table", "Records, columns and clusters", "A table",
         declared="not possible", why="Our copy of the paper lost the table.",
     ),
     row(
-        "covtype", "table 1", "table", "Covtype", "An image", declared="not possible",
+        "covtype", "table 1", "table", "Covtype", "A line of the table", declared="not possible",
         why="The set is not at hand.",
     ),
     row(
