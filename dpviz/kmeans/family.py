@@ -29,7 +29,8 @@ from dpviz.privacy.secure import LATTICE, WIDEST
 from dpviz.serialize import whole_numbers
 
 #: Smallest part of an iteration's budget that a method gives to a cluster: a start and a grid may
-#: take their shares first, and simplified silhouettes at most halve it.
+#: take their shares first, and simplified silhouettes at most halve it. (Published, contours may
+#: leave a third of it, but that variant is never released.)
 _LEAST_SHARE = (1 - START_SHARE) ** 2 / 2
 
 

@@ -152,6 +152,27 @@ def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-def]
+    """Add counts, distances and contour coefficients to averages (K,) by nearest centre."""
+    for i in range(points.shape[0]):
+        best, second, own = np.inf, np.inf, 0
+        for k in range(centers.shape[0]):
+            distance = 0.0
+            for j in range(points.shape[1]):
+                difference = points[i, j] - centers[k, j]
+                distance += difference * difference
+            if distance < best:
+                second, best, own = best, distance, k
+            elif distance < second:
+                second = distance
+        table[own, 0] += 1
+        table[own, 1] += np.sqrt(best)
+        a, b = averages[own], np.sqrt(second)
+        if 0 < max(a, b) < np.inf:
+            table[own, 2] += (b - a) / max(a, b)
+
+
+@compiled()
 def squared_radii(points, centers, labels):  # type: ignore[no-untyped-def]
     """Largest squared distance of a cluster's points from its centre, shape (K,)."""
     radii = np.zeros(centers.shape[0])

@@ -176,11 +176,43 @@ def simplified_silhouettes(
 
     Notes
     -----
-    Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient": the
-    simplified silhouette.
+    Zhang, Liu, Wang 2018, "The complexity analysis": the simplified silhouette. Their definition
+    takes averages for a: see :func:`printed_contours`.
     """
     found = fit(points, centers, weights)
     coefficients: NDArray[np.float64] = found.contours / np.where(found.counts > 0, found.counts, 1)
+    return coefficients
+
+
+def printed_contours(
+    points: NDArray[np.float64], centers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Contour coefficient S_k of every cluster as printed, in O(n K), shape (K,).
+
+    S_i = (b_i - a_k) / max(a_k, b_i) with a_k the average distance of the records of cluster k to
+    its centre and b_i the distance of record i to the nearest other one; S_k is the mean over the
+    cluster. 0 for an empty cluster, for centres at one place, and for K = 1.
+
+    Parameters
+    ----------
+    points, centers
+        As in :func:`cluster_sums`.
+
+    Notes
+    -----
+    Zhang, Liu, Wang 2018, "Improvement of the calculation of contour coefficient".
+    """
+    from dpviz.kmeans import kernels
+
+    averages = np.zeros(len(centers))
+    # The first pass finds the averages, the second one the coefficients.
+    for _ in range(2):
+        table = np.zeros((len(centers), 3))
+        for begin in range(0, len(points), CHUNK):
+            kernels.add_contours(points[begin : begin + CHUNK], centers, averages, table)
+        counts = np.where(table[:, 0] > 0, table[:, 0], 1)
+        averages = table[:, 1] / counts
+    coefficients: NDArray[np.float64] = table[:, 2] / counts
     return coefficients
 
 

@@ -15,6 +15,22 @@ CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
   .map(node => node.textContent)"""
 
+#: Places in a head of the table where something else is in front, while the page scrolls by.
+HIDDEN_HEADS = """() => {
+  const main = document.querySelector('[data-testid=stMain]')
+  const head = document.querySelectorAll('.dpv-papers th')[1]
+  const hidden = []
+  for (let top = 900; top < 1200; top += 5) {
+    main.scrollTop = top
+    const box = head.getBoundingClientRect()
+    for (const part of [0.2, 0.5, 0.8]) {
+      const front = document.elementFromPoint(box.x + 40, box.y + part * box.height)
+      if (front !== head) hidden.push([top, box.y, front?.outerHTML])
+    }
+  }
+  return hidden
+}"""
+
 
 @pytest.mark.parametrize("width", [390, 1280, 2560])
 @pytest.mark.parametrize("paper", PAPERS)
@@ -49,3 +65,18 @@ def test_a_link_opens_the_run_in_a_tab_of_its_own(
     # Streamlit says "Page not found" in a dialog.
     assert page.get_by_role("dialog").count() == 0
     assert watched.page.locator(".dpv-papers").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_heads_of_columns_stay_in_front_while_rows_scroll_by(
+    app_url: Callable, open_page: Callable, scheme: str
+) -> None:
+    page = open_page(f"{app_url('app.py')}/papers?paper=004").page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.wait_for_selector(".dpv-papers", timeout=PATIENCE)
+    hidden = page.evaluate(HIDDEN_HEADS)
+    assert hidden == []
+    colours = "e => getComputedStyle(document.querySelector(e)).backgroundColor"
+    head, app = (page.evaluate(colours, one) for one in (".dpv-papers th", "[data-testid=stApp]"))
+    assert head == app

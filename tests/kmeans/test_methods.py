@@ -34,7 +34,7 @@ from dpviz.kmeans.methods.privgene import (
     printed_generations,
 )
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig, defaults_of
-from dpviz.kmeans.passes import excess, wcss
+from dpviz.kmeans.passes import excess, printed_contours, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun, canonical
 from dpviz.kmeans.schedule import SCHEDULES
@@ -985,6 +985,22 @@ def test_published_contour_budgets_tell_about_the_records() -> None:
 
 
 # -- parts of single methods -------------------------------------------------------------
+
+
+def test_published_contour_deals_by_averages_of_clusters() -> None:
+    # Sound reads S_k of single distances off a grid; published, each scale follows from the raw
+    # records and the printed averages.
+    records = records_of(drawn(3, 600, 2))
+    config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=50.0)
+    run = run_kmeans(records, config, SeededNoise(0))
+    assert run.start is not None
+    assert run.iterations
+    space = Space(records.domain, "cube")
+    path = [run.start, *(one.centers for one in run.iterations)]
+    for before, one in zip(path, run.iterations, strict=False):
+        contours = printed_contours(records.scaled(space), space.scale(before))
+        share = (1 + contours - contours.min()) / (1 + contours.max() - contours.min())
+        np.testing.assert_allclose(one.scales, 3 / (one.epsilon * share))
 
 
 def test_contour_deals_an_iterations_budget_by_hand() -> None:

@@ -32,7 +32,14 @@ from dpviz.kmeans.lloyd import lloyd, printed_centers, updated_centers
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.methods.dpkmeans_mapreduce import resting
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.passes import cluster_sums, fit, nearest, simplified_silhouettes, wcss
+from dpviz.kmeans.passes import (
+    cluster_sums,
+    fit,
+    nearest,
+    printed_contours,
+    simplified_silhouettes,
+    wcss,
+)
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.schedule import SCHEDULES, budgets
@@ -233,6 +240,41 @@ def test_contour_coefficients_worked_by_hand() -> None:
     twin = np.vstack([centers, [[0.0]]])
     np.testing.assert_allclose(simplified_silhouettes(points, twin), [0, 1 / 3, 2 / 3, 0])
     assert simplified_silhouettes(points, centers[:1]).tolist() == [0]
+
+
+def test_printed_contours_by_hand() -> None:
+    # Centres 0, 2, 50, the last one without records. The average of -10 and 0.9 is 5.45, and 0.9
+    # is nearer to centre 2 than that: (12 - 5.45) / 12 and (1.1 - 5.45) / 5.45. The average of
+    # 2, 2, 5 is 1: (2 - 1) / 2 twice and (5 - 1) / 5.
+    points, centers = (np.array([row], dtype=float).T for row in ([-10, 0.9, 2, 2, 5], [0, 2, 50]))
+    expected = [(6.55 / 12 - 4.35 / 5.45) / 2, 1.8 / 3, 0]
+    assert expected[0] < 0
+    np.testing.assert_allclose(printed_contours(points, centers), expected)
+    assert printed_contours(points, centers[:1]).tolist() == [0]
+    # All on two centres at one place.
+    assert printed_contours(np.zeros((3, 1)), np.zeros((2, 1))).tolist() == [0, 0]
+
+
+@quick
+@given(case=cases(least=1), chunk=st.sampled_from([1, 7, 1000]))
+def test_printed_contours_are_those_of_the_definition(
+    case: tuple[NDArray, NDArray, bool], chunk: int
+) -> None:
+    points, centers, _ = case
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passes, "CHUNK", chunk)
+        found = printed_contours(points, centers)
+    labels, distances = plain_labels(points, centers), np.sqrt(squares(points, centers))
+    for k in range(len(centers)):
+        members = distances[labels == k]
+        a, b = members[:, k].mean() if len(members) else 0, np.delete(members, k, axis=1)
+        larger = np.maximum(a, b.min(axis=1, initial=np.inf))
+        plain = 0.0
+        if b.size and larger.max() > 0:
+            each = np.divide(b.min(axis=1) - a, larger, out=np.zeros(len(b)), where=larger > 0)
+            plain = each.mean()
+        assert found[k] == pytest.approx(plain, abs=1e-11)
+    assert np.abs(found).max() <= 1 + 1e-12
 
 
 @quick

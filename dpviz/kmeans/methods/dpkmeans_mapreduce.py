@@ -33,8 +33,10 @@ STOPPING = (
 )
 
 START_BUDGET = (
-    "The start gets noise, too, but the paper names no budget for it: it takes epsilon / 2, and "
-    "iteration t takes epsilon / 2^(t + 1), so that the sum stays within epsilon."
+    "Zhang, Liu, Wang add noise to the start, too, but name no budget for it, and their t-th "
+    "iteration takes epsilon / 2^t: together that may be more than epsilon. Here the start takes "
+    "epsilon / 2 and iteration t epsilon / 2^(t + 1). For the start of DP-Kmeans they name no "
+    "noise at all; it gets the same."
 )
 
 CARD = Card(
@@ -47,7 +49,7 @@ CARD = Card(
         "adds up counts and sums of chunks (map) and merges them (reduce) before noise is added."
     ),
     paper="Li H., Wu, Chen 2016; start of Li Y., Hao, Wen, Xie 2013; as in Zhang, Liu, Wang 2018",
-    algorithm="section Related work, steps 1 to 4",
+    algorithm="section Main idea of DP-Kmeans algorithm, steps 1 to 4",
     origin="004",
     variants=(
         Variant(name="sound", private=True, reason=SOUND_SETS),
