@@ -247,8 +247,9 @@ _ALL = (
         paper=f"{_LEE}, figure 1",
         caption=(
             "The same five noisy steps with and without MCMC, which spends no further budget: the "
-            "gain is largest where epsilon is small. The paper plots WCSS itself; here it is "
-            "relative to k-means without noise, both on records drawn into the L1 ball as there."
+            "gain is largest where epsilon is small. The paper plots mean WCSS; here medians are "
+            "drawn, relative to k-means without noise, both on records drawn into the L1 ball as "
+            "there. The CSV has means, too."
         ),
         methods=("dplloyd", "mcmc"),
         epsilons=(0.05, 0.1, 0.25, 0.5, 1.0),

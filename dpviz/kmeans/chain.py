@@ -127,7 +127,9 @@ def consistent(counts: Floats, sums: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    Lee, Kifer, section 3.2, solve a linear programme; this is an optimum in closed form.
+    Lee, Kifer, section 3.2, print the constraints and take the likeliest values that keep them
+    (Lee, Wang, Kifer 2015): under Laplace noise those of the least L1 change, a linear programme.
+    This is an optimum of it in closed form.
     Every solution has the cost of raising the negative counts to zero. Each iteration then has a
     total. Moving to another total costs the difference, if no count moves against the direction,
     so the median of the totals is cheapest. The Euclidean projection moves in one direction only:
@@ -220,7 +222,8 @@ def run_chain(
     -----
     Lee, Kifer, section 3, with the minus sign that is missing in the last line of the likelihood
     in 3.1. The correction for the proposals is theirs: weight and density of the component that
-    the point was drawn from, not of the mixture.
+    the point was drawn from, not of the mixture. Where a point stays in its cluster, the change
+    of that cluster counts once; their sum over i and j would count it twice.
     """
     statistics = _scaled(statistics, size)
     points, clusters = start(statistics, size)

@@ -28,8 +28,8 @@ class Space:
         ``"cube"``: records anywhere in [0, 1]^d (Hu et al., sections 4.2 and 5.3; Zhang, Liu,
         Wang). Of the same sensitivity, so noise is twice as large beside the domain.
         ``"l1"``: records in the unit L1 ball (Lee, Kifer, Algorithm 1).
-        Records of [-1, 1]^d outside the ball are drawn onto it, along the line to the origin
-        (Lee, Kifer, section 4).
+        Records of [-1, 1]^d outside the ball are drawn onto it (Lee, Kifer, section 4); along the
+        line to the origin, which is our reading.
     """
 
     domain: Domain

@@ -22,12 +22,14 @@ from dpviz.kmeans import chain as chain_module
 from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.lloyd import space_of
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.methods import mcmc as mcmc_module
 from dpviz.kmeans.methods.contour import by_contour
 from dpviz.kmeans.methods.dpkmeanspp import as_printed
 from dpviz.kmeans.methods.gupt import _block_centers
 from dpviz.kmeans.methods.hybrid import iterates
 from dpviz.kmeans.methods.privgene import (
     CANDIDATES,
+    FEWEST,
     PARENTS,
     _offspring,
     difference,
@@ -1479,18 +1481,21 @@ def test_the_chain_is_told_what_the_iterations_did(
     np.testing.assert_allclose(told["statistics"].updated, centers, atol=1e-12)
     np.testing.assert_array_equal(told["statistics"].counts, counts)
     np.testing.assert_array_equal(told["statistics"].sums, sums)
-    assert (told["size"], told["delta"]) == (2000, 0.001)
+    # As printed all records are simulated; sound, 2,000, and each stands for several.
+    size = round(counts[0].sum()) if variant == "published" else 2000
+    assert size > 2000 or variant == "sound"
+    assert (told["size"], told["delta"]) == (size, 0.001)
     own = chain_module.draws(SeededNoise(0).generator("chain"), 3000, 3)
     for name in ("index", "iteration", "component", "normals", "accept"):
         np.testing.assert_array_equal(getattr(told["draws"], name), getattr(own, name))
-    # A simulated record stands for several, and each costs 1 / b, or 1 as printed.
-    worth = counts[0].sum() / 2000
+    # Each record costs 1 / b, or 1 as printed.
+    worth = counts[0].sum() / size
     scale = (2 if geometry == "l1" else 4) / (2 / 3)
     printed = worth if variant == "published" else 1.0
     rates = {"printed": [printed] * 3, "posterior": [worth / scale] * 3}
     np.testing.assert_allclose(told["rates"], rates[temperature])
     assert found.chain is not None
-    assert found.chain.points.shape == (2000, 3)
+    assert found.chain.points.shape == (size, 3)
     lloyd = run_kmeans(
         records,
         KMeansConfig(
@@ -1507,3 +1512,38 @@ def test_the_chain_is_told_what_the_iterations_did(
     np.testing.assert_array_equal(found.before, lloyd.centers)
     assert found.ledger == lloyd.ledger
     assert (found.centers != found.before).any()
+
+
+def test_as_printed_equal_points_of_the_chain_are_one_of_more_weight() -> None:
+    points = np.array([[0.5, 0.0], [0.1, 0.2], [0.5, 0.0]])
+    published = KMeansConfig(method="mcmc", variant="published")
+    distinct, weights = mcmc_module._distinct(points, published)
+    assert distinct.tolist() == [[0.1, 0.2], [0.5, 0.0]]
+    assert weights is not None
+    assert weights.tolist() == [1, 2]
+    assert mcmc_module._distinct(points, KMeansConfig(method="mcmc")) == (points, None)
+
+
+def test_at_most_so_many_records_are_simulated_as_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcmc_module, "SIZE", {"published": 500})
+    config = KMeansConfig(method="mcmc", variant="published", clusters=2, epsilon=5.0)
+    found = run_kmeans(records_of(drawn(0, 900, 2)), config, SeededNoise(0))
+    assert found.chain is not None
+    assert len(found.chain.points) == 500
+
+
+def test_cards_tell_how_this_paper_is_read() -> None:
+    for method in ("dplloyd", "mcmc"):
+        told = " ".join(KMEANS[method].card.deviations)
+        for reading in ("line to the origin", "print no clipping", "constant apart"):
+            assert reading in told
+    assert "likeliest values" in " ".join(KMEANS["mcmc"].card.deviations)
+    assert any("minus sign" in erratum for erratum in KMEANS["mcmc"].card.errata)
+
+
+def test_a_printed_number_of_generations_is_nobodys_but_the_implementations() -> None:
+    reason = KMEANS["privgene"].card.variant("published").reason
+    assert "Lee, Kifer print no number" in reason
+    assert "under replace_one" in reason
+    # The last number of records with eight generations, whoever joins or leaves below it.
+    assert printed_generations(71_999, 1.0) == FEWEST < printed_generations(72_000, 1.0)
