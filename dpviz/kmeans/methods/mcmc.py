@@ -73,8 +73,9 @@ CARD = Card(
         "likeliest values, under Laplace noise those of the least L1 change. They are not unique; "
         "ours spread the change equally over the clusters. The published chain starts and draws "
         "from the centres of these statistics, the sound one from those of the iterations. Both "
-        "assign records to the centres that the iterations used (section 3.1); after section 3.2 the same "
-        "sign stands for the consistent ones, which are worse (on S1 10.0, 7.3, 4.2, 2.7, 2.1).",
+        "assign records to the centres that the iterations used (section 3.1); after section 3.2 "
+        "the same sign stands for the consistent ones, which are worse (on S1 10.0, 7.3, 4.2, 2.7, "
+        "2.1).",
         f"Sound, at most {SIZE['sound']:,} records are simulated, statistics scaled down to as "
         "many, and a deviation counts once. Published, all are simulated, up to "
         f"{SIZE['published']:,}; beyond, a deviation counts once for every record that a "
