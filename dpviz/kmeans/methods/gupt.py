@@ -60,6 +60,8 @@ CARD = Card(
     parameters=takes("gupt"),
     deviations=(
         "Centres of a block are ordered by their first coordinate, then the second.",
+        "Lee, Kifer do not say how the records are cut into blocks: published, in the order of the "
+        "list and N^0.4 of them, as the authors of GUPT do in their own program.",
         f"There are {MOST_BLOCKS:,} blocks at most.",
     ),
 )
