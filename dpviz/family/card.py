@@ -43,6 +43,8 @@ class Variant:
     def text(self) -> str:
         """The claim in words: "private", or "not private", the reason, and where it fails."""
         word = "private" if self.private else "not private"
+        if self.private and self.name == "published":
+            word = "private under a declared domain, but by default the domain is read off the data"
         return " ".join([f"{word}. {self.reason}", *dict.fromkeys(self.fails.values())])
 
 

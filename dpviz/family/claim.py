@@ -56,4 +56,8 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
     ]
     if card.spends and (domain is None or not domain.declared):
         fails.append(UNDECLARED)
-    return Claim(not fails, " ".join(fails) or variant.reason)
+    if fails:
+        return Claim(False, " ".join(fails))
+    number = config.neighbours.multiplier
+    more = f" Here neighbours differ by {number} records: the noise is for {number}."
+    return Claim(True, variant.reason + more * (number > 1))

@@ -240,8 +240,8 @@ def strips(
 def kept_words(draws: Draws, bounds: Mapping[str, KBounds]) -> list[str]:
     """A sentence for each theorem: its band, and the share of the draws inside."""
     return [
-        f"Coloured: {one.text}; {one.inside(draws.scores[name]):.1%} of these draws are inside, "
-        f"{one.promise:.0%} are promised."
+        f"Coloured: {one.text}; {one.inside(draws.scores[name]):.1%} of these draws are inside. "
+        f"{one.promised}".strip()
         for name, one in bounds.items()
         if name in draws.scores
     ]

@@ -116,8 +116,9 @@ def meaning(columns: Sequence[str]) -> str:
     return (
         f"LL is the average. LH (H) averages along {x} and takes differences along {y}: horizontal "
         f"edges. HL (V) takes differences along {x}: vertical edges. HH (D) takes both: diagonal "
-        "edges. The number is the level, 1 is the finest. Each band covers the whole domain. Point "
-        "at a cell to read its band and its place."
+        "edges. The number is the level, 1 is the finest. Each band covers the whole domain and, "
+        "where a side does not divide, the padding beyond it. Point at a cell to read its band and "
+        "its place."
     )
 
 

@@ -271,13 +271,14 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
         side.append(subbands.borders(picture.true.level, picture.mode))
         # Long names would cover the numbers of the cells behind them.
         side.append(subbands.labels(bands, picture.mode, small=small or numbered))
+    padded = any(side % 2**picture.true.level for side in picture.true.counts.shape)
     note = subbands.heading(picture.true.level, small=small or numbered)
     return _Column(
         title="All subbands",
         traces=traces,
         notes=(note, note),
         alt=subbands.in_words(bands, tops),
-        axes=subbands.axis_names(picture.columns, picture.domain, small=small),
+        axes=subbands.axis_names(picture.columns, picture.domain, small=small or padded),
         coloraxes=subbands.colour_axes(*tops, average.name, picture.mode, shown=not small),
         least_width=940 if small else 700,
     )

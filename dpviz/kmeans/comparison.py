@@ -102,16 +102,24 @@ class KMeansComparison(Comparison):
 
 def _draw_lines(report: Report) -> list[str]:
     """Errors of every draw."""
-    lines = []
+    lines, config = [], report["config"]
     for draw, one in enumerate(report["private"]):
         wcss, nicv = (
             f"{report['metrics'][name]['values'][draw]:.3g} x {reference}"
             for name, reference in (("wcss_ratio", "least"), ("nicv_ratio", "true"))
         )
         before = f", before {one['wcss_before']:.5g}" if "wcss_before" in one else ""
+        more = ""
+        if config["geometry"] == "l1":
+            more += (
+                f"in the L1 ball {report['metrics']['space_ratio']['values'][draw]:.3g} x true  "
+            )
+        # As printed no centre keeps its place.
+        if config["variant"] == "sound" and config["geometry"]:
+            more += f"kept centres {one['kept_centers']}  "
         lines.append(
             f"private  WCSS {one['wcss']:.5g} ({wcss}{before})  NICV {one['nicv']:.4g} ({nicv})  "
-            f"kept centres {one['kept_centers']}  (seed {one['seed']})"
+            f"{more}(seed {one['seed']})"
         )
     return lines
 

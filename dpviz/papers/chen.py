@@ -793,7 +793,7 @@ def _curves() -> tuple[Row, ...]:
             "0.9: no other is better", where="dpviz.wavecluster.methods.privthr.CARD",
             link=Link("compare", {"preset": "000-alpha"}),
             check=at_most(
-                0.0, partial(best_alpha, "ds1"), "another is better by {value:.4f} in DSG_C"
+                0.0, partial(best_alpha, "ds1"), "{value:.4f} less DSG_C elsewhere"
             ),
         ),
         *(
@@ -802,7 +802,7 @@ def _curves() -> tuple[Row, ...]:
                 "Similar results", where="dpviz.wavecluster.methods.privthr.CARD",
                 link=Link("compare", {"preset": "000-alpha", "data": _LIKE[data]["data"]}),
                 check=at_most(
-                    0.0, partial(best_alpha, data), "another is better by {value:.4f} in DSG_C"
+                    0.0, partial(best_alpha, data), "{value:.4f} less DSG_C elsewhere"
                 ),
                 why="Another share has a lower mean, by less than chance explains.",
             )

@@ -460,7 +460,7 @@ ROWS: tuple[Row, ...] = (
     ),
     row(
         "ratio", "section 3.3", "definition", "Log ratio without the ε that the target has",
-        "Printed so for simplicity: no worse",
+        "No ε in the ratio, although the target has one",
         where=f"{_MCMC}.run", link=explorer(temperature="printed"),
         check=at_least(
             1.0, printed_rate, "WCSS with ε over WCSS without: {value:.2f} at least"

@@ -430,7 +430,15 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     if not bounds:
         return "None of these methods has a theorem about k′."
     known = pd.concat(bounds)
-    promised = " or ".join(f"{one:.0%}" for one in sorted(known["promised"].unique()))
+    shares_promised = known.groupby("method", sort=False)["promised"].min().dropna()
+    promised = ", ".join(
+        f"{CARDS[name].title} {share:.0%}" for name, share in shares_promised.items()
+    )
+    least = (
+        f"At least promised: {promised}."
+        if promised
+        else "They are stated for Haar: with this wavelet they promise nothing."
+    )
     shares = known.groupby("method", sort=False)["inside"].mean()
     listed = ", ".join(f"{CARDS[name].title} {share:.1%}" for name, share in shares.items())
     missed = int((known["inside"] < known["promised"]).sum())
@@ -438,5 +446,5 @@ def _theorems_words(charts: Sequence[Chart]) -> str:
     return (
         "Theorems 4, 5 and 6 on PrivQT, PrivTHR and PrivTHREM, as printed with ω = "
         f"{OMEGA:g}, within what is possible; they are computed from the true data. Draws inside, "
-        f"on average: {listed}.{few} At least {promised} are promised."
+        f"on average: {listed}.{few} {least}"
     )

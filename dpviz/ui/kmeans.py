@@ -270,7 +270,8 @@ def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
 
 def _key(runs: KMeansRuns) -> str:
     """Legend of the marks on the map."""
-    on_the_way = "○ its start · ■ kept its place · " if runs.private.path else ""
+    kept = "■ kept its place · " if runs.private.config.variant == "sound" else ""
+    on_the_way = f"○ its start · {kept}" if runs.private.path else ""
     return f"● centre · {on_the_way}✚ true centre."
 
 
@@ -319,17 +320,23 @@ def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[
 def _readouts(runs: KMeansRuns) -> list[Readout]:
     """Key figures: the private value in large type, the true value beside it."""
     truth, private = runs.truth, runs.private
-    names = ["wcss", "nicv", "nicv_ratio", "f_measure", "displacement"]
+    # In the L1 ball the paper measures errors there, after projection.
+    ratio, title, where = (
+        ("space_ratio", "WCSS / true, ball", "in the L1 ball, after projection")
+        if private.config.geometry == "l1"
+        else ("nicv_ratio", "NICV / true", "on data scaled to the unit cube")
+    )
+    names = ["wcss", "nicv", ratio, "f_measure", "displacement"]
     names += ["class_f"] if truth.records.classes is not None else []
     scores = truth.scores(private, tuple(names))
     wcss, nicv = truth.errors
     shown = [
         Readout(
-            "NICV / true",
-            f"{scores['nicv_ratio']:.3f}",
+            title,
+            f"{scores[ratio]:.3f}",
             "1 is equal",
             "Error of the private centres over that of the best k-means: mean squared distance to "
-            "the nearest centre, on data scaled to the unit cube.",
+            f"the nearest centre, {where}.",
         ),
         Readout(
             "WCSS",
@@ -364,17 +371,18 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
         shown.insert(4, class_readout(scores["class_f"], of_true["class_f"]))
     if private.before is not None:
         earlier = replace(private, centers=private.before, before=None)
-        before = truth.scores(earlier, ("nicv_ratio",))["nicv_ratio"]
+        before = truth.scores(earlier, (ratio,))[ratio]
         shown.insert(
             1,
             Readout(
                 "before",
                 f"{before:.3f}",
-                "NICV / true",
-                "NICV over true of the DPLloyd run that post-processing started from.",
+                title,
+                "The same ratio of the DPLloyd run that post-processing started from.",
             ),
         )
-    if private.iterations:
+    # As printed no centre keeps its place.
+    if private.iterations and private.config.variant == "sound":
         updates = sum(one.kept.size for one in private.iterations)
         shown.append(
             Readout(

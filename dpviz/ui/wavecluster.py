@@ -254,7 +254,8 @@ def _readouts(
             f"{scores['f_measure']:.3f}",
             "1 is equal",
             "Best overlap of each true cluster with a private one, weighted by points. Weighted by "
-            f"cells, as in the paper's figure 7, it is {scores['f_cells']:.3f}.",
+            "cells, with noise as a cluster, as in the paper's figure 7, it is "
+            f"{scores['f_cells']:.3f}.",
         ),
         Readout(
             "Noise points",
@@ -270,8 +271,8 @@ def _readouts(
 
 
 def promised_words(bounds: KBounds) -> str:
-    """What a theorem says about k', in one sentence."""
-    return f"{bounds.text}, in {bounds.promise:.0%} of all draws or more."
+    """What a theorem says about k'."""
+    return f"{bounds.text}. {bounds.promised}".strip()
 
 
 def _behind(

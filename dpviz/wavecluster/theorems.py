@@ -35,6 +35,9 @@ OMEGA = 0.05
 #: Number of the theorem about each technique, as the paper's text counts them.
 THEOREMS = {"privqt": 4, "privthr": 5, "privthrem": 6}
 
+#: Names of Haar's wavelet, for which the theorems are stated.
+_HAAR = ("haar", "db1")
+
 #: Error of a tail probability, at most: half from the cut of the sum, half from its step.
 TAIL_ERROR = 1e-8
 
@@ -50,7 +53,8 @@ class KBounds:
     omega
         Failure probability of each part.
     promise
-        Share of the draws that the proof puts between both ends, at least.
+        Share of the draws that the proof puts between both ends, at least; NaN with other
+        wavelets than Haar, for which nothing is proved.
     low, high
         k'_min and k'_max.
     most
@@ -120,6 +124,13 @@ class KBounds:
         }[below, above]
         return f"Theorem {self.theorem}: {low:,} to {high:,}{nothing}"
 
+    @property
+    def promised(self) -> str:
+        """What the proof promises for both ends together, in a sentence; empty for nothing."""
+        if math.isnan(self.promise):
+            return "It is stated for Haar: with this wavelet it promises nothing."
+        return f"At least {self.promise:.0%} of all draws are inside." if any(self.says) else ""
+
     def inside(self, ranks: NDArray[np.float64]) -> float:
         """Share of the draws with k' between both ends; NaN without draws."""
         low, high = self.ends
@@ -188,11 +199,12 @@ def k_bounds(truth: Truth, config: Config, omega: float = OMEGA) -> KBounds | No
             beta = 2 / _second(truth, config) * math.log(1 / omega)
             down, up, promise = down - empty / 2 - beta, up - empty / 2 + beta, 1 - 3 * omega
         low, high = k + share * down, k + share * up
-    printed_gamma = true.wavelet == "haar" and true.level == 1 and true.average.ndim == 2
+    printed_gamma = true.wavelet in _HAAR and true.level == 1 and true.average.ndim == 2
     gamma = 8 / eps1 * math.log(4 * true.average.size / omega) if printed_gamma else math.nan
     values = positive_values(true.average)
+    promise = max(promise, 0.0) if true.wavelet in _HAAR else math.nan
     return KBounds(
-        theorem=THEOREMS[config.method], omega=omega, promise=max(promise, 0.0), low=low,
+        theorem=THEOREMS[config.method], omega=omega, promise=promise, low=low,
         high=high, most=most, eta1=eta1, eta2=eta2, theta=theta, beta=beta, gamma=gamma,
         surplus=surplus, sure_above=_at_rank(values, low) + gamma,
         never_below=_at_rank(values, high) - gamma, largest=float(values.max(initial=0.0)),

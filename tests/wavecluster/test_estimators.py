@@ -11,9 +11,12 @@ from sklearn.utils.estimator_checks import check_clustering, check_estimator
 
 from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
 from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.family.claim import UNDECLARED
+from dpviz.families import CARDS
+from dpviz.family.claim import UNDECLARED, claim
 from dpviz.noise_source import SeededNoise
+from dpviz.privacy.ledger import Neighbours
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods.printed import MODIFIED
 from dpviz.wavecluster.parameters import Config
@@ -215,3 +218,13 @@ def test_units_keep_the_cap_and_scale_the_noise(estimator):
 def test_units_that_do_not_fit_are_refused(model, units, begins):
     with pytest.raises(InputError, match=re.escape(begins)):
         model.fit(np.random.default_rng(0).random((9, 2)), units=units)
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "number"), [({}, 1), ({"relation": "replace_one"}, 2), ({"cap": 3}, 3)]
+)
+def test_the_claim_names_the_records_by_which_neighbours_differ(neighbours, number):
+    config = Config(method="privqt", neighbours=Neighbours(**neighbours))
+    said = claim(CARDS["privqt"], config, Domain(((0.0, 1.0), (0.0, 1.0)), declared=True))
+    assert said.private
+    assert (f"differ by {number} records" in said.reason) == (number > 1)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
@@ -289,3 +290,19 @@ def test_two_combinations_are_fewer_than_the_paper_counts():
     assert found * pairs == pytest.approx(moved * (each - moved) + moved * each)
     ocm = moved / n
     assert found < ocm < counted_there
+
+
+@pytest.mark.parametrize(
+    ("wavelet", "said"), [("haar", "At least 90%"), ("db1", "At least 90%"), ("bior2.2", "Haar")]
+)
+def test_the_theorems_promise_nothing_for_other_wavelets(wavelet: str, said: str) -> None:
+    """With overlapping filters far fewer cells than half turn positive: k' leaves the bounds."""
+    source = Source.build(load_sample("spirals"), 40)
+    config = Config(method="privqt", density=0.1, wavelet=wavelet)
+    truth = Truth(source, config)
+    bounds = k_bounds(truth, config)
+    assert bounds is not None
+    assert said in bounds.promised
+    assert math.isnan(bounds.promise) == (wavelet == "bior2.2")
+    ranks = np.array([run(source, config, SeededNoise(seed)).k for seed in range(20)])
+    assert (bounds.inside(ranks) > 0.5) == (wavelet != "bior2.2")

@@ -16,9 +16,9 @@ from dpviz.kmeans.start import utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
 TRUE_SIZE = (
-    "The number of cells is computed from the true number of records: one record more can change "
-    "the grid, which is plain to see. (Under replace_one, where each record counts, none lies "
-    "outside and none is capped, the number is public and the claim holds.)"
+    "The number of cells is computed from the true number of records: one that comes or goes (also "
+    "a replaced one that leaves the domain or lacks a value) can change the grid, which is plain "
+    "to see."
 )
 
 CELLS = (

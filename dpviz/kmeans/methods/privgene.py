@@ -41,11 +41,10 @@ _PROOF = (
 )
 
 _RULE = (
-    "The number of generations is computed from the true number of records. One record more can "
-    "add a generation, which the steps of the run show. (Lee, Kifer print no number; the rule is "
-    "that of Zhang et al. as a public implementation has it. Where the number is fixed the claim "
-    "holds: with T up to 8, where records times epsilon stay below 72,000, and under replace_one, "
-    "where each record counts and none lies outside and none is capped.)"
+    "The number of generations is computed from the true number of records: one that comes or goes "
+    "(also a replaced one that leaves the domain or lacks a value) can add or take one, which the "
+    "steps of the run show. Lee, Kifer print no number; the rule is that of Zhang et al. as a "
+    "public implementation has it."
 )
 
 #: Rough time of a draw on 30,000 records.
