@@ -1544,6 +1544,6 @@ def test_cards_tell_how_this_paper_is_read() -> None:
 def test_a_printed_number_of_generations_is_nobodys_but_the_implementations() -> None:
     reason = KMEANS["privgene"].card.variant("published").reason
     assert "Lee, Kifer print no number" in reason
-    assert "under replace_one" in reason
+    assert "also a replaced one" in reason
     # The last number of records with eight generations, whoever joins or leaves below it.
     assert printed_generations(71_999, 1.0) == FEWEST < printed_generations(72_000, 1.0)
