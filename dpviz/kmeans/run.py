@@ -67,7 +67,7 @@ class KMeansRun:
     Parameters
     ----------
     config
-        Public parameters.
+        Public parameters; K as the method chose it, where it did.
     centers
         Final centres, shape (K, d), in the units of the data.
     ledger

@@ -66,13 +66,17 @@ def document(
         Holds the spends and the epsilon that OpenDP certifies for them.
     """
     opendp = version("opendp")
+    # What the method chose itself; its configuration has the values.
+    chosen = request.family.chosen(request.config)
+    values = {name: getattr(run.config, name) for name in chosen}
     return {
         "format": FORMAT,
         "version": VERSION,
         "title": request.title,
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
-        "parameters": jsonable(request.parameters | material.given),
+        "parameters": jsonable(request.parameters | material.given | values),
+        **({"chosen": {"parameters": list(chosen), "how": run.decision}} if chosen else {}),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
             "columns": list(material.columns),
