@@ -150,7 +150,7 @@ CHOOSE = Parameter(
     metavar="WHO",
     usage=(
         "given: parameters are as told; private: the method chooses them from noisy numbers "
-        "(clusters of eugkm)"
+        "(clusters; grid and density)"
     ),
     report="who chose what the data suggest",
     meaning=(

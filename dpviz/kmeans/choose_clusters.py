@@ -86,8 +86,12 @@ class ClusterChoice:
         The chosen K.
     tried
         All K, ascending, shape (m,).
+    centers
+        Centres of each, in scaled coordinates, shapes (K, d).
     silhouettes
         Mean simplified silhouette of the noisy points at each, shape (m,).
+    least
+        Mean simplified silhouette of the worst cluster at each, shape (m,).
     surest
         By how many standard deviations of its noise the smallest cluster exceeds 0, shape (m,).
     stands
@@ -96,7 +100,9 @@ class ClusterChoice:
 
     clusters: int
     tried: NDArray[np.intp]
+    centers: tuple[Floats, ...]
     silhouettes: Floats
+    least: Floats
     surest: Floats
     stands: bool
 
@@ -109,7 +115,7 @@ class ClusterChoice:
 
 
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
-    """Choose the number of clusters with the largest silhouette among those that noise allows.
+    """Choose the number of clusters that are best separated, among those that noise allows.
 
     Parameters
     ----------
@@ -129,10 +135,11 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     -----
     Ours. Points form groups, by k-means with many centres. Groups join one by one, those first
     whose join adds least to the sum of squares (Ward 1963), and Lloyd's iteration follows each
-    join: this gives centres for every K. Of these K the one with the largest mean simplified
-    silhouette is chosen, among those where the noisy count of each cluster exceeds 0 by ``SURE``
-    standard deviations of its noise: without this rule, single cells with much noise and little
-    else would be the best separated clusters of all.
+    join: this gives centres for every K. Of these K the one is chosen with the largest sum of two
+    simplified silhouettes, the mean of all records and that of the worst cluster, among those where
+    the noisy count of each cluster exceeds 0 by ``SURE`` standard deviations of its noise: without
+    this rule, single cells with much noise and little else would be the best separated clusters of
+    all.
     """
     points = points.coarse(_POINTS)
     some = points.weights > 0
@@ -140,7 +147,13 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     if len(places) < LEAST:
         none = np.empty(0)
         return ClusterChoice(
-            clusters=LEAST, tried=none.astype(int), silhouettes=none, surest=none, stands=False
+            clusters=LEAST,
+            tried=none.astype(int),
+            centers=(),
+            silhouettes=none,
+            least=none,
+            surest=none,
+            stands=False,
         )
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
     own = nearest(places, groups)
@@ -150,23 +163,28 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     owner = nearest(points.places, groups)
     counts = _sums(owner, points.counts, len(groups))
     variances = _sums(owner, points.variances, len(groups))
-    tried, silhouettes, surest = [], [], []
+    tried, places_of, silhouettes, least, surest = [], [], [], [], []
     for K, labels in _joins(groups, heavy, min(most, len(groups))):
         centers, labels = _settled(groups, heavy, labels, K)
         count, variance = (_sums(labels, each, K) for each in (counts, variances))
         tried.append(K)
-        silhouettes.append(fit(places, centers, weights).contours.sum() / weights.sum())
+        places_of.append(centers)
+        found = fit(places, centers, weights)
+        silhouettes.append(found.contours.sum() / weights.sum())
+        least.append((found.contours / np.maximum(found.counts, 1e-300)).min())
         surest.append(float((count / np.sqrt(np.maximum(variance, 1e-300))).min()))
     # The joins went from many clusters to few.
-    found = np.array(tried)[::-1], np.array(silhouettes)[::-1], np.array(surest)[::-1]
-    allowed = found[2] >= SURE
-    best = int(np.argmax(np.where(allowed, found[1], -np.inf)))
+    mean, worst, sure = (np.array(each)[::-1] for each in (silhouettes, least, surest))
+    best = int(np.argmax(np.where(sure >= SURE, mean + worst, -np.inf)))
+    stands = bool((sure >= SURE).any())
     return ClusterChoice(
-        clusters=int(found[0][best]) if allowed.any() else LEAST,
-        tried=found[0],
-        silhouettes=found[1],
-        surest=found[2],
-        stands=bool(allowed.any()),
+        clusters=tried[::-1][best] if stands else LEAST,
+        tried=np.array(tried)[::-1],
+        centers=tuple(reversed(places_of)),
+        silhouettes=mean,
+        least=worst,
+        surest=sure,
+        stands=stands,
     )
 
 

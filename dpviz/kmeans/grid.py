@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
@@ -47,15 +47,16 @@ class NoisyGrid:
         Estimated records per cell in row-major order, none negative, shape (m,).
         Sound: the projection of the noisy counts; published: those above 0 as they are.
     counts
-        The noisy counts as they were released, shape (m,).
+        The noisy counts as they were released, shape (m,); empty where several releases made the
+        grid.
     scale
         Scale of the Laplace noise on each count.
     """
 
     shape: tuple[int, ...]
     weights: NDArray[np.float64]
-    counts: NDArray[np.float64]
     scale: float
+    counts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def ndim(self) -> int:

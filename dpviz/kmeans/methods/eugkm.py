@@ -105,14 +105,19 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         variant=config.variant,
         cells=config.cells or "su",
     )
-    decision = ""
+    choice = None
     if chooses:
         seed = int(accountant.noise.generator("choice").integers(2**31))
-        found = choose_clusters(grid.points, seed)
-        config, decision = replace(config, clusters=found.clusters), found.words
+        choice = choose_clusters(grid.points, seed)
+        config = replace(config, clusters=choice.clusters)
     centers = grid_centers(grid, config.clusters, accountant.noise.generator("restarts"))
     run = KMeansRun(
-        config=config, centers=centers, ledger=accountant.ledger, grid=grid, decision=decision
+        config=config,
+        centers=centers,
+        ledger=accountant.ledger,
+        grid=grid,
+        choice=choice,
+        decision=choice.words if choice else "",
     )
     return restored(run, Space(records.domain))
 
