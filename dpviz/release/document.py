@@ -67,7 +67,9 @@ def document(
     """
     opendp = version("opendp")
     # What the method chose itself; its configuration has the values.
-    chosen = request.family.chosen(request.config)
+    # A grid of counts keeps its own cells.
+    fixed = material.given if material.counted else ()
+    chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
     return {
         "format": FORMAT,
@@ -76,7 +78,7 @@ def document(
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
         "parameters": jsonable(request.parameters | material.given | values),
-        **({"chosen": {"parameters": list(chosen), "how": run.decision}} if chosen else {}),
+        **({"chosen": {"parameters": chosen, "how": run.decision}} if chosen else {}),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
             "columns": list(material.columns),

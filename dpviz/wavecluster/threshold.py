@@ -39,6 +39,11 @@ class Threshold:
     pruned: int = 0
     estimate: float | None = None
 
+    @property
+    def kept(self) -> int:
+        """Number of positive coefficients among which the rank is taken."""
+        return self.positive - self.pruned
+
 
 def check_density(density: float) -> float:
     """Return p as a float, or raise InputError where it is not inside (0, 1)."""
