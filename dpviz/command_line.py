@@ -266,10 +266,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_families(parser: argparse.ArgumentParser) -> None:
     """Options of all families; what is not given stays None."""
+    added = {"epsilon"}
     for family in FAMILIES.values():
         group = parser.add_argument_group(f"{family.title} methods")
         for one in family.parameters:
-            if one.name != "epsilon":
+            if one.name not in added:
+                added.add(one.name)
                 option(group, one.name, one.metavar, one.usage, _TYPES[one.kind])
 
 

@@ -127,7 +127,7 @@ def _check_family(given: argparse.Namespace) -> None:
     """Refuse options of another family."""
     own = family_of(given.method)
     for family in FAMILIES.values():
-        values = given_of(given, [one.name for one in family.own])
+        values = given_of(given, [one.name for one in family.own if one.name not in own.by_name])
         for name, value in values.items() if family is not own else ():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(

@@ -18,6 +18,7 @@ from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
+from dpviz.release.document import Document
 
 #: Standard input.
 _NAMELESS = "-"
@@ -47,7 +48,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         total = decimal(granted(given.total))
         say(f'note: "{source}" has a lifetime budget of {total} now')
     _note_problems(budget)
-    privacy = done.document["privacy"]
+    privacy, chosen = done.document["privacy"], done.document.get("chosen")
     report: Report = {
         "released": True,
         "epsilon": done.entry.epsilon,
@@ -56,17 +57,24 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         "entry": asdict(done.entry),
         "files": [str(done.folder / name) for name in done.files],
         "ledger": privacy["ledger"],
+        **({"chosen": _values(done.document, chosen["parameters"])} if chosen else {}),
     }
     return report, "\n".join(
         [
             f"released {request.card.title}, epsilon {decimal(done.entry.epsilon)}, as entry "
             f'{done.entry.id} of "{done.entry.source}"',
+            *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
     )
+
+
+def _values(document: Document, names: list[str]) -> Report:
+    """Parameters of a release with these names."""
+    return {name: document["parameters"][name] for name in names}
 
 
 def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:

@@ -35,7 +35,8 @@ class Draws(Displayed):
         a cell is significant; for k-means, shape (m,), the probability that a watched record
         changes its cluster.
     centers
-        Centres of every draw, shape (R, K, d); None for WaveCluster.
+        Centres of every draw, shape (R, K, d); None for WaveCluster. Where draws choose K
+        themselves, rows are NaN in draws that have fewer centres than others.
     """
 
     seeds: tuple[int, ...]
@@ -98,5 +99,17 @@ def many_draws(
         seeds=tuple(seeds),
         scores=dict(zip(names, values, strict=True)),
         chance=affected / len(seeds),
-        centers=np.array(centers) if centers else None,
+        centers=_stacked(centers) if centers else None,
+    )
+
+
+def _stacked(centers: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Centres of all draws, made up to equally many by NaN."""
+    most = max(map(len, centers))
+    rows = [(0, most - len(one)) for one in centers]
+    return np.array(
+        [
+            np.pad(one, (more, (0, 0)), constant_values=np.nan)
+            for one, more in zip(centers, rows, strict=True)
+        ]
     )

@@ -60,7 +60,7 @@ def _type(parameter: Parameter) -> str:
 
 
 #: Parameters that go with a data set or a plan; each applies where a method has it.
-OWN = tuple(one for family in FAMILIES.values() for one in family.own)
+OWN = tuple({one.name: one for family in FAMILIES.values() for one in family.own}.values())
 
 #: Columns before the scores, with their types.
 COLUMNS: dict[str, str] = {

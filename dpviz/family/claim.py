@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dpviz.domain import Domain
 from dpviz.family.card import Card
+from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
 
 #: Statement shown with every true result and every seeded draw.
@@ -59,5 +60,7 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
     if fails:
         return Claim(False, " ".join(fails))
     number = config.neighbours.multiplier
+    chooses = getattr(config, CHOOSE.name, None) == PRIVATE
+    choice = " What it chooses itself comes from noisy numbers: the ledger has them all."
     more = f" Here neighbours differ by {number} records: the noise is for {number}."
-    return Claim(True, variant.reason + more * (number > 1))
+    return Claim(True, variant.reason + choice * chooses + more * (number > 1))

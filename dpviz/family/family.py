@@ -13,7 +13,7 @@ from dpviz.domain import Domain, Outside
 from dpviz.family.card import VariantName
 from dpviz.family.comparison import Comparison
 from dpviz.family.method import Method
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.family.score import Score
 from dpviz.family.trial import Trial
 from dpviz.privacy.mechanisms import Accountant
@@ -101,6 +101,8 @@ class Family:
         ``defaults(method, variant)``: choices that a method sets when it is chosen.
     finds_number
         Whether its methods find the number of clusters, and so can invent some.
+    choosing
+        Parameters that a method can choose under privacy: see :data:`.parameter.CHOOSE`.
     """
 
     name: str
@@ -131,6 +133,7 @@ class Family:
     suited: Callable[[Sample], dict[str, Any]]
     defaults: Callable[[str, VariantName], dict[str, Any]]
     finds_number: bool
+    choosing: tuple[str, ...] = ()
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of that name."""
@@ -157,9 +160,20 @@ class Family:
         return tuple(dict.fromkeys((*self.leading, *self.scores)))
 
     def choices(self, config: Any) -> dict[str, Any]:
-        """Parameters of a configuration that its method has, but epsilon, with their values."""
-        card = self.methods[config.method].card
-        return {one.name: getattr(config, one.name) for one in self.own if card.parameter(one.name)}
+        """Parameters of a configuration that its method has, but epsilon, with their values.
+
+        Those that the method chooses itself are not among them.
+        """
+        card, left_out = self.methods[config.method].card, self.chosen(config)
+        return {
+            one.name: getattr(config, one.name)
+            for one in self.own
+            if card.parameter(one.name) and one.name not in left_out
+        }
+
+    def chosen(self, config: Any) -> tuple[str, ...]:
+        """Parameters that a configuration leaves to its method to choose under privacy."""
+        return self.choosing if getattr(config, CHOOSE.name, None) == PRIVATE else ()
 
     def run(self, material: Any, config: Any, accountant: Accountant) -> Any:
         """Run the configured method once."""

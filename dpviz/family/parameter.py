@@ -132,6 +132,34 @@ class Parameter:
         return f"{self.sign} {value}".strip()
 
 
+#: Values of ``CHOOSE``: parameters are as they are set, or the method chooses them itself.
+Choose = Literal["given", "private"]
+
+GIVEN: Choose = "given"
+PRIVATE: Choose = "private"
+
+#: Whether a method chooses parameters itself, from noisy numbers: the ledger counts that, and it
+#: does not count what somebody learns who chooses them by looking at true results. Families that
+#: have it say in its label and its help which parameters these are.
+CHOOSE = Parameter(
+    name="choose",
+    label="Choose",
+    kind="choice",
+    options=(GIVEN, PRIVATE),
+    words={GIVEN: "by hand", PRIVATE: "privately"},
+    metavar="WHO",
+    usage=(
+        "given: parameters are as told; private: the method chooses them from noisy numbers "
+        "(clusters; grid and density)"
+    ),
+    report="who chose what the data suggest",
+    meaning=(
+        "given: all parameters were chosen by hand. private: the method chose those that "
+        "`chosen` lists from noisy numbers; the ledger holds what that cost."
+    ),
+    titled="no",
+)
+
 EPSILON = Parameter(
     name="epsilon",
     label="Privacy budget ε",

@@ -148,9 +148,9 @@ def kmeans_maps(
         f"true centre<br>{PLACE}",
         marker=outlined(9, ink, "x-thin", ink, 2),
     )
-    palette = [CLUSTERS[mode][k % len(CLUSTERS[mode])] for k in range(picture.truth.clusters)]
     centers = draws.centers[:, :, axes]
-    x, y = centers[shown].T
+    palette = [CLUSTERS[mode][k % len(CLUSTERS[mode])] for k in range(centers.shape[1])]
+    x, y = centers[shown][np.isfinite(centers[shown]).all(axis=1)].T
     cloud = scatter(
         "markers",
         centers[..., 0].ravel(),

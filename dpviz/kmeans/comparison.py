@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
+from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.parameters import DEFAULTS
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
@@ -43,9 +44,11 @@ class KMeansComparison(Comparison):
 
     def beyond(self, draws: Sequence[KMeansRun]) -> KMeansComparison:
         """Return this comparison with a true run that is at least as good as every draw."""
-        truth = self.truth
+        # Where draws choose K, the true run has as many clusters as the first of them.
+        truth = self.truth.at(len(draws[0].centers)) if draws else self.truth
         for one in draws:
-            truth = truth.beyond(one.centers)
+            if len(one.centers) == truth.clusters:
+                truth = truth.beyond(one.centers)
         return replace(self, trial=replace(self.trial, truth=truth))
 
     @property
@@ -73,6 +76,7 @@ class KMeansComparison(Comparison):
             "wcss": scores["wcss"],
             "nicv": scores["nicv"],
             "centers": self.truth.matched(one).centers,
+            **({"clusters": len(one.centers)} if self.trial.config.choose == PRIVATE else {}),
             "kept_centers": one.kept_centers,
         }
         if one.before is not None:
@@ -92,8 +96,9 @@ class KMeansComparison(Comparison):
         """Choices, errors and centres for people."""
         true, config = report["true"], report["config"]
         choices = [f"{name} {config[name]}" for name in DEFAULTS[self.trial.config.method]]
+        choices[:0] = [] if config["choose"] == PRIVATE else [f"K {config['clusters']}"]
         return [
-            ", ".join([f"K {config['clusters']}", *choices]),
+            ", ".join(choices),
             f"true     WCSS {true['wcss']:.5g}  NICV {true['nicv']:.4g}{class_text(true)}",
             *first_draws(_draw_lines(report)),
             *_center_lines(report),
@@ -108,6 +113,7 @@ def _draw_lines(report: Report) -> list[str]:
             f"{report['metrics'][name]['values'][draw]:.3g} x {reference}"
             for name, reference in (("wcss_ratio", "least"), ("nicv_ratio", "true"))
         )
+        found = f"K {one['clusters']}  " if "clusters" in one else ""
         before = f", before {one['wcss_before']:.5g}" if "wcss_before" in one else ""
         more = ""
         if config["geometry"] == "l1":
@@ -118,8 +124,8 @@ def _draw_lines(report: Report) -> list[str]:
         if config["variant"] == "sound" and config["geometry"]:
             more += f"kept centres {one['kept_centers']}  "
         lines.append(
-            f"private  WCSS {one['wcss']:.5g} ({wcss}{before})  NICV {one['nicv']:.4g} ({nicv})  "
-            f"{more}(seed {one['seed']})"
+            f"private  {found}WCSS {one['wcss']:.5g} ({wcss}{before})  "
+            f"NICV {one['nicv']:.4g} ({nicv})  {more}(seed {one['seed']})"
         )
     return lines
 

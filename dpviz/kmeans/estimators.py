@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.estimator import Estimator, PrivateParameters
+from dpviz.family.parameter import Choose
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.grid import Cells
 from dpviz.kmeans.parameters import Start, Temperature
 from dpviz.kmeans.passes import nearest, wcss
 from dpviz.kmeans.records import Records
@@ -229,21 +231,35 @@ class MCMCKMeans(_LloydKMeans):
     temperature: Temperature | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class EUGkM(_PrivateKMeans):
     """k-means on the noisy counts of a uniform grid (Su, Cao, Li, Bertino, Jin 2016).
 
-    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry.
-    Attributes as in :class:`DPLloyd`.
+    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry; and
+    ``cells``, the rule for the number of cells: ``"su"`` or ``"refined"``; and ``choose``:
+    ``"given"``, or ``"private"``: K is chosen from the noisy counts, and ``n_clusters`` is not
+    read. Attributes as in :class:`DPLloyd`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> blobs = np.concatenate([np.full((5000, 2), place) for place in (0.1, 0.5, 0.9)])
+    >>> model = EUGkM(choose="private", domain="0,1;0,1", random_state=0).fit(blobs)
+    >>> len(model.cluster_centers_), model.ledger_.epsilon
+    (3, 1.0)
     """
 
     _method = "eugkm"
+
+    cells: Cells | None = None
+    choose: Choose | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Hybrid(_PrivateKMeans):
     """EUGkM, then one noisy Lloyd iteration if its error is small enough (Su et al. 2016).
 
-    Parameters as in :class:`EUGkM`, and ``geometry`` as in :class:`DPLloyd`. Attributes as
+    Parameters as in :class:`GUPT`, and ``geometry`` as in :class:`DPLloyd`. Attributes as
     there.
     """
 
@@ -255,7 +271,8 @@ class Hybrid(_PrivateKMeans):
 class GUPT(_PrivateKMeans):
     """Noisy average of the centres of disjoint blocks of the records (Mohan et al. 2012).
 
-    Parameters and attributes as in :class:`EUGkM`.
+    Parameters as in :class:`DPLloyd`, without iterations, start, schedule and geometry.
+    Attributes as there.
     """
 
     _method = "gupt"
@@ -265,7 +282,7 @@ class GUPT(_PrivateKMeans):
 class PrivGene(_PrivateKMeans):
     """Centres bred under the exponential mechanism (Zhang J. et al. 2013).
 
-    Parameters and attributes as in :class:`EUGkM`, and ``iterations``: generations, which
+    Parameters and attributes as in :class:`GUPT`, and ``iterations``: generations, which
     select centres instead of updating them, so that ``n_iter_`` is 0. The published variant
     computes their number from the number of records, at most ``iterations``.
     """

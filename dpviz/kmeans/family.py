@@ -130,4 +130,5 @@ FAMILY = Family(
     suited=_suited,
     defaults=defaults_of,
     finds_number=False,
+    choosing=("clusters",),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,14 @@ from numpy.typing import NDArray
 from dpviz.counts import quantize
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
+from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.records import Records
 from dpviz.privacy.mechanisms import Accountant
+
+Cells = Literal["su", "refined"]
+
+#: How a grid gets its number of cells: so many records in each (Su et al. 2016), or least error.
+CELLS: tuple[Cells, ...] = get_args(Cells)
 
 #: Records per cell and per unit of 1/epsilon: the printed value (Su et al. 2016), and ours. With
 #: few records, ten is too coarse to separate clusters (S1, K 15, epsilon 0.1: NICV 2.2 times the
@@ -39,6 +46,9 @@ class NoisyGrid:
     weights
         Estimated records per cell in row-major order, none negative, shape (m,).
         Sound: the projection of the noisy counts; published: those above 0 as they are.
+    counts
+        The noisy counts as they were released, shape (m,); empty where several releases made the
+        grid.
     scale
         Scale of the Laplace noise on each count.
     """
@@ -46,6 +56,7 @@ class NoisyGrid:
     shape: tuple[int, ...]
     weights: NDArray[np.float64]
     scale: float
+    counts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def ndim(self) -> int:
@@ -57,6 +68,15 @@ class NoisyGrid:
         """Cell centres in scaled coordinates, shape (m, d)."""
         axes = [(2 * np.arange(side) + 1) / side - 1 for side in self.shape]
         return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(self.shape))
+
+    @property
+    def points(self) -> NoisyPoints:
+        """The cells as points, from which a number of clusters can be chosen."""
+        # Laplace noise has twice its scale squared as variance.
+        variances = np.full(len(self.counts), 2 * self.scale**2)
+        return NoisyPoints(
+            places=self.centers, weights=self.weights, counts=self.counts, variances=variances
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +125,7 @@ def noisy_grid(
     clusters: int,
     variant: VariantName,
     size: Size | None = None,
+    cells: Cells = "su",
 ) -> NoisyGrid:
     """Release a uniform grid of counts for ``epsilon``.
 
@@ -118,6 +139,9 @@ def noisy_grid(
         K: the grid has at least as many cells.
     size
         Number of records that determines the grid; None releases one, see :func:`noisy_size`.
+    cells
+        Rule for the number of cells: ``"su"``, see :func:`grid_sides`, or ``"refined"``, see
+        :func:`refined_sides`.
 
     Raises
     ------
@@ -132,16 +156,22 @@ def noisy_grid(
     if size is None:
         size = noisy_size(records, accountant, step=step, epsilon=epsilon, variant=variant)
         epsilon = size.left
-    shape = grid_sides(size.value, epsilon, records.domain.ndim, clusters, PER_CELL[variant])
+    ndim = records.domain.ndim
+    if cells == "refined":
+        shape = refined_sides(size.value, epsilon, ndim, clusters)
+    else:
+        shape = grid_sides(size.value, epsilon, ndim, clusters, PER_CELL[variant])
     counts = cell_counts(records, shape)
     noisy_counts = accountant.laplace(step, counts, sensitivity=1, epsilon=epsilon)
     scale = accountant.ledger.spends[-1].scale
     if variant == "published":
-        return NoisyGrid(shape=shape, weights=np.maximum(noisy_counts, 0), scale=scale)
+        weights = np.maximum(noisy_counts, 0)
+        return NoisyGrid(shape=shape, weights=weights, counts=noisy_counts, scale=scale)
     # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
     in_cells, of_size = len(counts) * scale**2, size.scale**2
     total = (size.value * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
-    return NoisyGrid(shape=shape, weights=onto_simplex(noisy_counts, max(total, 0.0)), scale=scale)
+    weights = onto_simplex(noisy_counts, max(total, 0.0))
+    return NoisyGrid(shape=shape, weights=weights, counts=noisy_counts, scale=scale)
 
 
 def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -159,15 +189,39 @@ def grid_sides(
 
     At least as many cells as clusters, and at least 2 cells per axis.
     """
+    least, most = _ends(ndim, clusters)
+    side = round((size * epsilon / per_cell) ** (2 / (2 + ndim)))
+    return (min(max(side, least), most),) * ndim
+
+
+def refined_sides(size: float, epsilon: float, ndim: int, clusters: int) -> tuple[int, ...]:
+    """Cells per axis, equal on all axes, for which a bound on the error in the box is least.
+
+    With m cells per axis of [-1, 1]^d the bound is
+    N / (3 m^2) + 2 sqrt(N / 3) / (m K^(1/d)) + sqrt(2) m^(d/2) / (epsilon K^(2/d)): records that
+    stand at the centre of their cell, noise, and both together. At least as many cells as
+    clusters, and at least 2 cells per axis.
+
+    Notes
+    -----
+    arXiv 2603.26963, the refined rule for the grid of EUGkM.
+    """
+    least, most = _ends(ndim, clusters)
+    m, width = np.arange(least, most + 1), clusters ** (-1 / ndim)
+    placed, noise = size / 3, math.sqrt(2) / epsilon * width**2
+    bound = placed / m**2 + 2 * math.sqrt(placed) * width / m + noise * m ** (ndim / 2)
+    return (int(m[np.argmin(bound)]),) * ndim
+
+
+def _ends(ndim: int, clusters: int) -> tuple[int, int]:
+    """Least and most cells per axis of a grid: 2, as many cells as clusters; what time allows."""
     if 2**ndim > MAX_CELLS:
         raise InputError(
             f"the data has {ndim} columns, and a grid over them would have 2^{ndim} cells or more: "
             "choose fewer columns, or a method without a grid such as dplloyd."
         )
-    side = round((size * epsilon / per_cell) ** (2 / (2 + ndim)))
-    side = max(side, 2, math.ceil(clusters ** (1 / ndim) - 1e-9))
     most = int(MAX_CELLS ** (1 / ndim) + 1e-9)
-    return (min(side, most),) * ndim
+    return min(max(2, math.ceil(clusters ** (1 / ndim) - 1e-9)), most), most
 
 
 def onto_simplex(values: NDArray[np.float64], total: float) -> NDArray[np.float64]:

@@ -7,7 +7,8 @@ from typing import Any, Literal, get_args
 
 from dpviz.errors import InputError, check_number
 from dpviz.family.card import VariantName
-from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter
+from dpviz.kmeans.grid import CELLS, Cells
 from dpviz.kmeans.schedule import SCHEDULES, Schedule
 from dpviz.kmeans.space import GEOMETRIES, Geometry
 from dpviz.privacy.ledger import Neighbours, check_epsilon
@@ -35,7 +36,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "dpkmeans_mapreduce": _MAPREDUCE,
     "contour": _MAPREDUCE,
     "mcmc": _LLOYD | {"temperature": "printed"},
-    "eugkm": {},
+    "eugkm": {"cells": "su", "choose": GIVEN},
     "hybrid": {"geometry": "box"},
     "gupt": {},
     "privgene": {"iterations": 8},
@@ -160,6 +161,34 @@ PARAMETERS = (
         meaning="How sharply the Markov chain follows the likelihood.",
         titled="no",
     ),
+    Parameter(
+        name="cells",
+        label="Cells",
+        help=(
+            "How many cells the grid has: as many as let each hold enough records against the "
+            "noise (Su et al.), or as many as make a bound on the error least (refined)."
+        ),
+        kind="choice",
+        options=CELLS,
+        words={"su": "Su et al."},
+        metavar="CELLS",
+        usage=f"rule for the cells of eugkm: {', '.join(CELLS)}",
+        report="rule for the number of cells",
+        meaning=(
+            "Rule for the number of cells of the grid. su: so many records in each. refined: least "
+            "bound on the error."
+        ),
+        titled="no",
+    ),
+    replace(
+        CHOOSE,
+        label="Choose K",
+        help=(
+            "By hand: K is the number on the slider. Privately: the method finds K in noisy "
+            "counts that it releases anyway, so that no true result tells it; this costs no "
+            "further ε."
+        ),
+    ),
 )
 
 
@@ -188,10 +217,14 @@ class KMeansConfig:
     temperature
         How sharply the Markov chain of MCMC follows the likelihood: ``"printed"`` or
         ``"posterior"``.
+    cells
+        Rule for the number of cells of EUGkM's grid: ``"su"`` or ``"refined"``.
+    choose
+        ``"given"``, or ``"private"``: the method chooses K, and ``clusters`` is not read.
     neighbours
         Relation and privacy unit.
 
-    Each of the last five but ``neighbours`` is None where the method has no such choice;
+    Each from ``iterations`` on but ``neighbours`` is None where the method has no such choice;
     None becomes the method's default where it has.
 
     Raises
@@ -209,6 +242,8 @@ class KMeansConfig:
     schedule: Schedule | None = None
     geometry: Geometry | None = None
     temperature: Temperature | None = None
+    cells: Cells | None = None
+    choose: Choose | None = None
     neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from dpviz.privacy.ledger import Ledger
 
 if TYPE_CHECKING:
     from dpviz.kmeans.chain import Chain
+    from dpviz.kmeans.choose_clusters import ClusterChoice
     from dpviz.kmeans.grid import NoisyGrid
 
 Centers = NDArray[np.float64]
@@ -67,7 +68,7 @@ class KMeansRun:
     Parameters
     ----------
     config
-        Public parameters.
+        Public parameters; K as the method chose it, where it did.
     centers
         Final centres, shape (K, d), in the units of the data.
     ledger
@@ -82,6 +83,8 @@ class KMeansRun:
         The Markov chain of MCMC.
     grid
         The noisy grid that was released on the way.
+    choice
+        How the method chose K, where it did.
     decision
         What the method decided from released numbers, in one sentence; may be empty.
     """
@@ -94,6 +97,7 @@ class KMeansRun:
     before: Centers | None = None
     chain: Chain | None = None
     grid: NoisyGrid | None = None
+    choice: ClusterChoice | None = None
     decision: str = ""
 
     @property

@@ -68,9 +68,13 @@ class KMeansTrial:
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: KMeansRun) -> NDArray[np.bool_]:
-        """Mask (m,) of the watched records that are in another cluster than truly."""
-        scaled, labels = self._watched
-        return np.asarray(nearest(scaled, self.truth.space.scale(one.centers)) != labels)
+        """Mask (m,) of the watched records that are in another cluster than truly.
+
+        A draw that chose its number of clusters is compared with as many true ones.
+        """
+        scaled, truth = self._watched, self.truth.at(len(one.centers))
+        moved = nearest(scaled, truth.space.scale(one.centers)) != truth.labels[self.watched]
+        return np.asarray(moved)
 
     def centers(self, one: KMeansRun) -> Centers:
         """Centres of a draw, shape (K, d)."""
@@ -97,7 +101,7 @@ class KMeansTrial:
         """
         return lambda one: contingency(reference, self.truth.assign(one.centers))
 
-    @property
+    @cached_property
     def watched(self) -> NDArray[np.intp]:
         """Numbers of the records that :meth:`affected` watches, shape (m,): all, or a sample."""
         n = self.truth.records.n
@@ -106,7 +110,6 @@ class KMeansTrial:
         return np.sort(np.random.default_rng(0).choice(n, MOST_WATCHED, replace=False))
 
     @cached_property
-    def _watched(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Watched records, scaled, and their true clusters."""
-        watched = self.watched
-        return self.truth.records.scaled(self.truth.space)[watched], self.truth.labels[watched]
+    def _watched(self) -> NDArray[np.float64]:
+        """Watched records, scaled."""
+        return self.truth.records.scaled(self.truth.space)[self.watched]

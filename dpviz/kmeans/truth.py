@@ -67,12 +67,21 @@ class KMeansTruth:
         centers = descended(self.records.scaled(self.space), self.space.scale(self.start))
         return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
 
+    def at(self, clusters: int) -> KMeansTruth:
+        """The truth with that number of clusters: a private run may choose its own."""
+        if clusters == self.clusters:
+            return self
+        key = ("truth", clusters)
+        return self.records.kept(key, lambda: KMeansTruth(self.records, clusters))
+
     def beyond(self, centers: Centers) -> KMeansTruth:
-        """Return this truth, or a better one where centres (K, d) are better than its own.
+        """Return the truth with as many centres, or a better one where these (K, d) are better.
 
         The better one is where k-means goes from these centres, and that is never worse than
         they are: so their ratio to it is 1 or more.
         """
+        if len(centers) != self.clusters:
+            return self.at(len(centers)).beyond(centers)
         close = self.errors[1] * (1 - _CLOSE) - self._rounding
         return self if self.nicv(centers) >= close else replace(self, start=centers)
 
@@ -133,7 +142,8 @@ class KMeansTruth:
 
     def matched(self, run: KMeansRun) -> KMeansRun:
         """Return a run whose cluster k is the one matched to true cluster k (Hungarian)."""
-        _, order = of_centers.match(self.space.scale(self.centers), self.space.scale(run.centers))
+        true = self.at(len(run.centers)).centers
+        _, order = of_centers.match(self.space.scale(true), self.space.scale(run.centers))
         return run.reordered(order)
 
     def scores(self, run: KMeansRun, names: tuple[str, ...] = OF_CENTERS) -> dict[str, float]:

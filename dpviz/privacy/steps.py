@@ -22,6 +22,7 @@ _RECORDS = _Words("number of records", "number of records in all")
 _STEPS = {
     "counts": _Words("noisy counts", "number of records in every cell"),
     "nonpositive": _Words("number of empty cells Z", "number of blocks with no positive value"),
+    "choice of the grid": _Words("", "number of records in all, from which the grid follows"),
     "threshold": _Words("", "the limit from which on a block is dense"),
     "records": _RECORDS,
     "cells: records": _RECORDS,

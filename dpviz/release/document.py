@@ -66,13 +66,19 @@ def document(
         Holds the spends and the epsilon that OpenDP certifies for them.
     """
     opendp = version("opendp")
+    # What the method chose itself; its configuration has the values.
+    # A grid of counts keeps its own cells.
+    fixed = material.given if material.counted else ()
+    chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
+    values = {name: getattr(run.config, name) for name in chosen}
     return {
         "format": FORMAT,
         "version": VERSION,
         "title": request.title,
         "software": {"dpviz": __version__, "opendp": opendp},
         "method": _method(request),
-        "parameters": jsonable(request.parameters | material.given),
+        "parameters": jsonable(request.parameters | material.given | values),
+        **({"chosen": {"parameters": chosen, "how": run.decision}} if chosen else {}),
         "privacy": _privacy(request, accountant, opendp),
         "domain": {
             "columns": list(material.columns),

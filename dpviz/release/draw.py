@@ -123,7 +123,10 @@ class Prepared:
     @property
     def what(self) -> dict[str, Any]:
         """Content of the entry in the lifetime budget."""
-        return self.request.what | {name: list(value) for name, value in self.given.items()}
+        request = self.request
+        chosen = () if self.counted else request.family.chosen(request.config)
+        given = {name: list(value) for name, value in self.given.items() if name not in chosen}
+        return request.what | given
 
     @property
     def given(self) -> dict[str, Any]:

@@ -21,7 +21,14 @@ from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part
-from dpviz.ui.parameters import config_of, dragged, method_controls, slider, sliders_of
+from dpviz.ui.parameters import (
+    config_of,
+    dragged,
+    left_to_method,
+    method_controls,
+    slider,
+    sliders_of,
+)
 from dpviz.ui.readouts import show_ledger, show_reason
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.show import lazy_expander
@@ -92,12 +99,19 @@ def run_settings(
     state: UrlState, active: ActiveData, family: Family
 ) -> tuple[RunSettings, Sequence[DeltaGenerator]]:
     """Show the sliders in a row; return the settings of all controls and the free places."""
-    shown = dragged(family.methods[state.get("method")].card, family)
+    card = family.methods[state.get("method")].card
+    shown, free = dragged(card, family), left_to_method(state, card, family)
     places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
     # A data set of counts has its own grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [
-        slider(state, one, places, columns, disabled=counts and one.kind == "sides")
+        slider(
+            state,
+            one,
+            places,
+            columns,
+            disabled=(counts and one.kind == "sides") or one.name in free,
+        )
         for one in shown
     ]
     settings = RunSettings(

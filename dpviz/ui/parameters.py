@@ -13,7 +13,7 @@ from dpviz.data.samples import Sample
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.family import Family
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.live_slider import LiveValue, live_slider
 from dpviz.ui.messages import plain_text
@@ -75,6 +75,12 @@ def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
     return family.config(
         method=card.name, variant=state.get("variant"), neighbours=neighbours, **given
     )
+
+
+def left_to_method(state: UrlState, card: Card, family: Family) -> tuple[str, ...]:
+    """Parameters that a method is to choose itself: their controls do nothing."""
+    offered = card.parameter(CHOOSE.name) is not None
+    return family.choosing if offered and state.get(CHOOSE.link) == PRIVATE else ()
 
 
 def dragged(card: Card, family: Family) -> list[Parameter]:

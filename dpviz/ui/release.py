@@ -24,6 +24,7 @@ from dpviz.ui.parameters import (
     chosen,
     config_of,
     dragged,
+    left_to_method,
     method_controls,
     take_defaults,
 )
@@ -119,8 +120,9 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
     with right:
         show_caption(f"{card.summary} ({card.paper})")
     family = _family(state)
+    free = left_to_method(state, card, family)
     for column, one in _places(dragged(card, family)):
-        boxes(state, one, columns, column)
+        boxes(state, one, columns, column, disabled=one.name in free)
     for column, one in _places(chosen(card, family)):
         choice_box(state, one, column)
 

@@ -268,7 +268,7 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
     facts = [
         f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
         f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
-        f"Method: {card.title}, sound; {parameters}.",
+        f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
@@ -282,6 +282,13 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
         "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
     )
+
+
+def _left(draft: ReleaseDraft) -> str:
+    """Sentence on what the method chooses itself."""
+    family, config = draft.request.family, draft.request.config
+    signs = " and ".join(family.parameter(name).sign for name in family.chosen(config))
+    return f" It chooses {signs} itself, from noisy numbers." if signs else ""
 
 
 def _bounds(draft: ReleaseDraft) -> str:
@@ -335,6 +342,8 @@ def bundle() -> bool:
         f"ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
     )
+    if "chosen" in done.document:
+        show_caption(done.document["chosen"]["how"])
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
     looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}

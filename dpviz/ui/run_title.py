@@ -28,12 +28,14 @@ def run_title(
         Parameters that a search varies.
     """
     card, counts = CARDS[config.method], active.dataset.counts
+    family = family_of(config.method)
+    left_out = {*without, *family.chosen(config)}
     parts: list[str] = []
-    for one in family_of(config.method).parameters:
+    for one in family.parameters:
         value = getattr(config, one.name)
         if one.name == "grid" and counts is not None:
             value = counts.shape  # counts have their own
-        if one.titled == "no" or one.name in without or not card.parameter(one.name):
+        if one.titled == "no" or one.name in left_out or not card.parameter(one.name):
             continue
         if one.titled == "joined":
             parts[-1] += f" {one.text(value)}"

@@ -47,6 +47,7 @@ from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
+from dpviz.wavecluster.choice import PRICE
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import RANK
@@ -104,6 +105,15 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
         active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
     )
     private = run(grid.source, config, SeededNoise(settings.seed))
+    if private.decision:
+        # The technique chose g and p: the true run beside it has the same.
+        grid, truth = truth_of(
+            active.dataset,
+            private.config,
+            active.domain,
+            active.outside,
+            is_sample=active.is_sample,
+        )
     return WaveClusterRuns(grid=grid, truth=truth, private=private)
 
 
@@ -144,6 +154,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":
         show_caption(f"{told(picture)} True values, for the owner's screen only.")
+    if runs.private.decision:
+        show_caption(f"{runs.private.decision} {PRICE}")
     if notices := runs.grid.source.notices(config.level):
         show_caption(" ".join(notices))
     show_below(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.comparison import Comparison, Report, class_text, first_draws
+from dpviz.family.parameter import PRIVATE
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import HELD_OUT, OF_LABELS
@@ -21,7 +23,13 @@ class WaveClusterComparison(Comparison):
 
     def settings(self) -> Report:
         """All public choices."""
-        return {**asdict(self.trial.config), "grid": self.trial.truth.source.shape}
+        truth = self.trial.truth
+        at = {"grid": truth.source.shape, "density": truth.config.density}
+        return asdict(self.trial.config) | at
+
+    def beyond(self, draws: Sequence[Run]) -> WaveClusterComparison:
+        """Compare with the true run at g and p of the first draw, where draws choose their own."""
+        return replace(self, trial=self.trial.beside(draws[0])) if draws else self
 
     def notes(self) -> list[str]:
         """What a person may not expect of this grid."""
@@ -44,24 +52,28 @@ class WaveClusterComparison(Comparison):
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
         """Key figures of one draw."""
-        return self._figures(one)
+        chosen = {"grid": one.stages.counts.shape, "density": one.config.density}
+        return (chosen if one.decision else {}) | self._figures(one)
 
     def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.intp]:
         """Cluster of every point in a draw, or in the true run; -1 = noise."""
-        stages = self.trial.truth.stages if one is None else one.stages
-        return self.trial.truth.source.label(points, stages, self.outside)
+        truth = self.trial.truth if one is None else self.trial.beside(one).truth
+        stages = truth.stages if one is None else one.stages
+        return truth.source.label(points, stages, self.outside)
 
     def text(self, report: Report) -> list[str]:
         """Choices and key figures for people."""
         true, config = report["true"], report["config"]
         grid = " x ".join(str(side) for side in config["grid"])
+        by = " (chosen privately, as in the first draw)" if config["choose"] == PRIVATE else ""
         draws = [
             f"private  k' {one['k']}  threshold {one['threshold']:g}  "
             f"clusters {one['n_clusters']}  (seed {one['seed']})"
             for one in report["private"]
         ]
         return [
-            f"grid {grid}, p {config['density']:g}, {config['wavelet']} level {config['level']}",
+            f"grid {grid}, p {config['density']:g}{by}, "
+            f"{config['wavelet']} level {config['level']}",
             f"true     k {true['k']}  threshold {true['threshold']:g}  "
             f"clusters {true['n_clusters']}  noise points {true['noise_points']:,}"
             f"{class_text(true)}",
@@ -79,5 +91,5 @@ class WaveClusterComparison(Comparison):
             "significant": int(one.stages.significant.sum()),
             "n_clusters": one.stages.n_clusters,
             "cluster_sizes": one.stages.cluster_sizes,
-            "noise_points": self.trial.truth.noise_points(one.stages),
+            "noise_points": self.trial.beside(one).truth.noise_points(one.stages),
         }

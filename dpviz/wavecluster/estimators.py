@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.data.reading.read import read_counts
 from dpviz.domain import Domain
 from dpviz.family.estimator import Estimator, PrivateParameters
+from dpviz.family.parameter import GIVEN, Choose
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Source
@@ -57,13 +58,14 @@ class _WaveClusterEstimator(Estimator):
         """Store the stages of the run."""
         stages = self.run_.stages
         self.level_ = self.config_.level
-        self.shape_ = material.shape
+        self.shape_ = stages.counts.shape
         self.counts_ = stages.counts
         self.average_subband_ = stages.average
         self.threshold_ = stages.threshold.value
         self.significant_ = stages.significant
         self.label_grid_ = stages.labels
         self.n_clusters_ = stages.n_clusters
+        self.decision_ = self.run_.decision
         self.trace_ = self.run_.trace
 
     def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -117,6 +119,7 @@ class _PrivateEstimator(PrivateParameters, _WaveClusterEstimator):
     """A technique that spends a budget."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivQT(_PrivateEstimator):
     """Noisy counts, plain pipeline (Chen, Yu, Chirkova 2015, Algorithm 2).
 
@@ -125,10 +128,14 @@ class PrivQT(_PrivateEstimator):
     ``"replace_one"``), ``cap`` (most points of a person, with ``fit(X, units=...)``) and
     ``random_state``. Attributes as in :class:`WaveCluster`, and
     ``claim_``: whether the mechanism is private as configured, with the reason (the default
-    ``domain="data"`` is not).
+    ``domain="data"`` is not). With ``choose="private"`` the technique finds ``grid`` and
+    ``density`` itself, from noisy numbers: ``decision_`` says what it took, and
+    ``run_.config`` has both.
     """
 
     _method = "privqt"
+
+    choose: Choose = GIVEN
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,6 +162,7 @@ class PrivTHR(_PrivateEstimator):
     _method = "privthr"
 
     alpha: float | None = None
+    choose: Choose = GIVEN
 
 
 class PrivTHREM(PrivTHR):

@@ -13,7 +13,7 @@ from dpviz.family.run_domain import run_domain
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import METHODS
-from dpviz.wavecluster.parameters import PARAMETERS, Config
+from dpviz.wavecluster.parameters import CHOSEN, PARAMETERS, Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, TELLING
 from dpviz.wavecluster.trial import WaveClusterTrial
@@ -88,4 +88,5 @@ FAMILY = Family(
     suited=_suited,
     defaults=_defaults,
     finds_number=True,
+    choosing=CHOSEN,
 )

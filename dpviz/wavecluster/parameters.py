@@ -7,13 +7,19 @@ from dataclasses import dataclass, field, replace
 
 from dpviz.errors import InputError, check_number
 from dpviz.family.card import VariantName
-from dpviz.family.parameter import EPSILON, Parameter
+from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, PRIVATE, Choose, Parameter
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.wavecluster.threshold import check_density
 from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
 
 #: Share of the budget for the counts that the paper recommends, by method.
 DEFAULT_ALPHA = {"privthr": 0.9, "privthrem": 0.7}
+
+#: Techniques that can choose g and p themselves: see :mod:`dpviz.wavecluster.choice`.
+CHOOSERS = ("privqt", "privthr", "privthrem")
+
+#: Parameters that they choose.
+CHOSEN = ("grid", "density")
 
 SYNOPSES = ("adaptive_grid", "uniform_grid", "privelet", "quadtree")
 
@@ -40,6 +46,9 @@ class Config:
         ``"sound"`` or ``"published"``.
     synopsis
         Synopsis that Baseline publishes, one of ``SYNOPSES``.
+    choose
+        ``"given"``, or ``"private"``: the technique chooses g and p, and ``grid`` and ``density``
+        are not read.
     neighbours
         Relation and privacy unit.
 
@@ -58,6 +67,7 @@ class Config:
     alpha: float | None = None
     variant: VariantName = "sound"
     synopsis: str = "adaptive_grid"
+    choose: Choose = GIVEN
     neighbours: Neighbours = field(default_factory=Neighbours)
 
     def __post_init__(self) -> None:
@@ -73,6 +83,15 @@ class Config:
         if self.synopsis not in SYNOPSES:
             raise InputError(
                 f'synopsis = "{self.synopsis}" is unknown: choose one of {", ".join(SYNOPSES)}.'
+            )
+        if self.choose not in CHOOSE.options:
+            raise InputError(
+                f'choose = "{self.choose}" is unknown: choose one of {", ".join(CHOOSE.options)}.'
+            )
+        if self.choose == PRIVATE and self.method not in CHOOSERS:
+            raise InputError(
+                f"choose = {PRIVATE}: {self.method} can't choose g and p; set them, or take one of "
+                f"{', '.join(CHOOSERS)}."
             )
 
     @property
@@ -194,6 +213,15 @@ PARAMETERS = (
         meaning="Which private summary the counts were drawn from.",
         titled="no",
     ),
+    replace(
+        CHOOSE,
+        label="Choose g and p",
+        help=(
+            "By hand: g and p are the numbers on the sliders. Privately: the technique finds g "
+            "from a noisy number of records, for 3% of ε, and p from noisy counts that it needs "
+            "anyway, so that no true result tells them."
+        ),
+    ),
 )
 
 
@@ -209,4 +237,6 @@ def takes(method: str, *special: str) -> tuple[Parameter, ...]:
     """
     known = {one.name: one for one in PARAMETERS}
     known["alpha"] = replace(known["alpha"], default=DEFAULT_ALPHA.get(method))
-    return tuple(known[name] for name in (*special, "grid", "density", "wavelet", "level"))
+    choose = (CHOOSE.name,) if method in CHOOSERS else ()
+    names = (*special, "grid", "density", "wavelet", "level", *choose)
+    return tuple(known[name] for name in names)

@@ -7,7 +7,7 @@ technique replaces or adds a step; what follows is the same code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,9 @@ from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subba
 #: of the budget needs no pass over the points. Each record is rounded separately, so every
 #: proof stays valid. The lattice refines the grid, whose counts stay exact.
 LATTICE_CELLS = 2**20
+
+#: Number of other grids of a source that are kept.
+_MOST_GRIDS = 16
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,6 +70,8 @@ class Source:
         Returns the positions of the records, if there is a shorter way than from the points.
     classes
         Known class of each point that takes part, from 0, shape (n,), for scores alone.
+    fixed
+        Whether the data came as counts, which have only this grid.
     """
 
     counts: NDArray[np.int64]
@@ -75,6 +80,7 @@ class Source:
     gather: Callable[[], NDArray[np.float64]]
     locate: Callable[[], WeightedPoints] | None = None
     classes: NDArray[np.intp] | None = None
+    fixed: bool = False
 
     @classmethod
     def build(
@@ -116,6 +122,7 @@ class Source:
                 domain=box,
                 gather=lambda: laid_out(counts, box),
                 locate=lambda: weighted_cells(counts, box),
+                fixed=True,
             )
         points = dataset.points
         assert points is not None  # noqa: S101 - a Dataset holds one of the two
@@ -196,6 +203,25 @@ class Source:
     ) -> NDArray[np.intp]:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
+
+    def on_grid(self, grid: int | tuple[int, ...]) -> Source:
+        """Return the same records on another grid; counts keep theirs."""
+        shape = grid_shape(grid, len(self.shape))
+        if self.fixed or shape == self.shape:
+            return self
+        if shape not in self._others:
+            if len(self._others) >= _MOST_GRIDS:
+                self._others.clear()
+            counts, _ = quantize(self.points, self.domain, shape)
+            points = self.points
+            there = replace(self, counts=counts, gather=lambda: points, locate=None)
+            self._others[shape] = there
+        return self._others[shape]
+
+    @cached_property
+    def _others(self) -> dict[tuple[int, ...], Source]:
+        """Other grids, kept: many draws ask for the same few."""
+        return {}
 
     @property
     def lattice(self) -> tuple[int, ...] | None:
@@ -318,7 +344,7 @@ class Run:
     Parameters
     ----------
     config
-        Public parameters.
+        Public parameters; g and p as the technique chose them, where it did.
     stages
         All stages; of a sound private run they are private results.
     ledger
@@ -326,12 +352,15 @@ class Run:
     trace
         Numbers from the true data (Z, the rank of PrivTHREM's threshold): for the owner's
         screen, never for a release.
+    decision
+        How g and p were chosen and what that cost, where the technique chose them.
     """
 
     config: Config
     stages: Stages
     ledger: Ledger
     trace: dict[str, float] = field(default_factory=dict)
+    decision: str = ""
 
     @property
     def k(self) -> int:

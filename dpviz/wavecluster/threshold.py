@@ -44,6 +44,11 @@ class Threshold:
     estimate: float | None = None
     sampled: bool = False
 
+    @property
+    def kept(self) -> int:
+        """Number of positive coefficients among which the rank is taken."""
+        return self.positive - self.pruned
+
 
 def check_density(density: float) -> float:
     """Return p as a float, or raise InputError where it is not inside (0, 1)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.family.parameter import PRIVATE
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
@@ -52,18 +53,28 @@ class WaveClusterTrial:
         """Return the trial at other settings, on the same true run."""
         return replace(self, config=replace(self.config, **changes))
 
+    def beside(self, one: Run) -> WaveClusterTrial:
+        """Return the trial whose true run has g and p of a draw, which may have chosen its own."""
+        if self.config.choose != PRIVATE:
+            return self
+        return replace(self, truth=self.truth.at(one.config))
+
     def draw(self, seed: int) -> Run:
         """One private run."""
         return run(self.truth.source, self.config, SeededNoise(seed))
 
     def scores(self, one: Run, seed: int, names: Sequence[str]) -> dict[str, float]:
         """Score the draw of a seed; OCM and 2CE need more draws on parts of the data."""
-        drawn = Evaluation(self.truth, one.stages, one, seed)
+        drawn = Evaluation(self.beside(one).truth, one.stages, one, seed)
         return {name: float(SCORES[name].compute(drawn)) for name in names}
 
     def affected(self, one: Run) -> NDArray[np.bool_]:
-        """Mask of the significant cells of the average subband."""
-        return one.stages.significant
+        """Mask of the significant cells of the average subband, laid on that of the true run."""
+        mask, shape = one.stages.significant, self.truth.stages.labels.shape
+        places = (
+            np.arange(side) * own // side for side, own in zip(shape, mask.shape, strict=True)
+        )
+        return mask if mask.shape == shape else mask[np.ix_(*places)]
 
     def centers(self, one: Run) -> None:
         """None: clusters of any shape have no centres."""
@@ -77,8 +88,9 @@ class WaveClusterTrial:
 
     def label(self, one: Run | None) -> NDArray[np.intp]:
         """Cluster of every record in a draw, or in the true run, shape (n,); -1 = noise."""
-        stages = self.truth.stages if one is None else one.stages
-        return self.truth.source.label(self.truth.source.points, stages)
+        truth = self.truth if one is None else self.beside(one).truth
+        stages = truth.stages if one is None else one.stages
+        return truth.source.label(truth.source.points, stages)
 
     def tables(self, reference: NDArray[np.intp]) -> Callable[[Run], NDArray[np.int64]]:
         """Return the function from a draw to its contingency table with labels of the records.
@@ -88,5 +100,12 @@ class WaveClusterTrial:
         reference
             Labels of the records, shape (n,), of any grid; -1 = noise.
         """
-        table = self.truth.tables(self.truth.source.crossed(reference + 1))
-        return lambda one: table(one.stages)
+        table_of: dict[Truth, Callable[[Any], NDArray[np.int64]]] = {}
+
+        def table(one: Run) -> NDArray[np.int64]:
+            truth = self.beside(one).truth
+            if truth not in table_of:
+                table_of[truth] = truth.tables(truth.source.crossed(reference + 1))
+            return table_of[truth](one.stages)
+
+        return table

@@ -7,7 +7,7 @@ and cached. Each private run then needs only a transform and some table look-ups
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.counts import block_sums
 from dpviz.family.method import check_method
+from dpviz.family.parameter import GIVEN
 from dpviz.metrics.matching import contingency
 from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.mechanisms import Accountant
@@ -23,6 +24,9 @@ from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
+
+#: Number of true runs at other g and p that are kept.
+_MOST_TRUTHS = 16
 
 
 def run(source: Source, config: Config, noise: NoiseSource) -> Run:
@@ -62,6 +66,20 @@ class Truth:
 
     source: Source
     config: Config
+    _others: dict[object, Truth] = field(default_factory=dict, init=False)
+
+    def at(self, config: Config) -> Truth:
+        """The true run at g and p of a run, which may have chosen its own."""
+        source, true = self.source.on_grid(config.grid), true_config(config)
+        # g of the true run is that of its source.
+        if source is self.source and true == self.config:
+            return self
+        key = (source.shape, true)
+        if key not in self._others:
+            if len(self._others) >= _MOST_TRUTHS:
+                self._others.clear()
+            self._others[key] = Truth(source, true)
+        return self._others[key]
 
     @cached_property
     def stages(self) -> Stages:
@@ -114,6 +132,8 @@ class Truth:
 
     def agreement(self, config: Config, seed: int) -> dict[str, float]:
         """OCM and 2CE of one seed: a fresh private run on each of the ten training parts."""
+        # A choice of g and p is made once, on all records.
+        config = replace(config, choose=GIVEN)
         private = tuple(
             run(part, config, SeededNoise(seed, fold)).stages
             for fold, part in enumerate(self.folds.training)

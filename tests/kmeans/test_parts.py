@@ -730,7 +730,7 @@ def test_weights_of_the_grid_stand_where_the_records_are(
 
 
 def test_centers_of_cells_by_hand() -> None:
-    grid = NoisyGrid(shape=(2, 4), weights=np.zeros(8), scale=1.0)
+    grid = NoisyGrid(shape=(2, 4), weights=np.zeros(8), counts=np.zeros(8), scale=1.0)
     rows = [(x, y) for x in (-0.5, 0.5) for y in (-0.75, -0.25, 0.25, 0.75)]
     assert [tuple(center) for center in grid.centers.tolist()] == rows
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
-from dpviz.wavecluster.pipeline import Run, Source, cluster
+from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
+from dpviz.wavecluster.threshold import positive_values
 
 CARD = Card(
     name="privqt",
@@ -59,4 +61,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Cluster noisy counts (Chen, Yu, Chirkova, Algorithm 2)."""
     hide_one_change(accountant, config)
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=config.epsilon)
-    return Run(config=config, stages=cluster(noisy, config), ledger=accountant.ledger)
+    average = transform(noisy, config)
+    again = count_noise(config, accountant, source.shape)
+    config = with_density(config, accountant, average, positive_values(average).size, again)
+    stages = cluster(noisy, config, average=average)
+    return Run(config=config, stages=stages, ledger=accountant.ledger)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
+from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import (
     MODIFIED,
     OTHER_WAVELETS,
@@ -82,6 +83,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     hide_one_change(accountant, config)
     first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
+    again = count_noise(config, accountant, source.shape)
     average = transform(noisy, config)
     true_average = transform(source.counts, config)
     nonpositive = true_average.size - int(np.count_nonzero(true_average > 0))
@@ -92,6 +94,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         sensitivity=bound.nonpositive,
         epsilon=config.epsilon - first,
     )
+    positive = pruned_threshold(average, config.density, float(noisy_nonpositive)).kept
+    config = with_density(config, accountant, average, positive, again)
     threshold = pruned_threshold(average, config.density, float(noisy_nonpositive))
     return Run(
         config=config,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
@@ -76,6 +77,10 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     first = config.counts_share * config.epsilon
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
+    again = count_noise(config, accountant, source.shape)
+    # Noise makes half of the empty cells negative.
+    filled = average.size - 2 * int(np.count_nonzero(average < 0))
+    config = with_density(config, accountant, average, max(filled, 1), again)
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
     edges, ranks, scores = candidates(transform(source.counts, config), average, config)
     chosen, value = accountant.interval(

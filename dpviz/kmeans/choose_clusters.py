@@ -1,0 +1,241 @@
+"""The number of clusters from noisy counts: K chosen under privacy.
+
+Everything here reads what a mechanism handed over, and never the records: where a method releases
+the counts anyway, its choice of K costs nothing more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.passes import fit, nearest
+from dpviz.kmeans.start import best_of
+
+Floats = NDArray[np.float64]
+
+#: Smallest and largest number of clusters that is tried.
+LEAST, MOST = 2, 100
+
+#: Groups of points that join into clusters, per cluster of the largest number.
+_GROUPS = 3
+
+#: More points than these are first put together in the cells of a coarse grid: the choice is
+#: made while somebody drags a slider.
+_POINTS = 2**13
+
+#: Standard deviations by which the noisy count of each cluster has to exceed 0. With less, noise
+#: makes small clusters of its own, far from all others; with 5, small true clusters are joined.
+SURE = 3.0
+
+#: Lloyd's iterations after each join.
+_STEPS = 10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisyPoints:
+    """Noisy counts of records at known places.
+
+    Parameters
+    ----------
+    places
+        Scaled coordinates, shape (m, d).
+    weights
+        Estimated records, none negative, shape (m,): clusters are found in these.
+    counts
+        The same before they were made to be not negative, shape (m,).
+    variances
+        Variance of the noise in ``counts``, shape (m,).
+    """
+
+    places: Floats
+    weights: Floats
+    counts: Floats
+    variances: Floats
+
+    def coarse(self, most: int) -> NoisyPoints:
+        """Put points of a cell together, each cell at its centre of mass; up to ``most`` cells."""
+        m, d = self.places.shape
+        side = int(most ** (1 / d) + 1e-9)
+        if m <= most or side < 2:
+            return self
+        cells = np.clip(((self.places + 1) * (side / 2)).astype(np.int64), 0, side - 1)
+        numbers = np.ravel_multi_index(tuple(cells.T), (side,) * d)
+        _, numbers = np.unique(numbers, return_inverse=True)
+        # Where nothing weighs anything, the middle of the points is as good a place as any.
+        shares = self.weights + 1e-9
+        total = np.bincount(numbers, shares)
+        places = [np.bincount(numbers, shares * axis) / total for axis in self.places.T]
+        return NoisyPoints(
+            places=np.stack(places, axis=1),
+            weights=_sums(numbers, self.weights),
+            counts=_sums(numbers, self.counts),
+            variances=_sums(numbers, self.variances),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClusterChoice:
+    """Numbers of clusters that were tried, and the one that was chosen.
+
+    Parameters
+    ----------
+    clusters
+        The chosen K.
+    tried
+        All K, ascending, shape (m,).
+    centers
+        Centres of each, in scaled coordinates, shapes (K, d).
+    silhouettes
+        Mean simplified silhouette of the noisy points at each, shape (m,).
+    least
+        Mean simplified silhouette of the worst cluster at each, shape (m,).
+    surest
+        By how many standard deviations of its noise the smallest cluster exceeds 0, shape (m,).
+    stands
+        Whether the clusters stand out of the noise; else K is ``LEAST``.
+    """
+
+    clusters: int
+    tried: NDArray[np.intp]
+    centers: tuple[Floats, ...]
+    silhouettes: Floats
+    least: Floats
+    surest: Floats
+    stands: bool
+
+    @property
+    def words(self) -> str:
+        """The choice in words, with its price."""
+        chosen = f"K = {self.clusters} was chosen from the noisy counts"
+        hidden = "" if self.stands else f"; noise hides whether there are more than {LEAST}"
+        return f"{chosen}, which are released anyway: that cost no further ε{hidden}."
+
+
+def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
+    """Choose the number of clusters that are best separated, among those that noise allows.
+
+    Parameters
+    ----------
+    points
+        Noisy counts; places in [-1, 1]^d.
+    seed
+        Of the k-means start.
+    most
+        Largest K.
+
+    Returns
+    -------
+    ClusterChoice
+        With K = 2 where no two clusters stand out of the noise.
+
+    Notes
+    -----
+    Ours. Points form groups, by k-means with many centres. Groups join one by one, those first
+    whose join adds least to the sum of squares (Ward 1963), and Lloyd's iteration follows each
+    join: this gives centres for every K. Of these K the one is chosen with the largest sum of two
+    simplified silhouettes, the mean of all records and that of the worst cluster, among those where
+    the noisy count of each cluster exceeds 0 by ``SURE`` standard deviations of its noise: without
+    this rule, single cells with much noise and little else would be the best separated clusters of
+    all.
+    """
+    points = points.coarse(_POINTS)
+    some = points.weights > 0
+    places, weights = points.places[some], points.weights[some]
+    if len(places) < LEAST:
+        none = np.empty(0)
+        return ClusterChoice(
+            clusters=LEAST,
+            tried=none.astype(int),
+            centers=(),
+            silhouettes=none,
+            least=none,
+            surest=none,
+            stands=False,
+        )
+    groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
+    own = nearest(places, groups)
+    heavy = _sums(own, weights, len(groups))
+    groups, heavy = groups[heavy > 0], heavy[heavy > 0]
+    # Empty points count as well: what noise has added to others it has taken off these.
+    owner = nearest(points.places, groups)
+    counts = _sums(owner, points.counts, len(groups))
+    variances = _sums(owner, points.variances, len(groups))
+    tried, places_of, silhouettes, least, surest = [], [], [], [], []
+    for K, labels in _joins(groups, heavy, min(most, len(groups))):
+        centers, labels = _settled(groups, heavy, labels, K)
+        count, variance = (_sums(labels, each, K) for each in (counts, variances))
+        tried.append(K)
+        places_of.append(centers)
+        found = fit(places, centers, weights)
+        silhouettes.append(found.contours.sum() / weights.sum())
+        least.append((found.contours / np.maximum(found.counts, 1e-300)).min())
+        surest.append(float((count / np.sqrt(np.maximum(variance, 1e-300))).min()))
+    # The joins went from many clusters to few.
+    mean, worst, sure = (np.array(each)[::-1] for each in (silhouettes, least, surest))
+    best = int(np.argmax(np.where(sure >= SURE, mean + worst, -np.inf)))
+    stands = bool((sure >= SURE).any())
+    return ClusterChoice(
+        clusters=tried[::-1][best] if stands else LEAST,
+        tried=np.array(tried)[::-1],
+        centers=tuple(reversed(places_of)),
+        silhouettes=mean,
+        least=worst,
+        surest=sure,
+        stands=stands,
+    )
+
+
+def _sums(labels: NDArray[np.integer], values: Floats, size: int = 0) -> Floats:
+    """Sum of the values of each label."""
+    return np.bincount(labels, values, size).astype(np.float64)
+
+
+def _joins(places: Floats, weights: Floats, most: int) -> list[tuple[int, NDArray[np.intp]]]:
+    """Labels (m,) of groups (m, d) in K clusters, K from ``most`` to 2, by Ward's joins."""
+    places, weights = places.copy(), weights.copy()
+    labels = np.arange(len(places))
+    costs = _cost(places[:, None], weights[:, None], places, weights)
+    np.fill_diagonal(costs, np.inf)
+    found = []
+    for K in range(len(places), LEAST - 1, -1):
+        if most >= K:
+            found.append((K, np.unique(labels, return_inverse=True)[1]))
+        one, other = divmod(int(np.argmin(costs)), len(places))
+        total = weights[one] + weights[other]
+        places[one] = (weights[one] * places[one] + weights[other] * places[other]) / total
+        weights[one] = total
+        labels[labels == other] = one
+        gone = ~np.isfinite(costs[one])
+        row = _cost(places[one], weights[one], places, weights)
+        row[gone] = row[other] = np.inf
+        costs[other] = costs[:, other] = np.inf
+        costs[one] = costs[:, one] = row
+    return found
+
+
+def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Floats:
+    """What joining groups adds to the sum of squares."""
+    squares = ((place - places) ** 2).sum(axis=-1)
+    costs: Floats = weight * weights / (weight + weights) * squares
+    return costs
+
+
+def _settled(
+    places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Centres (K, d) and labels (m,) after Lloyd's iteration on groups (m, d)."""
+    centers = np.empty((clusters, places.shape[1]))
+    for step in range(_STEPS + 1):
+        total = np.bincount(labels, weights, clusters)
+        filled = total > 0
+        for axis in range(places.shape[1]):
+            sums = np.bincount(labels, weights * places[:, axis], clusters)
+            centers[filled, axis] = sums[filled] / total[filled]
+        moved = nearest(places, centers).astype(np.intp)
+        if step == _STEPS or (moved == labels).all():
+            break
+        labels = moved
+    return centers, labels
