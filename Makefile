@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint types unit browser bench samples clean
+.PHONY: run test lint types unit browser bench bench-utility samples clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
@@ -22,6 +22,10 @@ unit: $(VENV)/test.stamp browser
 
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks
+
+# ARGS="--checkouts FOLDER --publish" and others: README, "Benchmark".
+bench-utility: $(VENV)/test.stamp
+	$(BIN)/python -m tests.benchmarks.bench_utility $(ARGS)
 
 samples: $(VENV)/test.stamp
 	$(BIN)/python sample_data/build.py

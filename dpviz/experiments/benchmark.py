@@ -1,0 +1,363 @@
+"""The benchmark: all methods and their peers at equal epsilon, on sets seen and not seen before.
+
+``benchmark.json`` beside this file holds the figures; ``make bench-utility`` measures them again.
+A set is *seen* where it may have been looked at while constants of a method were chosen. All runs
+of a set have the same box, its range, and are scored against the same clustering without noise:
+for k-means the best one that any search or any private run led to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from dpviz.families import CARDS
+from dpviz.metrics.bands import band
+
+#: File of the figures.
+FILE = Path(__file__).with_name("benchmark.json")
+
+#: Scores of each family, the telling one first. Rows of raw results have these columns.
+SCORES: dict[str, tuple[str, ...]] = {
+    "wavecluster": ("dsg_c", "ocm", "two_ce", "f_measure"),
+    "kmeans": ("nicv_ratio",),
+}
+
+#: Columns that tell one group of draws from another.
+KEYS = ("data", "method", "variant", "epsilon")
+
+Value = Literal["median", "mean"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """A method of the benchmark that is none of ours: who made it, and what it promises.
+
+    Parameters
+    ----------
+    title
+        Name for people.
+    family
+        Family that it is compared with.
+    maker
+        Who made it, with the source.
+    guarantee
+        What it promises: the relation between neighbours, epsilon and delta, public numbers.
+    note
+        What to know about the claim; empty where nothing is known against it.
+    reference
+        Whether it is a line to compare with, not a method: it reads no data at all.
+    """
+
+    title: str
+    family: str
+    maker: str
+    guarantee: str
+    note: str = ""
+    reference: bool = False
+
+
+#: What stands beside our methods: peers, and results that read no data.
+OTHERS: dict[str, Promise] = {
+    "diffprivlib": Promise(
+        title="diffprivlib KMeans",
+        family="kmeans",
+        maker="IBM, diffprivlib 0.6.6 (Holohan et al. 2019)",
+        guarantee="pure ε, one record added or removed, declared box",
+        note="The claim fails: counts and coordinates get each other's share (1.21 ε in all at "
+        "10 columns), and the range of a column is taken as the sensitivity of its sum.",
+    ),
+    "fastlloyd": Promise(
+        title="FastLloyd",
+        family="kmeans",
+        maker="Diaa, Humphries, Kerschbaum 2024, their code",
+        guarantee="(ε, δ) by Gaussian noise, δ = 1/(n ln n), n is public",
+        note="The generator of iteration 0 has the seed 0 in every run, and counts and sums share "
+        "one: who knows the code knows this noise.",
+    ),
+    "pemeans": Promise(
+        title="PE-means",
+        family="kmeans",
+        maker="Humphries et al. 2026, their code",
+        guarantee="(ε, δ) by Gaussian noise, δ = n^-1.1, n is public",
+    ),
+    "google": Promise(
+        title="Google LSH clustering",
+        family="kmeans",
+        maker="Google, differential-privacy/learning/clustering (experimental)",
+        guarantee="(ε, δ), δ = n^-1.1, one record added or removed, points in a ball",
+    ),
+    "nodata": Promise(
+        title="Centres without data",
+        family="kmeans",
+        maker="sphere packing of Su et al. 2015, section 3",
+        guarantee="reads no data",
+        reference=True,
+    ),
+    "nothing": Promise(
+        title="Empty answer",
+        family="wavecluster",
+        maker="no cell is significant",
+        guarantee="reads no data",
+        reference=True,
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetFacts:
+    """A set of the benchmark.
+
+    Parameters
+    ----------
+    name, title, kind, credit
+        Key; name for people; thin, sparse, dense, geographic, mixture, measured or sample; whose
+        data it is.
+    seen
+        Whether it may have been looked at while constants were chosen.
+    records, columns
+        Its shape.
+    families
+        Families that run on it.
+    grid, density, clusters
+        Public choices for all methods.
+    missing
+        Why it has no rows, where it has none.
+    beaten
+        For k-means: by what share a private run led to a better clustering than the search
+        without noise found; 0 where none did.
+    """
+
+    name: str
+    title: str
+    kind: str
+    seen: bool
+    records: int
+    columns: int
+    families: tuple[str, ...]
+    credit: str
+    grid: int | None = None
+    density: float | None = None
+    clusters: int | None = None
+    missing: str = ""
+    beaten: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Lists of JSON become tuples."""
+        object.__setattr__(self, "families", tuple(self.families))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Benchmark:
+    """All figures.
+
+    Parameters
+    ----------
+    sets
+        Sets by name.
+    cells
+        One row per score, data, method, variant and epsilon: draws, mean, median, and low and high,
+        the 5% and 95% quantiles.
+    made
+        Seeds, versions and commits that it was made with.
+    notes
+        What was left out, one sentence each.
+    """
+
+    sets: dict[str, SetFacts]
+    cells: pd.DataFrame
+    made: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def chosen(
+        self,
+        family: str,
+        *,
+        group: str = "all",
+        kind: str = "all",
+        columns: tuple[int, int] = (1, 10_000),
+    ) -> list[SetFacts]:
+        """Sets of a family: "seen", "unseen" or "all"; of a kind; with so many columns."""
+        low, high = columns
+        return [
+            one
+            for one in self.sets.values()
+            if family in one.families
+            and group in ("all", "seen" if one.seen else "unseen")
+            and kind in ("all", one.kind)
+            and low <= one.columns <= high
+        ]
+
+    def rows(self, family: str, score: str, names: Sequence[str]) -> pd.DataFrame:
+        """Cells of a score on these sets; methods of other families have none."""
+        cells = self.cells
+        own = cells["method"].map(lambda method: family_name(method) == family)
+        return cells[(cells["score"] == score) & cells["data"].isin(names) & own]
+
+
+def title_of(method: str, variant: str = "sound") -> str:
+    """Name of a method for people, ours or another."""
+    if method in OTHERS:
+        return OTHERS[method].title
+    title = CARDS[method].title if method in CARDS else method
+    return f"{title}, as published" if variant == "published" else title
+
+
+def family_name(method: str) -> str:
+    """Name of the family that a method is compared in; empty where it is unknown."""
+    if method in OTHERS:
+        return OTHERS[method].family
+    return CARDS[method].family if method in CARDS else ""
+
+
+def is_reference(method: str) -> bool:
+    """Whether it is a line to compare with, and no method."""
+    return method in OTHERS and OTHERS[method].reference
+
+
+def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Who made which method and what it promises, of (method, variant) in their order."""
+    found = []
+    for method, variant in methods:
+        if method in OTHERS:
+            other = OTHERS[method]
+            found.append((other.title, other.maker, other.guarantee, other.note))
+        elif method in CARDS:
+            card = CARDS[method]
+            version = next(one for one in card.variants if one.name == variant)
+            promise = (
+                "pure ε, one record added or removed, declared box; proof on its card"
+                if version.private
+                else "none: the claim fails"
+            )
+            maker = "ours" if card.origin == "ours" else f"{card.paper}; built here"
+            note = "" if version.private else version.reason
+            found.append((title_of(method, variant), maker, promise, note))
+    return pd.DataFrame(found, columns=["method", "made by", "guarantee", "note"])
+
+
+# -- figures of raw rows -----------------------------------------------------------------
+
+
+def summarised(rows: pd.DataFrame) -> pd.DataFrame:
+    """Cells of raw rows: one row per draw, with the columns of ``KEYS`` and of ``SCORES``."""
+    found = []
+    for score in (name for names in SCORES.values() for name in names):
+        if score not in rows:
+            continue
+        for key, values in rows.dropna(subset=[score]).groupby(list(KEYS), sort=True)[score]:
+            numbers = {name: _short(one) for name, one in asdict(band(values)).items()}
+            found.append(
+                {**dict(zip(KEYS, key, strict=True)), "score": score, "draws": len(values)}
+                | numbers
+            )
+    names = [*KEYS, "score", "draws", "mean", "median", "low", "high"]
+    return pd.DataFrame(found, columns=names)
+
+
+def over_sets(cells: pd.DataFrame, value: Value, *, geometric: bool) -> tuple[pd.DataFrame, int]:
+    """Average over the sets that all methods have, and the number of these sets.
+
+    Parameters
+    ----------
+    cells
+        Of one score.
+    value
+        Column to average.
+    geometric
+        Whether the geometric mean is meant: for ratios.
+
+    Returns
+    -------
+    DataFrame, int
+        Method, variant, epsilon and ``value``. Methods with less than half of the sets are left
+        out: their average would be over other sets.
+    """
+    keys = ["method", "variant", "epsilon"]
+    sets = cells.groupby(keys)["data"].agg(set)
+    most = [found for found in sets if 2 * len(found) >= cells["data"].nunique()]
+    common = set.intersection(*most) if most else set()
+    complete = {key for key, found in sets.items() if found >= common}
+    own = [key in complete for key in zip(*(cells[name] for name in keys), strict=True)]
+    part = cells[own & cells["data"].isin(common)]
+    middle = _geometric if geometric else np.mean
+    table = part.groupby(keys, sort=False)[value].agg(lambda values: float(middle(values)))
+    return table.reset_index(), len(common)
+
+
+def _geometric(values: pd.Series) -> float:
+    """Geometric mean; infinite where one is."""
+    return float(np.exp(np.mean(np.log(np.asarray(values, dtype=float)))))
+
+
+def _short(value: float) -> float:
+    """Four digits: more would say nothing."""
+    return float(f"{value:.4g}")
+
+
+# -- the file ----------------------------------------------------------------------------
+
+_NUMBERS = ("epsilon", "draws", "mean", "median", "low", "high")
+
+
+def write(benchmark: Benchmark, path: Path = FILE) -> None:
+    """Write the figures: one line per set, and per score, set, method and variant."""
+    lines = [
+        {**dict(zip(_SERIES, key, strict=True)), **{name: part[name].tolist() for name in _NUMBERS}}
+        for key, part in benchmark.cells.groupby(list(_SERIES), sort=True)
+    ]
+    parts: dict[str, list[Any]] = {
+        "made": [benchmark.made],
+        "notes": list(benchmark.notes),
+        "sets": [asdict(one) for one in benchmark.sets.values()],
+        "cells": lines,
+    }
+    text = ",\n".join(
+        f'"{name}": [\n' + ",\n".join(_line(one) for one in entries) + "\n]"
+        for name, entries in parts.items()
+    )
+    path.write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+_SERIES = ("score", "data", "method", "variant")
+
+
+def _line(entry: Any) -> str:
+    """One entry on one line; an infinite number is null."""
+    text = json.dumps(entry, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("Infinity", "null")
+
+
+def read(path: Path = FILE) -> Benchmark:
+    """Read the figures; without a file there are none."""
+    if not path.exists():
+        return Benchmark(sets={}, cells=summarised(pd.DataFrame(columns=[*KEYS])))
+    found = json.loads(path.read_text(encoding="utf-8"))
+    names = (*_SERIES, *_NUMBERS)
+    rows = [
+        (*(line[name] for name in _SERIES), *numbers)
+        for line in found["cells"]
+        for numbers in zip(*(line[name] for name in _NUMBERS), strict=True)
+    ]
+    cells = pd.DataFrame(rows, columns=names)[[*KEYS, "score", *_NUMBERS[1:]]]
+    values = ["mean", "median", "low", "high"]
+    cells[values] = cells[values].astype(float).fillna(np.inf)
+    return Benchmark(
+        sets={one["name"]: SetFacts(**one) for one in found["sets"]},
+        cells=cells,
+        made=found["made"][0],
+        notes=tuple(found["notes"]),
+    )
+
+
+@cache
+def benchmark() -> Benchmark:
+    """The figures of this version, read once."""
+    return read()

@@ -1,0 +1,214 @@
+"""Peers of the k-means methods: each runs in an environment of its own, by an adapter of ours.
+
+None of their code is here. The Python index brings diffprivlib; the others are read from a
+checkout whose place is given. What an adapter must say: :mod:`tests.benchmarks.peers.protocol`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock, Timer
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.sets import MissingError, checkout
+
+ADAPTERS = Path(__file__).with_name("peers")
+
+#: Versions that the adapters were tried with.
+_COMMON = ("numpy==2.4.6", "scipy==1.17.1")
+_LSH = (*_COMMON, "scikit-learn==1.9.1", "absl-py==2.5.1", "dp-accounting==0.6.0")
+_DIFFPRIVLIB = (*_COMMON, "scikit-learn==1.6.1", "diffprivlib==0.6.6")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Peer:
+    """A peer: its adapter, the packages of its environment, the repositories that it reads."""
+
+    adapter: Path
+    packages: tuple[str, ...]
+    repositories: tuple[str, ...] = ()
+
+    def command(self, out: Path, checkouts: Path | None) -> list[str]:
+        """Command that runs the adapter but for its request, or MissingError."""
+        places = [str(laid_out(checkouts, one, out)) for one in self.repositories]
+        return [str(environment(out, self.packages)), str(self.adapter), "REQUEST", *places]
+
+    def version(self, checkouts: Path | None) -> list[str]:
+        """Packages and commits of what runs."""
+        found = [*self.packages]
+        for repository in self.repositories:
+            try:
+                place = checkout(checkouts, repository)
+            except MissingError:
+                continue
+            told = subprocess.run(
+                ["git", "-C", place, "rev-parse", "HEAD"], capture_output=True, text=True
+            )
+            found.append(f"{repository}@{told.stdout.strip()[:12]}")
+        return found
+
+
+def _peer(name: str, packages: tuple[str, ...], *repositories: str) -> Peer:
+    return Peer(
+        adapter=ADAPTERS / f"adapter_{name}.py", packages=packages, repositories=repositories
+    )
+
+
+_GOOGLE = "google/differential-privacy"
+
+PEERS = {
+    "diffprivlib": _peer("diffprivlib", _DIFFPRIVLIB),
+    "fastlloyd": _peer(
+        "fastlloyd", (*_DIFFPRIVLIB, "tqdm", "mpi4py", "matplotlib", "pandas"), "D-Diaa/FastLloyd"
+    ),
+    "pemeans": _peer("pemeans", (*_LSH, "faiss-cpu==1.15.1"), "t3humphries/PE-means", _GOOGLE),
+    "google": _peer("google", _LSH, _GOOGLE),
+}
+
+_LOCK = Lock()
+
+
+def environment(out: Path, packages: tuple[str, ...]) -> Path:
+    """Interpreter of an environment with these packages, made once, or MissingError."""
+    if not packages:
+        return Path(sys.executable)
+    from hashlib import blake2b
+
+    place = out / "environments" / blake2b(repr(packages).encode(), digest_size=6).hexdigest()
+    python, stamp = place / "bin" / "python", place / "made"
+    with _LOCK:
+        if not stamp.exists():
+            for command in (
+                [sys.executable, "-m", "venv", "--clear", str(place)],
+                [str(python), "-m", "pip", "install", "--quiet", *packages],
+            ):
+                made = subprocess.run(command, capture_output=True, text=True, check=False)
+                if made.returncode:
+                    last = (made.stderr.strip() or "no reason given").splitlines()[-1]
+                    raise MissingError(f"its environment can't be made ({last[:160]}).")
+            stamp.touch()
+    return python
+
+
+def laid_out(checkouts: Path | None, repository: str, out: Path) -> Path:
+    """Files of a checkout: its own, or those of a clone where it is bare."""
+    place = checkout(checkouts, repository)
+    if (place / ".git").exists() or not (place / "HEAD").exists():
+        return place
+    clone = out / "checkouts" / repository.replace("/", "+")
+    with _LOCK:
+        if not (clone / ".git" / "whole").exists():
+            command = ["git", "clone", "--quiet", "--depth", "1", f"file://{place}", str(clone)]
+            subprocess.run(["rm", "-rf", str(clone)], check=True)
+            made = subprocess.run(command, capture_output=True, text=True, check=False)
+            if made.returncode:
+                raise MissingError(f"the checkout of {repository} can't be cloned.")
+            (clone / ".git" / "whole").touch()
+    return clone
+
+
+def answers(
+    rows: Sequence[Any],
+    points: np.ndarray[Any, Any],
+    clusters: int,
+    out: Path,
+    checkouts: Path | None,
+    jobs: int,
+    patience: float,
+    notes: list[str],
+) -> Iterator[tuple[Any, np.ndarray[Any, Any], float]]:
+    """Run the rows of several peers at a time; yields row, centres (K, d) and seconds.
+
+    Parameters
+    ----------
+    rows
+        With ``method``, ``epsilon`` and ``seed``, in the order in which to run them.
+    points
+        In the box [-1, 1]^d.
+    patience
+        Seconds for each peer; what is not done by then is left out.
+    notes
+        Gets one sentence for each peer that failed somewhere.
+    """
+    asked = {name: [row for row in rows if row.method == name] for name in PEERS}
+    asked = {name: own for name, own in asked.items() if own}
+    told: queue.Queue[Any] = queue.Queue()
+    with tempfile.TemporaryDirectory(prefix="dpviz-peers-") as work:
+        np.save(f"{work}/points.npy", points)
+        with ThreadPoolExecutor(jobs) as pool:
+            for name, own in asked.items():
+                pool.submit(_serve, name, own, clusters, Path(work), out, checkouts, patience, told)
+            for _ in asked:
+                while (answer := told.get()) is not None:
+                    if isinstance(answer, str):
+                        notes.append(answer)
+                    else:
+                        yield answer
+
+
+def _serve(
+    name: str,
+    rows: Sequence[Any],
+    clusters: int,
+    work: Path,
+    out: Path,
+    checkouts: Path | None,
+    patience: float,
+    told: queue.Queue[Any],
+) -> None:
+    """Run a peer on its rows; puts each answer in the queue, sentences on failures, then None."""
+    done, failed, start = 0, "", time.perf_counter()
+    try:
+        command = PEERS[name].command(out, checkouts)
+        (work / name).mkdir()
+        request = work / f"{name}.json"
+        runs = [[row.epsilon, row.seed] for row in rows]
+        request.write_text(
+            json.dumps({"points": f"{work}/points.npy", "clusters": clusters, "runs": runs})
+        )
+        command[2] = str(request)
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+        with (work / f"{name}.log").open("w+") as log:
+            process = subprocess.Popen(
+                command, cwd=work / name, stdout=subprocess.PIPE, stderr=log, text=True,
+                env={**os.environ, **one_thread},
+            )  # fmt: skip
+            late = Timer(patience, process.kill)
+            late.start()
+            try:
+                assert process.stdout is not None
+                for line, row in zip(process.stdout, rows, strict=False):
+                    answer = json.loads(line)
+                    if "error" in answer:
+                        failed = failed or answer["error"]
+                        continue
+                    done += 1
+                    told.put((row, np.array(answer["centers"]), answer["seconds"]))
+            finally:
+                late.cancel()
+                process.kill()
+                process.wait()
+            if done < len(rows) and not failed:
+                log.seek(0)
+                last = (log.read().strip() or "no reason given").splitlines()[-1]
+                spent = time.perf_counter() - start
+                failed = f"not done after {spent:.0f} s" if spent >= patience else last[:160]
+    except MissingError as missing:
+        failed = str(missing)
+    except Exception as error:  # a thread would swallow it
+        failed = f"{type(error).__name__}: {error}"
+    if failed:
+        told.put(f"{name} gave {done} of {len(rows)} runs: {failed}")
+    told.put(None)

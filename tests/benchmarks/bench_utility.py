@@ -1,0 +1,453 @@
+"""All methods and their peers at equal epsilon: writes ``dpviz/experiments/benchmark.json``.
+
+    python -m tests.benchmarks.bench_utility [--checkouts FOLDER] [--publish] ...
+
+Sets: :mod:`tests.benchmarks.sets`. Peers: :mod:`tests.benchmarks.bench_peers`. Every finished run
+is on disk at once, so a run that was stopped or killed goes on where it was when it is started
+again. Raw rows stay in the folder ``--out``; ``--publish`` writes the figures of the app and the
+raw rows beside this file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dpviz.data.dataset import Dataset
+from dpviz.errors import InputError
+from dpviz.experiments.benchmark import FILE, SCORES, Benchmark, SetFacts, summarised, write
+from dpviz.experiments.journal import Scores, Store
+from dpviz.experiments.sweep import Plan, Subject, run_sweeps
+from dpviz.families import FAMILIES
+from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.start import sphere_packing
+from dpviz.kmeans.truth import KMeansTruth
+from dpviz.noise_source import SeededNoise
+from dpviz.privacy.ledger import Ledger
+from dpviz.wavecluster.heldout import agreement
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import Truth
+from tests.benchmarks.bench_peers import PEERS, answers
+from tests.benchmarks.sets import SETS, BenchSet, MissingError, folder
+
+EPSILONS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+
+#: Scores that each draw has, and those that cost ten more draws.
+CHEAP = {"wavecluster": ("dsg_c", "f_measure"), "kmeans": ("nicv", "nicv_ratio")}
+DEAR = {"wavecluster": ("ocm", "two_ce"), "kmeans": ()}
+
+#: Constants may have been chosen with the seeds below: results of these are never published.
+FRESH = 10_000
+
+#: Raw rows of the published figures.
+ROWS = Path(__file__).with_name("utility_rows.parquet")
+
+PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "numba")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to measure: see ``options``."""
+
+    out: Path
+    parts: tuple[str, ...]
+    sets: tuple[BenchSet, ...]
+    methods: tuple[str, ...]
+    peers: tuple[str, ...]
+    variants: tuple[str, ...] = ("sound",)
+    epsilons: tuple[float, ...] = EPSILONS
+    seeds: int = 30
+    dear_seeds: int = 30
+    peer_seeds: int = 30
+    first_seed: int = FRESH
+    most: int = 10**9
+    patience: float = 600.0
+    jobs: int = 2
+    checkouts: Path | None = None
+    publish: bool = False
+
+    def range(self, number: int) -> tuple[int, ...]:
+        """So many seeds from the first."""
+        return tuple(range(self.first_seed, self.first_seed + number))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A run that no sweep draws: of a peer, or a line to compare with."""
+
+    data: str
+    method: str
+    epsilon: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Key in the journal."""
+        return f"{self.data}|{self.method}|{self.epsilon!r}|{self.seed}"
+
+    @classmethod
+    def named(cls, name: str) -> Row:
+        """Row of a key."""
+        data, method, epsilon, seed = name.split("|")
+        return cls(data=data, method=method, epsilon=float(epsilon), seed=int(seed))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure what is wanted, then sum up all that is on disk."""
+    wanted = options(arguments)
+    wanted.out.mkdir(parents=True, exist_ok=True)
+    notes = []
+    for one in wanted.sets:
+        try:
+            data = one.read(wanted.checkouts)
+        except MissingError as missing:
+            say(f"{one.name}: left out, {missing}")
+            continue
+        for family in one.families:
+            if family in wanted.parts:
+                notes += draw(wanted, one, family, data)
+            if "lines" in wanted.parts:
+                notes += LINES[family](wanted, one, data)
+        if "peers" in wanted.parts and "kmeans" in one.families:
+            notes += peers(wanted, one, data)
+    sum_up(wanted, notes)
+
+
+def say(text: str) -> None:
+    """Tell on standard error how far it is."""
+    print(text, file=sys.stderr, flush=True)
+
+
+# -- our methods -------------------------------------------------------------------------
+
+
+def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]:
+    """Draw our methods of a family on a set; returns what did not run."""
+    spending = [name for name, method in FAMILIES[family].methods.items() if method.card.spends]
+    methods = [name for name in spending if not wanted.methods or name in wanted.methods]
+    if not methods:
+        return []
+    subject = Subject(
+        name=one.name, title=one.title, dataset=data, domain=data.domain, settings=settings(one)
+    )
+    plans = [
+        Plan(
+            subjects=(subject,), methods=tuple(methods), epsilons=wanted.epsilons,
+            seeds=wanted.range(seeds), variant=variant, scores=scores,
+        )
+        for variant in wanted.variants
+        for scores, seeds in (
+            (CHEAP[family], wanted.seeds), (DEAR[family], wanted.dear_seeds)
+        )
+        if scores and seeds
+    ]  # fmt: skip
+    start = time.perf_counter()
+    out = wanted.out / f"{family}-{one.name}.parquet"
+    table = run_sweeps(plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
+    say(f"{family} {one.name}: {len(table):,} rows in {time.perf_counter() - start:.1f} s")
+    return list(table.attrs["notes"])
+
+
+def settings(one: BenchSet) -> dict[str, Any]:
+    """Public choices for all methods on a set."""
+    given = {"grid": one.grid, "density": one.density, "clusters": one.clusters}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+class Told:
+    """Progress on standard error, at most every ten seconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.last = name, time.perf_counter()
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.perf_counter() - self.last > 10:
+            self.last = time.perf_counter()
+            say(f"{self.name}: {done:,} of {total:,} draws")
+
+
+# -- lines to compare with ---------------------------------------------------------------
+
+
+def nothing(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
+    """Scores of an answer in which no cell is significant: it needs no seed."""
+    rows = [
+        Row(data=one.name, method="nothing", epsilon=epsilon, seed=wanted.first_seed)
+        for epsilon in wanted.epsilons
+    ]
+
+    def scored(pending: Sequence[Row]) -> Iterator[tuple[Row, Scores]]:
+        config = Config(method="wavecluster", density=one.density)
+        truth = Truth(Source.build(data, one.grid, data.domain), config)
+        found = truth.scores(empty(truth.stages), CHEAP["wavecluster"])
+        answers = tuple(map(empty, truth.fold_stages))
+        ocm, two_ce = agreement(truth.folds, truth.fold_stages, answers)
+        for row in pending:
+            yield row, found | {"ocm": ocm, "two_ce": two_ce}
+
+    return keep(wanted.out / f"lines-wavecluster-{one.name}.parquet", rows, scored)
+
+
+def empty(stages: Any) -> Any:
+    """Stages of an answer without any cluster."""
+    return replace(stages, labels=np.zeros_like(stages.labels), n_clusters=0)
+
+
+def without_data(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
+    """Centres by sphere packing: the same for every epsilon."""
+    rows = [
+        Row(data=one.name, method="nodata", epsilon=epsilon, seed=seed)
+        for seed in wanted.range(wanted.peer_seeds)
+        for epsilon in wanted.epsilons
+    ]
+
+    def scored(pending: Sequence[Row]) -> Iterator[tuple[Row, Scores]]:
+        truth = kmeans_truth(one, data)
+        known: dict[int, Scores] = {}
+        for row in pending:
+            if row.seed not in known:
+                generator = SeededNoise(row.seed).generator("start")
+                scaled = sphere_packing(one.clusters, data.ndim, generator)
+                known[row.seed] = truth.scores(_run(truth.space.restore(scaled)), CHEAP["kmeans"])
+            yield row, known[row.seed]
+
+    return keep(wanted.out / f"lines-kmeans-{one.name}.parquet", rows, scored)
+
+
+LINES = {"wavecluster": nothing, "kmeans": without_data}
+
+
+# -- peers -------------------------------------------------------------------------------
+
+
+def peers(wanted: Wanted, one: BenchSet, data: Dataset) -> list[str]:
+    """Run the peers on a set; returns what did not run."""
+    if len(data.points) > wanted.most:
+        return [f"{one.name}: peers are left out above {wanted.most:,} records."]
+    rows = [
+        Row(data=one.name, method=peer, epsilon=epsilon, seed=seed)
+        for seed in wanted.range(wanted.peer_seeds)
+        for epsilon in wanted.epsilons
+        for peer in wanted.peers
+    ]
+    notes: list[str] = []
+
+    def scored(pending: Sequence[Row]) -> Iterator[tuple[Row, Scores]]:
+        truth = kmeans_truth(one, data)
+        scaled = truth.records.scaled(truth.space)
+        for row, centers, seconds in answers(
+            pending, scaled, one.clusters, wanted.out, wanted.checkouts, wanted.jobs,
+            wanted.patience, notes,
+        ):  # fmt: skip
+            found = truth.scores(_run(truth.space.restore(centers)), CHEAP["kmeans"])
+            yield row, found | {"seconds": seconds}
+
+    start = time.perf_counter()
+    keep(wanted.out / f"peers-{one.name}.parquet", rows, scored)
+    say(f"peers {one.name}: {time.perf_counter() - start:.1f} s")
+    return [f"{one.name}: {note}" for note in notes]
+
+
+def _run(centers: np.ndarray[Any, Any]) -> Any:
+    """Centres as a run of which only the centres are read."""
+    return KMeansRun(
+        config=KMeansConfig(method="kmeans", clusters=len(centers)),
+        centers=centers,
+        ledger=Ledger(),
+    )
+
+
+@lru_cache(maxsize=1)
+def kmeans_truth(one: BenchSet, data: Dataset) -> KMeansTruth:
+    """k-means without noise in the declared box."""
+    return KMeansTruth(Records.build(data, data.domain), one.clusters)
+
+
+def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
+    """Score the rows that are not on disk; each one is on disk as soon as it has its scores."""
+    names = ("nicv", "nicv_ratio", "dsg_c", "f_measure", "ocm", "two_ce", "seconds")
+    with Store.held(out) as store:
+        done = store.rows(names)
+        store.start(done, anew=False)
+        pending = [row for row in rows if row.name not in done]
+        if pending:
+            for row, scores in scored(pending):
+                done[row.name] = scores
+                store.add({row.name: scores})
+        table = [
+            {"run": name, "variant": "sound", **vars(Row.named(name)), **scores}
+            for name, scores in done.items()
+        ]
+        store.finish(pd.DataFrame(table))
+    return []
+
+
+# -- the figures -------------------------------------------------------------------------
+
+
+def raw(out: Path) -> tuple[pd.DataFrame, dict[str, float]]:
+    """All rows on disk, one per draw, and by what share the reference of each set was beaten.
+
+    The reference of a set is the best clustering that any search or any run led to, so no ratio
+    is below 1.
+    """
+    tables = [pd.read_parquet(file) for file in sorted(out.glob("*-*.parquet"))]
+    columns = ["data", "method", "variant", "epsilon", "seed"]
+    if not tables:
+        return pd.DataFrame(columns=columns), {}
+    rows = pd.concat(tables, ignore_index=True)
+    beaten = {}
+    if "nicv" in rows:
+        reference = (rows["nicv"] / rows["nicv_ratio"]).where(rows["nicv"] > 0)
+        best = reference.groupby(rows["data"]).transform("min")
+        first = reference.groupby(rows["data"]).max()
+        beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
+        rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
+    scores = [name for names in SCORES.values() for name in names if name in rows]
+    # A draw may stand in two rows: with its cheap scores and with its dear ones.
+    rows = rows.groupby(columns, as_index=False)[scores].first()
+    # Four digits: what is published is summed up from what is published.
+    for name in scores:
+        rows[name] = [float(f"{value:.4g}") for value in rows[name]]
+    return rows, beaten
+
+
+def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
+    """Write the figures of all rows on disk."""
+    rows, beaten = raw(wanted.out)
+    if rows.empty:
+        say("there are no rows yet")
+        return
+    found = Benchmark(
+        sets={one.name: facts(one, wanted.checkouts, beaten, rows) for one in SETS},
+        cells=summarised(rows),
+        made={
+            "seeds": [int(rows["seed"].min()), int(rows["seed"].max())],
+            "epsilons": sorted(rows["epsilon"].unique().tolist()),
+            "versions": {name: version(name) for name in PACKAGES},
+            "peers": {name: peer.version(wanted.checkouts) for name, peer in PEERS.items()},
+        },
+        notes=tuple(dict.fromkeys(notes)),
+    )
+    write(found, wanted.out / "benchmark.json")
+    if wanted.publish:
+        if rows["seed"].min() < FRESH:
+            raise InputError(
+                f"rows of seed {rows['seed'].min()} are in {wanted.out}: constants may have been "
+                f"chosen with seeds below {FRESH:,}; publish rows of fresh seeds alone."
+            )
+        write(found)
+        small = rows.astype({name: "float32" for name in rows.columns if rows[name].dtype == float})
+        small.to_parquet(ROWS, index=False, compression="zstd")
+        say(f"wrote {FILE.name} and {ROWS.name} ({ROWS.stat().st_size / 1e6:.2f} MB)")
+
+
+def facts(
+    one: BenchSet, checkouts: Path | None, beaten: dict[str, float], rows: pd.DataFrame
+) -> SetFacts:
+    """Facts of a set for the page; sets without rows say why."""
+    missing = ""
+    if one.name not in set(rows["data"]):
+        try:
+            one.read(checkouts)
+            missing = "not run."
+        except MissingError as reason:
+            missing = str(reason)
+    return SetFacts(
+        name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
+        columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
+        density=one.density, clusters=one.clusters, missing=missing,
+        beaten=float(f"{max(beaten.get(one.name, 0.0), 0.0):.2g}"),
+    )  # fmt: skip
+
+
+# -- options -----------------------------------------------------------------------------
+
+
+def options(arguments: Sequence[str]) -> Wanted:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.bench_utility", description=__doc__.split("\n")[0]
+    )
+    add = parser.add_argument
+    add("--checkouts", help="folder with checkouts of sets and peers (or DPVIZ_CHECKOUTS)")
+    add("--out", default="artifacts/benchmark", help="folder of raw rows and environments")
+    add(
+        "--parts", default="wavecluster,kmeans,lines,peers", metavar="NAME,...",
+        help="wavecluster, kmeans, lines, peers; none only sums up",
+    )  # fmt: skip
+    add("--sets", default="all", help="all, seen, unseen, or names")
+    add("--methods", default="", metavar="NAME,...", help="methods of ours; all by default")
+    add("--peers", default=",".join(PEERS), metavar="NAME,...")
+    add("--variants", default="sound", metavar="NAME,...")
+    add("--epsilons", default=",".join(f"{one:g}" for one in EPSILONS))
+    add("--seeds", type=int, default=30, help="draws of each setting")
+    add("--dear-seeds", type=int, help="draws with OCM and 2CE, ten times as dear; as --seeds")
+    add("--peer-seeds", type=int, help="draws of each peer; as --seeds")
+    add("--first-seed", type=int, default=FRESH)
+    add("--most", type=int, default=10**9, help="records above which no peer runs")
+    add("--patience", type=float, default=600, help="seconds for each peer on each set")
+    add("--jobs", type=int, default=2)
+    add("--publish", action="store_true", help="write the figures of the app")
+    given = parser.parse_args(arguments)
+    return Wanted(
+        out=Path(given.out).absolute(),
+        parts=_words(given.parts, ("wavecluster", "kmeans", "lines", "peers", "none")),
+        sets=_sets(given.sets),
+        methods=_words(given.methods, [name for one in FAMILIES.values() for name in one.methods]),
+        peers=_words(given.peers, PEERS),
+        variants=_words(given.variants, ("sound", "published")),
+        epsilons=tuple(float(one) for one in given.epsilons.split(",")),
+        seeds=given.seeds,
+        dear_seeds=given.seeds if given.dear_seeds is None else given.dear_seeds,
+        peer_seeds=given.seeds if given.peer_seeds is None else given.peer_seeds,
+        first_seed=given.first_seed,
+        most=given.most,
+        patience=given.patience,
+        jobs=given.jobs,
+        checkouts=folder(given.checkouts),
+        publish=given.publish,
+    )
+
+
+def _words(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Names of a list, or an InputError."""
+    names = tuple(dict.fromkeys(filter(None, text.split(","))))
+    for name in names:
+        if name not in known:
+            raise InputError(f'"{name}" is unknown: choose from {", ".join(known)}.')
+    return names
+
+
+def _sets(text: str) -> tuple[BenchSet, ...]:
+    """Sets of the option."""
+    groups = {"all": SETS, "seen": [one for one in SETS if one.seen]}
+    groups["unseen"] = [one for one in SETS if not one.seen]
+    if text in groups:
+        return tuple(groups[text])
+    names = _words(text, [one.name for one in SETS])
+    return tuple(one for one in SETS if one.name in names)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    try:
+        main(sys.argv[1:])
+    except InputError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("stopped; the same command goes on from here")

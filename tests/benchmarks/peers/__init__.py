@@ -1,0 +1,1 @@
+"""Adapters: each runs in the environment of its peer, not in ours."""

@@ -1,0 +1,623 @@
+"""The sets of ``make bench-utility``: named before any constant of a new method is fixed.
+
+Sets with ``seen`` may have been looked at while constants were chosen. No constant is chosen on the
+others. Grid, density and number of clusters are public choices, made without noise and the same
+for all methods:
+
+* a grid has about four records a cell, from 32 to 128 cells a side, in steps of 8;
+* the density is, of .05, .1, ..., .9, the one with which WaveCluster without noise agrees best with
+  the known classes (ARI); without classes the one with the most clusters of at least 1% of the
+  records; the smaller one where two are equal;
+* the number of clusters is that of the known classes; without classes 15, and 25 above 100,000
+  records.
+
+The reference sets and the samples keep those of the papers and of the samples. The box of all sets
+is the range of the records, taken as public for all methods alike; samples have a declared one.
+``python -m tests.benchmarks.sets`` prints, for each set that is here, what these rules give.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.domain import Domain
+from dpviz.metrics.matching import adjusted_rand, contingency
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source as Grid
+from dpviz.wavecluster.truth import Truth
+
+#: Folder with checkouts of the repositories that sets and peers come from.
+VARIABLE = "DPVIZ_CHECKOUTS"
+
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+
+class MissingError(Exception):
+    """A set or a peer is not on this machine; the message says why."""
+
+
+class Source(Protocol):
+    """Where the records of a set come from."""
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        """Read the records, or raise MissingError."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSet:
+    """A set of the benchmark.
+
+    Parameters
+    ----------
+    name, title
+        Key in tables; name for people.
+    kind
+        Thin, sparse, dense, geographic, mixture or measured.
+    seen
+        Whether it may have been looked at while constants were chosen.
+    n, ndim
+        Records and columns; checked on reading.
+    source
+        Where the records come from.
+    credit
+        Whose data it is, with its licence where one is stated.
+    grid, density
+        Cells per axis and p for WaveCluster; None where that family leaves it out.
+    clusters
+        K for k-means; None where that family leaves it out.
+    """
+
+    name: str
+    title: str
+    kind: str
+    seen: bool
+    n: int
+    ndim: int
+    source: Source
+    credit: str
+    grid: int | None = None
+    density: float | None = None
+    clusters: int | None = None
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Families that run on it."""
+        fits = {"wavecluster": self.grid, "kmeans": self.clusters}
+        return tuple(name for name, given in fits.items() if given is not None)
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        """Read the records and declare their range as the box, or raise MissingError."""
+        found = self.source.read(checkouts)
+        assert found.points is not None
+        if found.points.shape != (self.n, self.ndim):
+            raise MissingError(
+                f"{self.name} has shape {found.points.shape} and not {(self.n, self.ndim)}: "
+                "this is another version of it."
+            )
+        return replace(found, name=self.name, domain=found.domain or _range(found.points))
+
+
+def _range(points: np.ndarray[Any, Any]) -> Domain:
+    """Range of the records; a column with one value gets room around it."""
+    lows, highs = points.min(axis=0), points.max(axis=0)
+    flat = highs <= lows
+    return Domain(tuple(zip((lows - flat).tolist(), (highs + flat).tolist(), strict=True)))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A file of the papers' reference data, with the column of its classes."""
+
+    file: str
+    classes: str | None = None
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        path = REFERENCE / self.file
+        if not path.exists():
+            raise MissingError(f"reference data {self.file} is not here.")
+        table = pd.read_csv(path, header=0 if self.file.endswith(".gz") else None)
+        points = table.drop(columns=[self.classes] if self.classes else [])
+        # Some files list class by class: a method that cuts the list would see the answer.
+        return _shuffled(points.to_numpy(dtype=float))
+
+
+@dataclass(frozen=True)
+class OfSamples:
+    """A sample set of the app."""
+
+    name: str
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        return load_sample(self.name)
+
+
+@dataclass(frozen=True)
+class OfRepository:
+    """A file of a public repository, read from a checkout (bare or not).
+
+    ``columns`` are names, or positions in a list; ``repeat`` is the column with the number of
+    records that a line stands for.
+    """
+
+    repository: str
+    file: str
+    columns: tuple[str | int, ...] = ()
+    repeat: str | int | None = None
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        content = contents(checkouts, self.repository, self.file)
+        if self.file.endswith(".gz"):
+            points = np.loadtxt(io.BytesIO(gzip.decompress(content)), ndmin=2)
+        elif self.file.endswith(".csv"):
+            points = self._chosen(pd.read_csv(io.BytesIO(content)))
+        else:
+            table = pd.DataFrame(json.loads(content))
+            if "coordinates" in table:
+                table = pd.DataFrame(table["coordinates"].dropna().tolist())
+            points = self._chosen(table)
+        return _shuffled(points)
+
+    def _chosen(self, table: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """Chosen columns of the complete lines."""
+        wanted = [*self.columns, *(() if self.repeat is None else (self.repeat,))]
+        found = table[wanted].apply(pd.to_numeric, errors="coerce").dropna().to_numpy(dtype=float)
+        if self.repeat is None:
+            return found
+        return np.repeat(found[:, :-1], found[:, -1].astype(int), axis=0)
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any] | None:
+        """Known classes of the records in the order of ``read``; None where there are none."""
+        if not self.file.endswith(".data.gz"):
+            return None
+        labels = self.file.replace(".data.gz", ".labels0.gz")
+        found = np.loadtxt(
+            io.BytesIO(gzip.decompress(contents(checkouts, self.repository, labels)))
+        )
+        return found[_order(len(found))].astype(int)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Gaussians of different sizes and widths in the unit cube, from a fixed seed."""
+
+    n: int
+    ndim: int
+    clusters: int
+    seed: int
+    width: float = 0.05
+
+    def read(self, checkouts: Path | None) -> Dataset:
+        rng = np.random.default_rng(self.seed)
+        centres = rng.uniform(0.15, 0.85, (self.clusters, self.ndim))
+        shares = rng.dirichlet(np.full(self.clusters, 3.0))
+        widths = self.width * rng.uniform(0.5, 1.5, self.clusters)
+        which = rng.choice(self.clusters, self.n, p=shares)
+        points = centres[which] + widths[which, None] * rng.normal(size=(self.n, self.ndim))
+        cube = Domain(((0.0, 1.0),) * self.ndim)
+        return Dataset(name="mixture", points=np.clip(points, 0, 1), domain=cube)
+
+
+def _order(n: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).permutation(n)
+
+
+def _shuffled(points: np.ndarray[Any, Any]) -> Dataset:
+    """Records in an order that tells nothing."""
+    return Dataset(name="", points=np.ascontiguousarray(points[_order(len(points))]))
+
+
+def checkout(checkouts: Path | None, repository: str) -> Path:
+    """Path of a checkout of a repository ("owner/name") in a folder of them.
+
+    It may be called ``owner+name/repo``, ``owner+name``, ``owner/name`` or ``name``.
+
+    Raises
+    ------
+    MissingError
+        If there is none.
+    """
+    if checkouts is None:
+        raise MissingError(f"{repository} needs a folder of checkouts: give --checkouts FOLDER.")
+    owner, name = repository.split("/")
+    for place in (f"{owner}+{name}/repo", f"{owner}+{name}", repository, name):
+        if (checkouts / place).is_dir():
+            return checkouts / place
+    raise MissingError(f"no checkout of {repository} is in the folder of checkouts.")
+
+
+def contents(checkouts: Path | None, repository: str, file: str) -> bytes:
+    """Content of a file of a checkout, bare or not, or MissingError."""
+    place = checkout(checkouts, repository)
+    if (place / file).is_file():
+        return (place / file).read_bytes()
+    shown = subprocess.run(
+        ["git", "-C", place, "show", f"HEAD:{file}"], capture_output=True, check=False
+    )
+    if shown.returncode:
+        raise MissingError(f"the checkout of {repository} has no {file}.")
+    return shown.stdout
+
+
+def folder(given: str | None) -> Path | None:
+    """Folder of checkouts: from the option, or from the environment."""
+    found = given or os.environ.get(VARIABLE)
+    return Path(found) if found else None
+
+
+# -- the list ----------------------------------------------------------------------------
+
+_GAGOLEWSKI = "gagolews/clustering-data-v1"
+_PLOTLY = "plotly/datasets"
+_DECK = "uber-common/deck.gl-data"
+_UCI = "UCI Machine Learning Repository (CC BY 4.0)"
+_SIPU = "SIPU clustering datasets (Fränti, Sieranoja 2018), by gagolews/clustering-data-v1"
+
+
+def _reference(name: str, title: str, file: str, credit: str, **more: Any) -> BenchSet:
+    return BenchSet(
+        name=name, title=title, seen=True, source=Reference(file, more.pop("classes", None)),
+        credit=credit, **more,
+    )  # fmt: skip
+
+
+def _sample(name: str) -> BenchSet:
+    known = sample(name)
+    return BenchSet(
+        name=name, title=known.title, kind="sample", seen=True, n=known.n, ndim=2,
+        source=OfSamples(name), credit=known.credit, grid=known.grid, density=known.density,
+        clusters=max(known.clusters, 2),
+    )  # fmt: skip
+
+
+def _benchmark(path: str, kind: str, n: int, ndim: int = 2, **more: Any) -> BenchSet:
+    """A set of clustering-data-v1."""
+    group, name = path.split("/")
+    credits = {
+        "sipu": _SIPU,
+        "fcps": "FCPS (Thrun, Ultsch 2020), by gagolews/clustering-data-v1",
+        "graves": "Graves, Pedrycz 2010, by gagolews/clustering-data-v1",
+        "uci": "UCI Machine Learning Repository, by gagolews/clustering-data-v1",
+        "wut": "Gagolewski and students 2022, by gagolews/clustering-data-v1",
+        "g2mg": "Gagolewski 2022, by gagolews/clustering-data-v1",
+        "other": "Karypis, Han, Kumar 1999, and others, by gagolews/clustering-data-v1",
+    }
+    seen = group == "wut" or (group == "g2mg" and ndim <= 32)
+    return BenchSet(
+        name=name, title=more.pop("title", name), kind=kind, seen=seen, n=n, ndim=ndim,
+        source=OfRepository(_GAGOLEWSKI, f"{path}.data.gz"), credit=credits[group], **more,
+    )  # fmt: skip
+
+
+def _places(
+    name: str,
+    title: str,
+    n: int,
+    source: OfRepository,
+    credit: str,
+    seen: bool = False,
+    **more: Any,
+) -> BenchSet:
+    return BenchSet(
+        name=name, title=title, kind="geographic", seen=seen, n=n, ndim=2, source=source,
+        credit=credit, **more,
+    )  # fmt: skip
+
+
+def _mixture(ndim: int, clusters: int, n: int, seed: int, *, seen: bool) -> BenchSet:
+    return BenchSet(
+        name=f"mixture-{ndim}d-{clusters}-{seed}", kind="mixture", seen=seen, n=n, ndim=ndim,
+        title=f"{clusters} Gaussians in {ndim}-D ({n:,})", clusters=clusters,
+        source=Mixture(n, ndim, clusters, seed), credit="generated, fixed seed",
+    )  # fmt: skip
+
+
+SETS: tuple[BenchSet, ...] = (
+    # Seen: the papers' sets, the samples, and what the rules of a method were tried on.
+    _reference(
+        "ds1",
+        "DS1",
+        "ds1.csv",
+        "Chen, Yu, Chirkova 2015",
+        kind="dense",
+        n=30_000,
+        ndim=2,
+        grid=64,
+        density=0.58,
+        clusters=15,
+    ),
+    _reference(
+        "ds2",
+        "DS2",
+        "ds2.csv",
+        "Chen, Yu, Chirkova 2015",
+        kind="thin",
+        n=31_200,
+        ndim=2,
+        grid=40,
+        density=0.10,
+        clusters=3,
+    ),
+    _reference(
+        "ds3",
+        "DS3",
+        "ds3.csv",
+        "Chen, Yu, Chirkova 2015",
+        kind="dense",
+        n=31_520,
+        ndim=2,
+        grid=36,
+        density=0.23,
+        clusters=5,
+    ),
+    _reference(
+        "s1",
+        "S1",
+        "s1.csv.gz",
+        _SIPU,
+        kind="dense",
+        n=5_000,
+        ndim=2,
+        classes="label",
+        clusters=15,
+    ),
+    _reference(
+        "unbalance",
+        "Unbalance",
+        "unbalance.csv.gz",
+        _SIPU,
+        kind="sparse",
+        n=6_500,
+        ndim=2,
+        classes="label",
+        clusters=8,
+    ),
+    _reference(
+        "birch3", "Birch3", "birch3.csv.gz", _SIPU, kind="dense", n=100_000, ndim=2, clusters=100
+    ),
+    _reference(
+        "blood",
+        "Blood",
+        "blood.csv.gz",
+        _UCI,
+        kind="measured",
+        n=748,
+        ndim=4,
+        classes="donated",
+        clusters=4,
+    ),
+    _reference(
+        "abalone",
+        "Abalone",
+        "abalone.csv.gz",
+        _UCI,
+        kind="measured",
+        n=4_177,
+        ndim=8,
+        classes="sex",
+        clusters=3,
+    ),
+    _reference(
+        "gamma",
+        "Gamma",
+        "gamma.csv.gz",
+        _UCI,
+        kind="measured",
+        n=19_020,
+        ndim=10,
+        classes="class",
+        clusters=2,
+    ),
+    *(_sample(name) for name in sample_names()),
+    _benchmark("wut/stripes", "thin", 5_000, grid=32, density=0.4),
+    _benchmark("wut/windows", "thin", 2_977, grid=32, density=0.15),
+    _benchmark("wut/labirynth", "thin", 3_546, grid=32, density=0.4),
+    _benchmark("wut/trajectories", "thin", 10_000, grid=48, density=0.2),
+    _benchmark("wut/isolation", "thin", 9_000, grid=48, density=0.65),
+    _benchmark("wut/circles", "thin", 4_000, grid=32, density=0.05),
+    _benchmark("wut/graph", "sparse", 2_500, grid=32, density=0.65),
+    _benchmark("wut/olympic", "thin", 5_000, grid=32, density=0.6),
+    _benchmark("wut/mk4", "measured", 1_500, 3, clusters=3),
+    _benchmark("g2mg/g2mg_8_50", "mixture", 2_048, 8, clusters=2),
+    _benchmark("g2mg/g2mg_32_50", "mixture", 2_048, 32, clusters=2),
+    _places(
+        "zipcodes",
+        "US ZIP codes",
+        42_049,
+        OfRepository("vega/vega-datasets", "data/zipcodes.csv", ("longitude", "latitude")),
+        "vega-datasets (GeoNames, CC BY)",
+        seen=True,
+        grid=104,
+        density=0.75,
+        clusters=15,
+    ),
+    _places(
+        "airports",
+        "US airports",
+        3_376,
+        OfRepository("vega/vega-datasets", "data/airports.csv", ("longitude", "latitude")),
+        "vega-datasets",
+        seen=True,
+        grid=32,
+        density=0.15,
+        clusters=15,
+    ),
+    _mixture(3, 8, 20_000, 1, seen=True),
+    _mixture(10, 10, 20_000, 1, seen=True),
+    _mixture(16, 20, 20_000, 1, seen=True),
+    _mixture(32, 5, 10_000, 1, seen=True),
+    # Not seen: five and one of each kind for WaveCluster.
+    _benchmark("other/chameleon_t4_8k", "thin", 8_000, clusters=6, grid=48, density=0.6),
+    _benchmark("other/chameleon_t5_8k", "thin", 8_000, clusters=6, grid=48, density=0.7),
+    _benchmark("other/chameleon_t7_10k", "thin", 10_000, clusters=9, grid=48, density=0.65),
+    _benchmark("other/chameleon_t8_8k", "thin", 8_000, clusters=8, grid=48, density=0.45),
+    _benchmark("sipu/worms_2", "thin", 105_600, clusters=35, grid=128, density=0.9),
+    _benchmark("graves/parabolic", "thin", 1_000, clusters=2, grid=32, density=0.65),
+    _benchmark("other/hdbscan", "sparse", 2_309, clusters=6, grid=32, density=0.85),
+    _benchmark("sipu/aggregation", "sparse", 788, clusters=7, grid=32, density=0.35),
+    _benchmark("fcps/target", "sparse", 770, grid=32, density=0.05),
+    _benchmark("graves/ring_noisy", "sparse", 1_050, grid=32, density=0.5),
+    _benchmark("graves/fuzzyx", "sparse", 1_000, grid=32, density=0.75),
+    _benchmark("other/square", "sparse", 1_000, grid=32, density=0.1),
+    _benchmark("sipu/a3", "dense", 7_500, title="A3", clusters=50, grid=40, density=0.55),
+    _benchmark(
+        "sipu/birch1", "dense", 100_000, title="Birch1", clusters=100, grid=128, density=0.55
+    ),
+    _benchmark(
+        "sipu/birch2", "dense", 100_000, title="Birch2", clusters=100, grid=128, density=0.5
+    ),
+    _benchmark("sipu/s3", "dense", 5_000, title="S3", clusters=15, grid=32, density=0.75),
+    _benchmark("sipu/d31", "dense", 3_100, title="D31", clusters=31, grid=32, density=0.55),
+    _benchmark("fcps/engytime", "dense", 4_096, clusters=2, grid=32, density=0.9),
+    _places(
+        "earthquakes",
+        "Earthquakes",
+        23_412,
+        OfRepository(_PLOTLY, "earthquakes-23k.csv", ("Longitude", "Latitude")),
+        "plotly/datasets (US Geological Survey)",
+        grid=80,
+        density=0.65,
+        clusters=15,
+    ),
+    _places(
+        "accidents",
+        "UK road accidents",
+        140_029,
+        OfRepository(_DECK, "examples/3d-heatmap/heatmap-data.csv", ("lng", "lat")),
+        "deck.gl-data (UK Department for Transport, OGL)",
+        grid=128,
+        density=0.75,
+        clusters=25,
+    ),
+    _places(
+        "pickups",
+        "New York pick-ups",
+        315_055,
+        OfRepository(_DECK, "examples/screen-grid/uber-pickup-locations.json", (0, 1), 2),
+        "deck.gl-data (fivethirtyeight, from NYC TLC)",
+        grid=128,
+        density=0.05,
+        clusters=25,
+    ),
+    _places(
+        "housing",
+        "California housing",
+        20_640,
+        OfRepository(
+            "ageron/handson-ml", "datasets/housing/housing.csv", ("longitude", "latitude")
+        ),
+        "Pace, Barry 1997, by ageron/handson-ml",
+        grid=72,
+        density=0.9,
+        clusters=15,
+    ),
+    _places(
+        "stops",
+        "California transit stops",
+        14_195,
+        OfRepository(_DECK, "examples/screen-grid/ca-transit-stops.json", (0, 1)),
+        "deck.gl-data",
+        grid=56,
+        density=0.7,
+        clusters=15,
+    ),
+    _places(
+        "squirrels",
+        "Central Park squirrels",
+        3_023,
+        OfRepository(
+            _PLOTLY,
+            "2018_Central_Park_Squirrel_Census_-_Squirrel_Data_20250721.csv",
+            ("X", "Y"),
+        ),
+        "plotly/datasets (NYC Open Data)",
+        grid=32,
+        density=0.8,
+        clusters=15,
+    ),
+    # Not seen, for k-means alone.
+    _benchmark("sipu/a1", "dense", 3_000, title="A1", clusters=20),
+    _benchmark("sipu/a2", "dense", 5_250, title="A2", clusters=35),
+    _benchmark("sipu/s2", "dense", 5_000, title="S2", clusters=15),
+    _benchmark("sipu/s4", "dense", 5_000, title="S4", clusters=15),
+    _benchmark("sipu/r15", "sparse", 600, title="R15", clusters=15),
+    _benchmark("fcps/chainlink", "thin", 1_000, 3, clusters=2),
+    _benchmark("fcps/hepta", "sparse", 212, 3, clusters=7),
+    _benchmark("sipu/worms_64", "thin", 105_000, 64, clusters=25),
+    _benchmark("g2mg/g2mg_64_10", "mixture", 2_048, 64, clusters=2),
+    _benchmark("g2mg/g2mg_64_50", "mixture", 2_048, 64, clusters=2),
+    _benchmark("g2mg/g2mg_128_50", "mixture", 2_048, 128, clusters=2),
+    _benchmark("uci/yeast", "measured", 1_484, 8, clusters=10),
+    _benchmark("uci/statlog", "measured", 2_310, 19, clusters=7),
+    _benchmark("uci/wdbc", "measured", 569, 30, clusters=2),
+    _mixture(3, 12, 20_000, 9001, seen=False),
+    _mixture(4, 8, 20_000, 9002, seen=False),
+    _mixture(5, 10, 20_000, 9003, seen=False),
+    _mixture(5, 25, 50_000, 9004, seen=False),
+    _mixture(6, 12, 20_000, 9005, seen=False),
+    _mixture(8, 10, 20_000, 9006, seen=False),
+    _mixture(8, 20, 50_000, 9007, seen=False),
+    _mixture(16, 10, 20_000, 9008, seen=False),
+    _mixture(16, 20, 50_000, 9009, seen=False),
+    _mixture(32, 5, 20_000, 9010, seen=False),
+    _mixture(32, 15, 50_000, 9011, seen=False),
+)
+
+BY_NAME = {one.name: one for one in SETS}
+
+
+# -- the rules ---------------------------------------------------------------------------
+
+DENSITIES = tuple(round(0.05 * step, 2) for step in range(1, 19))
+
+
+def grid_of(n: int) -> int:
+    """Cells per axis of the rule."""
+    return int(np.clip(8 * round((n / 4) ** 0.5 / 8), 32, 128))
+
+
+def density_of(data: Dataset, classes: np.ndarray[Any, Any] | None, grid: int) -> float:
+    """Density of the rule."""
+    source = Grid.build(data, grid)
+    found = []
+    for density in DENSITIES:
+        truth = Truth(source, Config(method="wavecluster", density=density))
+        labels = source.label(source.points, truth.stages)
+        if classes is None:
+            found.append(int((np.bincount(labels[labels >= 0]) >= 0.01 * data.n).sum()))
+        else:
+            found.append(adjusted_rand(contingency(classes, labels + 1)))
+    return DENSITIES[int(np.argmax(found))]
+
+
+def main(given: str | None = None) -> None:
+    """Print shape, grid and density of the rules, and class number, of each set that is here."""
+    checkouts = folder(given)
+    for one in SETS:
+        try:
+            data = one.source.read(checkouts)
+            found = [one.name, data.points.shape]
+            if isinstance(one.source, OfRepository) and data.ndim == 2:
+                grid, classes = grid_of(data.n), one.source.classes(checkouts)
+                data = replace(data, domain=_range(data.points))
+                found += [grid, density_of(data, classes, grid)]
+            print(*found, flush=True)
+        except MissingError as missing:
+            print(one.name, missing, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
