@@ -29,6 +29,7 @@ __all__ = [
     "DPKMeansPlusPlus",
     "DPKMeansUp",
     "DPLloyd",
+    "DPRefine",
     "EUGkM",
     "Hybrid",
     "MCMCKMeans",
@@ -39,7 +40,7 @@ __all__ = [
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _KMeansEstimator(Estimator):
-    """Common part of all eleven estimators; the subclasses add parameters."""
+    """Common part of all estimators; the subclasses add parameters."""
 
     _family = FAMILY
 
@@ -273,3 +274,12 @@ class PrivGene(_PrivateKMeans):
     _method = "privgene"
 
     iterations: int | None = None
+
+
+class DPRefine(_PrivateKMeans):
+    """Nested grid, or in many columns a tree of residual steps, and k-means on it (ours).
+
+    Parameters and attributes as in :class:`EUGkM`; there is one variant, ``"sound"``.
+    """
+
+    _method = "dprefine"

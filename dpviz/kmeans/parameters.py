@@ -36,6 +36,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "contour": _MAPREDUCE,
     "mcmc": _LLOYD | {"temperature": "printed"},
     "eugkm": {},
+    "dprefine": {},
     "hybrid": {"geometry": "box"},
     "gupt": {},
     "privgene": {"iterations": 8},
