@@ -127,7 +127,7 @@ def release(counts: NDArray[np.int64], config: Config, accountant: Accountant) -
         noisy=noisy,
         rate=rate,
         low=low,
-        zeros=zeros,
+        zeros=float(zeros),
         zeros_rate=rest / accountant.neighbours.multiplier,
     )
 
