@@ -27,6 +27,7 @@ from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import CHOOSERS, Config
 from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.truth import run
 from tests.support.replaying import Recorder
 
@@ -77,6 +78,10 @@ def test_other_grids_of_a_source_count_the_same_records():
 # -- the density --------------------------------------------------------------------------------
 
 
+def ranks(filled: int) -> list[int]:
+    return [rank_of(density, filled) for density in DENSITIES]
+
+
 def ridge() -> np.ndarray:
     """Two blocks of records with a thin ridge between them that half of the height removes."""
     field = np.zeros((20, 20))
@@ -90,24 +95,24 @@ def test_the_density_parts_what_a_ridge_joins():
     field = ridge()
     rng = np.random.default_rng(0)
     again = [field + rng.normal(0, 2, field.shape) for _ in range(4)]
-    density = choose_density(field, again, np.count_nonzero(field))
+    density = choose_density(field, again, ranks(np.count_nonzero(field)))
     # 8 of 176 blocks are the ridge: p of 0.05 takes it off, and nothing else.
     assert density == 0.05
     low = np.where(field == 20, 90, field)
     again = [low + rng.normal(0, 40, field.shape) for _ in range(4)]
     # A ridge that noise builds and breaks is no reason to lose records.
-    assert choose_density(low, again, np.count_nonzero(field)) in DENSITIES
+    assert choose_density(low, again, ranks(np.count_nonzero(field))) in DENSITIES
 
 
 def test_one_cluster_keeps_most_cells():
     field = np.zeros((20, 20))
     field[4:16, 4:16] = 50
-    assert choose_density(field, [field] * 4, 144) == DENSITIES[0]
+    assert choose_density(field, [field] * 4, ranks(144)) == DENSITIES[0]
 
 
 @pytest.mark.parametrize("blocks", [np.zeros((4, 4)), -np.ones((4, 4)), np.full((1, 1), 1e15)])
 def test_degenerate_counts_have_a_density(blocks):
-    assert choose_density(blocks, [blocks] * 4, 1) in DENSITIES
+    assert choose_density(blocks, [blocks] * 4, ranks(1)) in DENSITIES
 
 
 # -- runs ---------------------------------------------------------------------------------------
