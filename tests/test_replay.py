@@ -32,6 +32,8 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
+from dpviz.family.parameter import CHOOSE
+from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
@@ -129,7 +131,7 @@ class Case:
         """What pairs are counted by."""
         config, relation = self.config, self.config.neighbours.relation
         if isinstance(config, KMeansConfig):
-            return (str(config.start), str(config.geometry), relation)
+            return (str(config.start), str(config.geometry), str(config.choose), relation)
         synopsis = config.synopsis if config.method == "baseline" else ""
         return (synopsis, family_of(config.wavelet), relation)
 
@@ -233,7 +235,8 @@ def kinds(method: str, variant: str) -> set[tuple[str, ...]]:
         known = DEFAULTS[method]
         starts = promised(method, variant, STARTS) if "start" in known else ("None",)
         geometries = GEOMETRIES if "geometry" in known else ("None",)
-        return set(product(starts, geometries, relations))
+        choosing = CHOOSE.options if "choose" in known else ("None",)
+        return set(product(starts, geometries, choosing, relations))
     synopses = SYNOPSES if method == "baseline" else ("",)
     families = {family_of(wavelet) for wavelet in wavelet_names()}
     return set(product(synopses, families, relations))
@@ -437,6 +440,8 @@ def draw(
             "temperature": str(rng.choice(TEMPERATURES)),
             "iterations": int(rng.integers(1, 4)),
         }
+        if "choose" in known:
+            choices |= {"cells": str(rng.choice(CELLS)), "choose": CHOOSE.options[turn % 2]}
         config = KMeansConfig(
             **options,
             clusters=int(rng.integers(1, 5)),

@@ -212,7 +212,7 @@ def _regions(picture: KMeansPicture) -> Panels:
     """Regions of the centres with records and paths, true beside private."""
     step = _step(picture)
     shown = _state(picture, step)
-    centres = counted(picture.truth.clusters, "centre")
+    centres = counted(len(picture.left.centers), "centre")
     layout = _layout(picture)
     data = add_maps(
         layout,

@@ -21,6 +21,8 @@ from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels, views_of
 from dpviz.figures.panels import Panels
+from dpviz.kmeans.choice_price import choice_price
+from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
@@ -45,7 +47,7 @@ from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
-from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
+from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 Left = Literal["true", "silent"]
@@ -212,10 +214,50 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
         settings,
         verdict,
         runs.private.ledger,
-        panels=(partial(_many_draws, state, settings, runs, picture, settled=settled),),
+        panels=(
+            partial(_choice_panel, state, runs),
+            partial(_many_draws, state, settings, runs, picture, settled=settled),
+        ),
         behind=partial(_behind, settings, runs, picture, view),
     )
     return settled
+
+
+def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
+    """Show how a run chose K, and what the best K would have been, while the panel is open."""
+    choice = runs.private.choice
+    if choice is None:
+        return
+
+    def draw() -> None:
+        records = runs.truth.records
+        price = records.kept(("price", choice), lambda: choice_price(records, choice))
+        if price is None:
+            show_caption("Noise left no two places to choose from.")
+            return
+        st.markdown(
+            f"Chosen privately: **K = {choice.clusters}**. Best in hindsight, with the true "
+            f"records: **K = {price.best}**. The choice reaches **{price.ratio:.1%}** of the best "
+            "silhouette."
+        )
+        table = pd.DataFrame(
+            {
+                "K": choice.tried,
+                "silhouette of noisy counts": choice.silhouettes,
+                "of the worst cluster": choice.least,
+                "smallest cluster, in sd of its noise": choice.surest,
+                "silhouette of true records": price.silhouettes,
+            }
+        )
+        st.dataframe(table, hide_index=True, height=248, key=f"{state.page}:choice rows")
+        show_caption(
+            "The private choice reads the noisy columns alone: of all K whose smallest cluster "
+            f"stands {SURE:g} standard deviations out of the noise, the one with the largest sum "
+            "of both silhouettes. The last column is true: for the owner only."
+        )
+        csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)")
+
+    lazy_expander("How K was chosen, and the price", key=f"{state.page}:choice", draw=draw)
 
 
 def _many_draws(
@@ -306,9 +348,10 @@ def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[
             f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "
             "a cell shows the cluster of one of its records."
         )
-    if config.clusters * 20 > records.n:
+    clusters = len(runs.private.centers)
+    if clusters * 20 > records.n:
         notices.append(
-            f"There are only {records.n:,} records for {config.clusters} clusters: noise outweighs "
+            f"There are only {records.n:,} records for {clusters} clusters: noise outweighs "
             "clusters with few records."
         )
     early = len(runs.private.iterations)

@@ -15,6 +15,7 @@ from dpviz.domain import Domain
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.kmeans import VIEWS
+from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
@@ -889,3 +890,58 @@ def test_each_page_has_its_own_choice_of_bounds(app):
     visit(test, "kmeans")
     assert cards(test)["Mechanism"][0] == "not private"
     assert test.query_params["domain"] == "data"
+
+
+# -- K chosen privately --------------------------------------------------------------------
+
+
+def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
+    test = app(method="eugkm", k=4)
+    assert len(marks(test, 2)) == 4
+    test.session_state["kmeans:goal"] = test.session_state["kmeans:choice"] = True
+    checked(test.run())
+    press(test, "Choose K privately")
+    assert test.query_params["choose"] == "private"
+    assert control(test.selectbox, "kmeans:choose").value == "private"
+    # 15 Gaussians: both sides have as many centres, and the slider does nothing.
+    data = load_sample(FIRST)
+    records = Records.build(data, data.domain)
+    config = KMeansConfig(method="eugkm", clusters=4, choose="private")
+    run = run_kmeans(records, config, SeededNoise(0))
+    assert len(run.centers) == 15
+    truth = KMeansTruth(records, 15)
+    np.testing.assert_allclose(marks(test, 2), truth.matched(run).centers)
+    assert len(marks(test, 1)) == 15
+    assert any("15 centres" in one for one in headings(test))
+    assert any(run.decision in one.value for one in test.caption)
+    assert disabled_sliders(test) == {"k"}
+    assert "K 4" not in title(test)
+    # The price beside it, against the records.
+    price = choice_price(records, run.choice)
+    (said,) = (one.value for one in test.markdown if one.value.startswith("Chosen privately"))
+    assert f"**K = {run.choice.clusters}**" in said
+    assert f"**K = {price.best}**" in said
+    assert f"{price.ratio:.1%}" in said
+    test = choose(test, "choose", "given")
+    assert len(marks(test, 2)) == 4
+    assert disabled_sliders(test) == set()
+
+
+def test_links_carry_the_choice_and_methods_without_it_ignore_it(app):
+    test = app(method="eugkm", choose="private", cells="refined")
+    assert len(marks(test, 2)) == 15
+    link = test.query_params
+    assert (link["choose"], link["cells"]) == ("private", "refined")
+    test = app(method="gupt", choose="private", k=3)
+    assert len(marks(test, 2)) == 3
+    assert disabled_sliders(test) == set()
+
+
+def disabled_sliders(test):
+    """Names of the sliders that do nothing."""
+    return {
+        str(one.key).split(":")[1]
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_slider"
+        and json.loads(one.proto.json)["spec"]["disabled"]
+    }

@@ -9,6 +9,7 @@ import streamlit as st
 from dpviz.data.samples import sample, sample_names
 from dpviz.experiments.tuning.common import BETTER, TUNING
 from dpviz.families import CARDS, SCORES, family_of
+from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
 from dpviz.ui.data_panel import ActiveData, take_sample
 from dpviz.ui.messages import show_caption, show_info
@@ -51,6 +52,7 @@ def tuning_panel(state: UrlState, active: ActiveData, config: Configuration) -> 
         elif not CARDS[config.method].spends:
             show_info("This method spends no budget. Choose a private one to search.")
         else:
+            _private_choice(state, config)
             _cost_of_tuning(state, active)
             (smallest_epsilon_part if part == "epsilon" else best_parameters_part)(context)
 
@@ -71,6 +73,31 @@ def _controls(state: UrlState, config: Configuration) -> UrlState:
             "goal_pair": Control("epsilon-alpha", choice("goal_pair", tuple(PAIRS))),
         },
     )
+
+
+def _private_choice(state: UrlState, config: Configuration) -> None:
+    """Offer the choice under privacy where the method has it."""
+    family = family_of(config.method)
+    if CARDS[config.method].parameter(CHOOSE.name) is None:
+        return
+    if family.chosen(config):
+        show_caption("The method chooses on its own what the data suggest: the ledger counts that.")
+        return
+    label = family.parameter(CHOOSE.name).label
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    with left:
+        show_caption(
+            f"This method can {label[0].lower()}{label[1:]} itself, from noisy numbers: unlike a "
+            "search on true data, the ledger counts that, and a release may use it."
+        )
+    if right.button(
+        f"{label} privately",
+        key=f"{state.page}:goal choose",
+        on_click=lambda: state.set(CHOOSE.link, PRIVATE),
+        icon=":material/lock:",
+        width="stretch",
+    ):
+        st.rerun()  # the box of the choice is outside this fragment
 
 
 def _cost_of_tuning(state: UrlState, active: ActiveData) -> None:

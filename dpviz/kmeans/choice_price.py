@@ -1,0 +1,58 @@
+"""What choosing K under privacy costs: the private choice beside the best one in hindsight.
+
+Reads the true records: for the owner's screen and for benchmarks, never for a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.choose_clusters import ClusterChoice
+from dpviz.kmeans.passes import fit
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.space import Space
+
+#: A sample of more records is enough for a mean silhouette.
+_MOST = 10_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChoicePrice:
+    """Silhouettes of the true records at all K that were tried.
+
+    Parameters
+    ----------
+    choice
+        The private choice.
+    silhouettes
+        Mean simplified silhouette of the true records around the private centres of each K,
+        shape (m,).
+    """
+
+    choice: ClusterChoice
+    silhouettes: NDArray[np.float64]
+
+    @property
+    def best(self) -> int:
+        """The best K in hindsight: where the silhouette of the true records is largest."""
+        return int(self.choice.tried[np.argmax(self.silhouettes)])
+
+    @property
+    def ratio(self) -> float:
+        """Silhouette at the chosen K over that at the best one: 1 if the choice cost nothing."""
+        chosen = self.silhouettes[self.choice.tried == self.choice.clusters]
+        return float(chosen[0] / self.silhouettes.max())
+
+
+def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
+    """Compare a private choice of K with the best one; None where nothing was tried."""
+    if not len(choice.tried) or not records.n:
+        return None
+    scaled = records.scaled(Space(records.domain))
+    if len(scaled) > _MOST:
+        scaled = scaled[np.random.default_rng(0).choice(len(scaled), _MOST, replace=False)]
+    found = [fit(scaled, centers).contours.sum() / len(scaled) for centers in choice.centers]
+    return ChoicePrice(choice=choice, silhouettes=np.array(found))
