@@ -44,7 +44,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import k_norm
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
-from dpviz.wavecluster.parameters import SYNOPSES, Config
+from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.wavelet import average_subband, wavelet_names
 from tests.support.replaying import Recorder, Request, SecureRecorder, on_the_line
@@ -431,6 +431,8 @@ def draw(
             density=float(rng.choice([0.001, 0.5, 0.9, 0.999, rng.uniform(0.01, 0.99)])),
             alpha=float(rng.uniform(0.05, 0.95)),
             synopsis=SYNOPSES[turn % len(SYNOPSES)],
+            # Some choose g and p themselves; that is slower than all else.
+            choose="private" if method in CHOOSERS and turn % 25 == 4 else "given",
         )
         as_points = not cancelling and rng.random() < (0.7 if method == "baseline" else 0.2)
     else:

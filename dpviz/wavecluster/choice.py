@@ -17,7 +17,7 @@ The rest is computed from noisy numbers that are already paid for (post-processi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ from dpviz.metrics.matching import contingency, f_measure
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.pipeline import Run, Source, transform
-from dpviz.wavecluster.threshold import rank_of, significant_cells
+from dpviz.wavecluster.threshold import significant_cells
 from dpviz.wavecluster.wavelet import ZERO
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def with_density(
     config: Config,
     accountant: Accountant,
     average: Floats,
-    positive: float,
+    rank: Callable[[float], int],
     redrawn: Callable[[np.random.Generator], Floats],
 ) -> Config:
     """Return the configuration with p chosen from a noisy average subband, where it asks for that.
@@ -127,8 +127,8 @@ def with_density(
         Of the run; the accountant gives the randomness of the post-processing, and no budget.
     average
         W', noisy.
-    positive
-        About how many coefficients of the true W are positive, from noisy numbers.
+    rank
+        About how many coefficients of W' are significant for a p, from noisy numbers.
     redrawn
         Noise on W' drawn again, from a generator; shape of W'.
     """
@@ -143,7 +143,7 @@ def with_density(
         blocks + generator.poisson(full) - full + redrawn(generator) * scale
         for _ in range(_REDRAWS)
     ]
-    return replace(config, density=choose_density(blocks, again, positive))
+    return replace(config, density=choose_density(blocks, again, [*map(rank, DENSITIES)]))
 
 
 def count_noise(
@@ -154,7 +154,7 @@ def count_noise(
     return lambda generator: transform(generator.laplace(0, scale, shape), config)
 
 
-def choose_density(blocks: Floats, again: list[Floats], positive: float) -> float:
+def choose_density(blocks: Floats, again: Sequence[Floats], ranks: Sequence[int]) -> float:
     """Choose p by what it finds on noisy counts, and on counts drawn again around them.
 
     Parameters
@@ -163,8 +163,8 @@ def choose_density(blocks: Floats, again: list[Floats], positive: float) -> floa
         Noisy number of records of every block.
     again
         The same with records and noise drawn again around it.
-    positive
-        About how many blocks have records; p of them are not significant.
+    ranks
+        Number of blocks that are significant, for each of ``DENSITIES``.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def choose_density(blocks: Floats, again: list[Floats], positive: float) -> floa
     as where there is one cluster alone, most cells stay significant.
     """
     weights = np.maximum(blocks, 0) * (_WHOLE / max(float(blocks.sum()), 1.0))
-    found = (_labels(each, positive) for each in (blocks, *again))
+    found = (_labels(each, ranks) for each in (blocks, *again))
     worth = [
         np.mean([_worth(one, other, weights) for other in others])
         for one, *others in zip(*found, strict=True)
@@ -188,12 +188,11 @@ def choose_density(blocks: Floats, again: list[Floats], positive: float) -> floa
     return DENSITIES[int(np.argmax(worth))]
 
 
-def _labels(blocks: Floats, positive: float) -> Iterator[NDArray[np.int32]]:
-    """Labels grids of the densest blocks, at each of ``DENSITIES``."""
+def _labels(blocks: Floats, ranks: Sequence[int]) -> Iterator[NDArray[np.int32]]:
+    """Labels grids of so many of the densest blocks."""
     ordered = np.sort(blocks, axis=None)
-    for density in DENSITIES:
-        k = min(max(rank_of(density, round(positive)), 1), blocks.size)
-        value = max(float(ordered[-k]), ZERO)
+    for rank in ranks:
+        value = max(float(ordered[-min(max(rank, 1), blocks.size)]), ZERO)
         yield connected_components(significant_cells(blocks, value))[0]
 
 

@@ -14,6 +14,7 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import HELD_OUT, OF_LABELS
 from dpviz.wavecluster.trial import WaveClusterTrial
+from dpviz.wavecluster.truth import Truth
 
 
 class WaveClusterComparison(Comparison):
@@ -39,7 +40,7 @@ class WaveClusterComparison(Comparison):
         """Key figures of the true run."""
         truth = self.trial.truth
         true = Run(config=self.trial.config, stages=truth.stages, ledger=Ledger())
-        return self._figures(true) | truth.scores(truth.stages, self.class_scores)
+        return self._figures(true, truth) | truth.scores(truth.stages, self.class_scores)
 
     def draw(self, seed: int) -> Run:
         """One private run."""
@@ -53,7 +54,7 @@ class WaveClusterComparison(Comparison):
     def summary(self, one: Run, scores: dict[str, float]) -> Report:
         """Key figures of one draw."""
         chosen = {"grid": one.stages.counts.shape, "density": one.config.density}
-        return (chosen if one.decision else {}) | self._figures(one)
+        return (chosen if one.decision else {}) | self._figures(one, self.trial.beside(one).truth)
 
     def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.intp]:
         """Cluster of every point in a draw, or in the true run; -1 = noise."""
@@ -80,8 +81,8 @@ class WaveClusterComparison(Comparison):
             *first_draws(draws),
         ]
 
-    def _figures(self, one: Run) -> Report:
-        """Key figures of one run."""
+    def _figures(self, one: Run, truth: Truth) -> Report:
+        """Key figures of one run, with the true run on the same grid."""
         threshold = one.stages.threshold
         return {
             "k": one.k,
@@ -91,5 +92,5 @@ class WaveClusterComparison(Comparison):
             "significant": int(one.stages.significant.sum()),
             "n_clusters": one.stages.n_clusters,
             "cluster_sizes": one.stages.cluster_sizes,
-            "noise_points": self.trial.beside(one).truth.noise_points(one.stages),
+            "noise_points": truth.noise_points(one.stages),
         }

@@ -8,7 +8,7 @@ from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.threshold import positive_values
+from dpviz.wavecluster.threshold import positive_values, rank_of
 
 CARD = Card(
     name="privqt",
@@ -63,6 +63,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=config.epsilon)
     average = transform(noisy, config)
     again = count_noise(config, accountant, source.shape)
-    config = with_density(config, accountant, average, positive_values(average).size, again)
+    positive = positive_values(average).size
+    config = with_density(
+        config, accountant, average, lambda density: rank_of(density, positive), again
+    )
     stages = cluster(noisy, config, average=average)
     return Run(config=config, stages=stages, ledger=accountant.ledger)

@@ -94,8 +94,10 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         sensitivity=bound.nonpositive,
         epsilon=config.epsilon - first,
     )
-    positive = pruned_threshold(average, config.density, float(noisy_nonpositive)).kept
-    config = with_density(config, accountant, average, positive, again)
+    kept = pruned_threshold(average, config.density, float(noisy_nonpositive)).kept
+    config = with_density(
+        config, accountant, average, lambda density: rank_of(density, kept), again
+    )
     threshold = pruned_threshold(average, config.density, float(noisy_nonpositive))
     return Run(
         config=config,

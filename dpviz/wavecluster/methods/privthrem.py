@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_chang
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
-from dpviz.wavecluster.wavelet import sensitivity
+from dpviz.wavecluster.wavelet import ZERO, sensitivity
 
 #: Name of the exponential mechanism on the ledger.
 STEP = "threshold"
@@ -78,9 +80,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
     again = count_noise(config, accountant, source.shape)
-    # Noise makes half of the empty cells negative.
-    filled = average.size - 2 * int(np.count_nonzero(average < 0))
-    config = with_density(config, accountant, average, max(filled, 1), again)
+    config = with_density(config, accountant, average, partial(_rank, average), again)
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
     edges, ranks, scores = candidates(transform(source.counts, config), average, config)
     chosen, value = accountant.interval(
@@ -100,6 +100,19 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         ledger=accountant.ledger,
         trace={"rank": float(ranks[chosen])},
     )
+
+
+def _rank(noisy: NDArray[np.float64], density: float) -> int:
+    """About how many coefficients reach the threshold, from noisy ones alone.
+
+    The threshold has its rank among the true coefficients, and noise lifts others above it. The
+    noise is symmetric: as many as lie below -d are no more than noise above d.
+    """
+    ascending = np.sort(noisy, axis=None)
+    values = ascending[ascending >= ZERO][::-1]
+    below = np.searchsorted(ascending, -values, side="right")
+    true = np.maximum.accumulate(np.arange(1, values.size + 1) - below)
+    return int(np.searchsorted(true, rank_of(density, max(int(true.max(initial=0)), 0)))) + 1
 
 
 def candidates(
