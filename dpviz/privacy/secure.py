@@ -5,13 +5,18 @@ noise reveals it to anyone who knows the seed. Here values are whole multiples o
 they become integers, get discrete Laplace noise, and are converted back. Counts have the unit 1.
 Sums of scaled records have the unit 2^-20: records are first truncated to the lattice of that
 spacing (:func:`on_lattice`), so that all their sums are exact in any order.
+
+OpenDP has no K-norm noise: that of :mod:`dpviz.privacy.rounded` is rounded from real numbers
+without an error, and its certificate is the proof there.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +27,8 @@ from numpy.typing import NDArray
 from dpviz.counts import MAX_EXACT
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
-from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level
+from dpviz.privacy.rounded import k_norm_row
 
 if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
@@ -32,6 +38,9 @@ LATTICE = 2.0**-20
 
 #: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
+
+#: Name of the K-norm noise of a release.
+ROUNDED = "rounded K-norm"
 
 #: Number of scales to try, each slightly larger than the previous; so far the second suffices.
 _HAIRS = 4
@@ -49,7 +58,8 @@ class CertifiedSpend(Spend):
     certified
         Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
     mechanism
-        ``"discrete Laplace"`` or ``"permute and flip"``.
+        ``"discrete Laplace"``, ``"nested discrete Laplace"``, ``"permute and flip"``
+        or ``"rounded K-norm"``, whose certificate is its sensitivity over its scale.
     unit
         Spacing of the values that received the noise.
     """
@@ -84,6 +94,11 @@ class SecureAccountant(Accountant):
         if not (0 < unit <= 1 and math.frexp(unit)[0] == 0.5):
             raise InputError(f"unit = {unit:g} is no power of 2 up to 1: give 1 or 2**-20.")
         self.unit = unit
+
+    @property
+    def certificates(self) -> tuple[CertifiedSpend, ...]:
+        """All spends so far; each has a certificate."""
+        return tuple(spend for spend in self._spends if isinstance(spend, CertifiedSpend))
 
     @property
     def certified(self) -> float:
@@ -135,6 +150,127 @@ class SecureAccountant(Accountant):
             ]
         rows = [self._noisy(*pair) for pair in zip(paid, whole, strict=True)]
         return np.array(rows).reshape(whole.shape)
+
+    def gradual(
+        self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
+    ) -> Gradual:
+        """Gradual release of whole multiples of the unit, exact at every level.
+
+        The finest noise is OpenDP's; each coarser level adds OpenDP's noise of that level to the
+        next finer one, or nothing, by coins of exactly the right chance (:func:`coins`). So each
+        level has OpenDP's law, and its privacy map certifies its budget.
+
+        Parameters and errors as in :meth:`Accountant.gradual`.
+        """
+        self._whole(levels[0].step, values)
+        return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
+
+    def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
+        """Record a certified spend for a finer release, and return its epsilon."""
+        part = super()._spend_on(gradual, level, composition)
+        self._certified(gradual, level)
+        return part
+
+    def _beside(
+        self,
+        step: str,
+        numbers: NDArray[np.number] | float,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """Numbers with discrete Laplace noise for a parallel spend of a step."""
+        whole = self._whole(step, numbers)
+        return self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
+
+    def _certified(self, gradual: Gradual, level: int) -> Gradual:
+        """Add the certificate to the spend just made: the maps certify each level's budget.
+
+        Budgets of levels differ by exact doubles, so what is paid for a level is their sum.
+        """
+        spend = self._spends.pop()
+        paid = {
+            "sensitivity": self._units(gradual.sensitivity) * self.unit,
+            "scale": gradual.scales[level],
+            "certified": spend.epsilon,
+            "mechanism": f"nested {_LAPLACE.name}",
+            "unit": self.unit,
+        }
+        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        return gradual
+
+    def _units(self, sensitivity: float) -> int:
+        """Largest change in units; whole numbers change by whole numbers, so it is rounded up."""
+        return math.ceil(sensitivity * self._changed / self.unit)
+
+    def _check_levels(self, levels: Sequence[Level]) -> None:
+        """Refuse also a last level that is over budget by rounding."""
+        super()._check_levels(levels)
+        if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
+            raise PrivacyRefusal(
+                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in all, which is "
+                f"more than what is left of {self.budget:g}."
+            )
+
+    def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
+        """Noise scales that the privacy map certifies for each level."""
+        change = self._units(sensitivity)
+        return [
+            _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1] * self.unit
+            for level in levels
+        ]
+
+    def _chain(
+        self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """All releases, from the coarsest to the finest, with fresh noise and coins."""
+        whole, units = self._whole(levels[0].step, values), [one / self.unit for one in scales]
+        noisy = self._noisy(_LAPLACE.build(units[-1]), whole)
+        found = [noisy]
+        for coarse, fine in zip(units[-2::-1], units[:0:-1], strict=True):
+            moves = ~self._coins(coarse, fine, noisy.size).reshape(noisy.shape)
+            noisy = noisy.copy()
+            noisy[moves] += self._noisy(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
+            found.append(noisy)
+        return tuple(reversed(found))
+
+    def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
+        """Coins for the noise scales of two levels; tests make them repeatable."""
+        return coins(coarse, fine, size)
+
+    def k_norm(
+        self,
+        step: str,
+        values: NDArray[np.float64],
+        *,
+        ball: int,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """K-norm mechanism on whole multiples of the unit.
+
+        Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the nearest multiple to a
+        real vector of that mechanism (:func:`dpviz.privacy.rounded.k_norm_row`). Values are
+        multiples, so rounding the noise is rounding the real noisy values: post-processing.
+        """
+        whole = self._whole(step, values)
+        left = Fraction(self.budget) - _total(self._spends)
+        self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+        spend = self._spends.pop()
+        change = self._units(sensitivity)
+        cost = Fraction(_below(min(Fraction(epsilon), left)))
+        if cost <= 0:
+            raise _nothing_left(step, epsilon, self.budget)
+        paid = {
+            "sensitivity": change * self.unit,
+            "scale": float(change / cost) * self.unit,
+            "certified": float(cost),
+            "mechanism": ROUNDED,
+            "unit": self.unit,
+        }
+        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        columns = whole.shape[1]
+        noise = [k_norm_row(change / cost, columns - ball, ball) for _ in whole]
+        return np.array(whole + np.array(noise, dtype=object), dtype=float) * self.unit
 
     def choose(
         self,
@@ -224,12 +360,9 @@ class SecureAccountant(Accountant):
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend = self._spends.pop()
-        # Whole numbers change by whole numbers, so rounding up is still correct.
-        change = math.ceil(spend.sensitivity / self.unit)
+        change = self._units(sensitivity)
         if left <= 0:
-            raise PrivacyRefusal(
-                f"step {step} asks for epsilon {epsilon:g}, but nothing of {self.budget:g} is left."
-            )
+            raise _nothing_left(step, epsilon, self.budget)
         measurement, scale, certified = _calibrated(
             step, mechanism, change, min(Fraction(epsilon), left)
         )
@@ -242,6 +375,75 @@ class SecureAccountant(Accountant):
         }
         self._spends.append(CertifiedSpend(**vars(spend) | paid))
         return measurement
+
+
+def coins(
+    coarse: float,
+    fine: float,
+    size: int,
+    entropy: Callable[[int], bytes] = os.urandom,
+) -> NDArray[np.bool_]:
+    """Coins that say yes with exactly the chance that a coarser release stays the finer one.
+
+    A coin compares a random number in [0, 1) with the chance, 64 bits at a time: the next 64 bits
+    are looked at where all before are equal.
+
+    Parameters
+    ----------
+    coarse, fine
+        Noise scales of the two releases, as doubles that stand for themselves.
+    size
+        Number of coins.
+    entropy
+        Returns so many random bytes: the system's, unless a test knows better.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (size,).
+    """
+    found, open_ = np.zeros(size, dtype=bool), np.arange(size)
+    for words in range(1, _WORDS):
+        if not open_.size:
+            return found
+        word = stay_bits(coarse, fine, words) % 2**64
+        drawn = np.frombuffer(entropy(8 * open_.size), dtype="<u8")
+        found[open_] = drawn < word
+        open_ = open_[drawn == word]
+    raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
+
+
+#: Words of 64 bits after which a coin gives up; even two are needed once in 10^19 times.
+_WORDS = 16
+
+
+def stay_bits(coarse: float, fine: float, words: int) -> int:
+    """First 64 * ``words`` bits of the chance of :func:`dpviz.privacy.mechanisms.stay_chance`.
+
+    All decimal operations are rounded correctly, each with a relative error below 10^-digits;
+    digits are added until both ends of the error's interval have the same bits. The chance 1 of
+    equal scales has only ones.
+    """
+    if coarse == fine:
+        return int(2 ** (64 * words) - 1)
+    digits = 40 + 20 * words
+    while True:
+        with localcontext(Context(prec=digits)) as context:
+            context.Emin, context.Emax = -(10**17), 10**17
+            chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
+            # Twelve operations, two of them differences, which lose at most 25 digits.
+            error = Decimal(10) ** (30 - digits)
+            ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
+        low, high = (int(end) for end in ends)
+        if low == high and 0 <= low < 2 ** (64 * words):
+            return low
+        digits *= 2
+
+
+def _sinh_of_half(scale: float) -> Decimal:
+    """sinh(1 / (2 scale)); scales are between 2^-30 and 2^60."""
+    half = 1 / (2 * Decimal(scale))
+    return ((2 * half).exp() - 1) / half.exp()  # twice of it
 
 
 def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -271,6 +473,13 @@ def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np
     return np.asarray(np.minimum(places, high))
 
 
+def _nothing_left(step: str, epsilon: float, budget: float) -> PrivacyRefusal:
+    """Refusal of a spend when the whole budget is spent."""
+    return PrivacyRefusal(
+        f"step {step} asks for epsilon {epsilon:g}, but nothing of {budget:g} is left."
+    )
+
+
 class _Unseeded:
     """Randomness outside the mechanisms: fresh each time, from the system's entropy."""
 
@@ -289,6 +498,12 @@ class _Unseeded:
         return self.laplace(step, 1.0, shape)
 
     gumbel = laplace
+
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """Refuse as well."""
+        return self.laplace(step, scale, shape)
 
 
 @dataclass(frozen=True)
@@ -385,3 +600,9 @@ def _above(value: Fraction) -> float:
     """Smallest float greater than or equal to a fraction."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def _below(value: Fraction) -> float:
+    """Largest float less than or equal to a fraction."""
+    near = float(value)
+    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)

@@ -58,6 +58,7 @@ CASES: list[dict[str, Any]] = [
     {"method": "contour", "start": "partition", "schedule": "uniform"},
     {"method": "eugkm", "cells": "refined"},
     {"method": "eugkm", "choose": "private"},
+    {"method": "dprefine", "choose": "private"},
 ]
 
 
