@@ -293,10 +293,14 @@ class PrivGene(_PrivateKMeans):
     iterations: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DPRefine(_PrivateKMeans):
     """Nested grid, or in many columns a tree of residual steps, and k-means on it (ours).
 
-    Parameters and attributes as in :class:`EUGkM`; there is one variant, ``"sound"``.
+    Parameters and attributes as in :class:`EUGkM`, without ``cells``; there is one variant,
+    ``"sound"``.
     """
 
     _method = "dprefine"
+
+    choose: Choose | None = None

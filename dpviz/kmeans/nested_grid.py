@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import tally
+from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
 from dpviz.kmeans.grid import NoisyGrid
 from dpviz.kmeans.records import Records
@@ -84,13 +85,27 @@ class NestedGrid:
         Middles of all cells that are not split, and of all subcells, shape (m, d).
     weights
         Estimated records there, shape (m,), none negative.
+    counts, variances
+        The noisy counts there, and the variances of their noise, shape (m,).
     cells
         The same by the cells of the uniform grid.
     """
 
     points: NDArray[np.float64]
     weights: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    variances: NDArray[np.float64]
     cells: NoisyGrid
+
+    @property
+    def noisy(self) -> NoisyPoints:
+        """The same as points from which a number of clusters can be chosen."""
+        return NoisyPoints(
+            places=self.points,
+            weights=self.weights,
+            counts=self.counts,
+            variances=self.variances,
+        )
 
 
 def nested_grid(
@@ -147,7 +162,7 @@ def nested_grid(
     grid = NoisyGrid(shape=(side,) * d, weights=weights, scale=times / epsilon)
     sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, weights)
     middles = grid.centers
-    places, shares = [middles[~split]], [weights[~split]]
+    places, shares, found = [middles[~split]], [weights[~split]], [counts[~split]]
     for number in np.unique(parts[split]):
         # All cells of as many subcells at once.
         which = parts == number
@@ -155,7 +170,14 @@ def nested_grid(
         places.append((middles[which][:, None] + inside).reshape(-1, d))
         rows = firsts[which][:, None] + np.arange(number**d)
         shares.append(sub_weights[rows].ravel())
-    return NestedGrid(points=np.vstack(places), weights=np.concatenate(shares), cells=grid)
+        found.append(sub_counts[rows].ravel())
+    return NestedGrid(
+        points=np.vstack(places),
+        weights=np.concatenate(shares),
+        counts=np.concatenate(found),
+        variances=np.append(variances[~split], np.full(len(sub_counts), sub_variance)),
+        cells=grid,
+    )
 
 
 def grid_side(records: float, clusters: int, ndim: int) -> int:

@@ -12,6 +12,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.kmeans.choose_clusters import (
+    MOST,
+    USUAL,
+    ClusterChoice,
+    NoisyPoints,
+    choose_clusters,
+)
 from dpviz.kmeans.grid import onto_simplex
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.passes import assigned
@@ -49,6 +56,9 @@ LAST_OFFSET = 0.7
 #: Least mean square of the root, of the largest possible one.
 LEAST_SQUARE = 0.02
 
+#: Points that stand for a prototype where K is chosen.
+DRAWN = 30
+
 #: Relocation: share of the clusters that may move, offset and scale of both halves.
 RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
@@ -59,17 +69,19 @@ def residual_tree(
     accountant: Accountant,
     *,
     epsilon: float,
-    clusters: int,
+    clusters: int | None,
     size: Estimate,
-) -> NDArray[np.float64]:
-    """K centres (K, d), scaled, for ``epsilon``.
+) -> tuple[NDArray[np.float64], ClusterChoice | None]:
+    """K centres (K, d), scaled, for ``epsilon``; and how K was chosen, where it was.
 
     Parameters
     ----------
+    clusters
+        K; None chooses it from the prototypes of the last level.
     size
         Number of records, released before.
     """
-    d, K, noise = records.domain.ndim, clusters, accountant.noise
+    d, K, noise = records.domain.ndim, clusters or USUAL, accountant.noise
     times = accountant.neighbours.multiplier
     # Noise of a mean, in radii, times records over the scale of the noise.
     unit = math.sqrt(d * (d + 3)) * times
@@ -95,6 +107,11 @@ def residual_tree(
             records, space, accountant, tree,
             number=number, epsilon=shares[level], size=records_size,
         )  # fmt: skip
+    choice = None
+    if clusters is None:
+        deviation = noise_deviation(d + 2, times / shares[-1])
+        choice = _chosen(tree, deviation, records_size, noise.generator("choice"))
+        K = choice.clusters
     if len(tree.centers) > K:
         tree = _merged(tree, K, records_size, noise.generator("restarts"))
     elif len(tree.centers) < K:
@@ -108,7 +125,22 @@ def residual_tree(
         tree = residual_step(
             records, space, accountant, tree, number=number, epsilon=share, size=records_size
         )
-    return tree.centers
+    return tree.centers, choice
+
+
+def _chosen(
+    tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
+) -> ClusterChoice:
+    """Choose K from prototypes: each stands for points around it, as far away as its records."""
+    m, d = tree.centers.shape
+    moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
+    points = NoisyPoints(
+        places=np.clip(tree.centers[:, None] + moves, -1, 1).reshape(-1, d),
+        weights=np.repeat(onto_simplex(tree.counts, size) / DRAWN, DRAWN),
+        counts=np.repeat(tree.counts / DRAWN, DRAWN),
+        variances=np.full(m * DRAWN, deviation**2 / DRAWN),
+    )
+    return choose_clusters(points, int(generator.integers(2**31)), most=min(m, MOST))
 
 
 def _geometric(total: float, growth: float, steps: int) -> list[float]:

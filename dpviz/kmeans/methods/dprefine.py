@@ -7,6 +7,8 @@ import math
 import numpy as np
 
 from dpviz.family.card import Card, Variant
+from dpviz.family.parameter import PRIVATE
+from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.nested_grid import Estimate, NestedGrid, nested_grid
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -78,18 +80,28 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Nested grid and k-means on it, or residual tree (ours)."""
-    space, d, K = Space(records.domain), records.domain.ndim, config.clusters
+    space, d = Space(records.domain), records.domain.ndim
+    given = None if config.choose == PRIVATE else config.clusters
     share = GRID_SIZE if d <= GRID_COLUMNS else TREE_SIZE
     size = Estimate.release(records, accountant, config.epsilon, share)
     # Rounded down: what is left may not sum to more than the budget.
     left = math.nextafter(config.epsilon - share * config.epsilon, 0)
     if d > GRID_COLUMNS:
-        centers = residual_tree(records, space, accountant, epsilon=left, clusters=K, size=size)
+        centers, choice = residual_tree(
+            records, space, accountant, epsilon=left, clusters=given, size=size
+        )
         run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
-        return restored(run, space)
+        return restored(choice.told(run) if choice else run, space)
+    K = given or USUAL
     iterates = size.value * left / accountant.neighbours.multiplier > ENOUGH * K
     last = LAST * left if iterates else 0.0
     grid = nested_grid(records, space, accountant, epsilon=left - last, clusters=K, size=size)
+    choice = None
+    if given is None:
+        choice = choose_clusters(
+            grid.noisy, int(accountant.noise.generator("choice").integers(2**31))
+        )
+        K = choice.clusters
     centers = utility_plus(grid.points, grid.weights, K, accountant.noise.generator("restarts"))
     decision = "No residual step: at this ε and number of records the grid alone is better."
     if iterates:
@@ -106,7 +118,7 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         grid=grid.cells,
         decision=decision,
     )
-    return restored(run, space)
+    return restored(choice.told(run) if choice else run, space)
 
 
 def _scaled(centers: np.ndarray, grid: NestedGrid) -> Prototypes:
