@@ -46,4 +46,6 @@ def quick_after_the_mechanisms() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
         patch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 50)
         patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
+        patch.setattr("dpviz.wavecluster.random_field.SWEEPS", 9)
+        patch.setattr("dpviz.wavecluster.random_field.FEWEST", 9)
         yield

@@ -13,7 +13,7 @@ from tests.support import ROOT
 #: Folders and modules of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
     ("__init__", "errors"),
-    ("display", "domain", "ending", "home", "lru", "noise_source", "serialize", "work"),
+    ("compiled", "display", "domain", "ending", "home", "lru", "noise_source", "serialize", "work"),
     ("counts",),
     ("privacy", "metrics"),
     ("data",),

@@ -29,7 +29,8 @@ class Bug:
     steps
         Pattern for the names of the steps; ``*`` matches any text.
     factor
-        Factor on the scales of these steps.
+        Factor on the scales of these steps; of a step that makes earlier releases finer, on the
+        scale of the noise that its own budget would buy.
     """
 
     steps: str = "*"

@@ -8,6 +8,7 @@ nobody. Scales from the ledger would hide exactly the mistakes that the audit lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from dpviz.audit.planted import Bug
 from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Neighbours
-from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -52,6 +53,18 @@ class _Built(Accountant):
         scale = super()._spend(step, *given)
         return scale * self._bug.of(step) if self._bug else scale
 
+    def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
+        """Real scales of nested releases: a mistake is in what a step adds to 1 / scale."""
+        scales = super()._scales(levels, sensitivity)
+        if self._bug is None:
+            return scales
+        added = np.diff(1 / np.array(scales), prepend=0.0)
+        built = 1 / np.cumsum(
+            [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
+        )
+        found: list[float] = built.tolist()
+        return found
+
 
 class Recorder(_Built):
     """Accountant that records the answers of all mechanisms, in order.
@@ -77,6 +90,20 @@ class Recorder(_Built):
     def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
         """Laplace mechanism on disjoint rows with a recorded answer."""
         return self._record(super().laplace_disjoint(*given, **named))
+
+    def gradual(self, *given: Any, **named: Any) -> Gradual:
+        """Nested releases with the coarsest recorded."""
+        found = super().gradual(*given, **named)
+        self._record(found.noisy)
+        return found
+
+    def finer(self, *given: Any, **named: Any) -> Floats:
+        """Nested releases with a finer one recorded."""
+        return self._record(super().finer(*given, **named))
+
+    def split(self, *given: Any, **named: Any) -> tuple[Floats, float]:
+        """Nested releases with the finest, and the number beside them, recorded."""
+        return self._record(super().split(*given, **named))
 
     def choose(self, *given: Any, **named: Any) -> int:
         """Exponential mechanism with a recorded answer."""
@@ -139,6 +166,66 @@ class Replay(_Built):
         ]
         return self._noisy(values, np.repeat(scales, values.shape[1]).reshape(values.shape))
 
+    def gradual(
+        self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
+    ) -> Gradual:
+        """Return the coarsest answer; finer ones come from :meth:`finer` and :meth:`split`.
+
+        What is drawn from a finer release does not look at the values: of all releases of a value
+        together, only the finest has a likelihood that depends on it.
+        """
+        levels = exact_levels(levels)
+        self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
+        exact, scales = np.asarray(values, dtype=float), self._scales(levels, sensitivity)
+        found = Gradual(
+            levels=levels,
+            sensitivity=sensitivity,
+            noisy=self._remaining.pop(0),
+            scales=scales,
+            values=exact,
+            releases=(),
+        )
+        self._add(_geometric(found.noisy - exact, scales[0]))
+        return found
+
+    def finer(self, gradual: Gradual, level: int) -> Floats:
+        """Return the answer; the finer release's probability replaces the coarser one's."""
+        self._spend_on(gradual, level, "sequential")
+        answer: Floats = self._remaining.pop(0)
+        self._replace(gradual, np.ones(answer.shape, dtype=bool), answer, level)
+        gradual.known, gradual.noisy = level, answer
+        return answer
+
+    def split(
+        self, gradual: Gradual, where: NDArray[np.bool_], number: float
+    ) -> tuple[Floats, float]:
+        """Return the answers, in some values finer releases and the noisy number beside them."""
+        last = len(gradual.levels) - 1
+        part = self._spend_on(gradual, last, "parallel")
+        step = gradual.levels[last].step
+        scale = self._spend(step, gradual.sensitivity, part, 1.0, "parallel")
+        finest, noisy = self._remaining.pop(0)
+        self._replace(gradual, where, finest, last, -abs(noisy - number) / scale)
+        return finest, noisy
+
+    def _replace(
+        self,
+        gradual: Gradual,
+        where: NDArray[np.bool_],
+        finer: Floats,
+        level: int,
+        beside: float = 0.0,
+    ) -> None:
+        """Add a finer release's log-likelihood without that of what was known of the values.
+
+        Kernels between levels are left out, as the constants of densities may be: they are equal
+        on all data sets.
+        """
+        exact: Floats = gradual.values[where].astype(float)
+        known = gradual.noisy[where]
+        log = _geometric(finer.ravel() - exact, gradual.scales[level])
+        self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
+
     def choose(
         self,
         step: str,
@@ -196,6 +283,11 @@ def log_likelihood(run: Callable[[Accountant], object], replay: Replay) -> float
         return replay.log_likelihood
     # The method ended before it used all answers.
     return -np.inf
+
+
+def _geometric(noise: Floats, scale: float) -> float:
+    """Log-likelihood of two-sided geometric noise: P(x) = tanh(1 / (2 scale)) e^(-|x| / scale)."""
+    return float((math.log(math.tanh(0.5 / scale)) - np.abs(noise) / scale).sum())
 
 
 def _log_sum(logs: Floats, weights: Floats | None = None) -> float:

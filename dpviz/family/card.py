@@ -65,7 +65,7 @@ class Card:
     summary
         One or two sentences on how it works.
     paper, algorithm
-        Authors and year; number of the algorithm in that paper.
+        Authors and year, or "no paper"; number of the algorithm in that paper, or "our own method".
     origin
         File number of the paper in our collection, an author, or ``"ours"``.
     variants
@@ -92,8 +92,9 @@ class Card:
     errata: tuple[str, ...] = ()
 
     def variant(self, name: str) -> Variant:
-        """Return the variant of that name."""
-        return next(variant for variant in self.variants if variant.name == name)
+        """Return the variant of that name; a method of our own has one, whatever is asked for."""
+        named = (variant for variant in self.variants if variant.name == name)
+        return next(named, self.variants[0])
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None where the method has none."""

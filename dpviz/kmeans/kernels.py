@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpviz.kmeans.compiled import compiled
+from dpviz.compiled import compiled
 
 
 @compiled(inline="always")

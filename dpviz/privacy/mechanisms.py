@@ -6,8 +6,11 @@ Those of a release, whose noise nobody can repeat, are in :mod:`dpviz.privacy.se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +18,42 @@ from numpy.typing import NDArray
 from dpviz.errors import PrivacyRefusal
 from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Ledger, Neighbours, Spend
+
+
+class Level(NamedTuple):
+    """One of several nested releases: the step that pays for it, and its budget in all."""
+
+    step: str
+    epsilon: float
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Gradual:
+    """Gradual releases of the same values, of which the coarsest is paid for.
+
+    Parameters
+    ----------
+    levels
+        Releases from the coarsest to the finest.
+    sensitivity
+        Largest change of the values by one record (L1).
+    noisy
+        The finest release of all values that is paid for.
+    known
+        Its number in ``levels``.
+    scales
+        Noise scale of each level.
+    values, releases
+        True values and all releases: they belong to the accountant, nobody else reads them.
+    """
+
+    levels: tuple[Level, ...]
+    sensitivity: float
+    noisy: NDArray[np.float64]
+    scales: Sequence[float]
+    values: NDArray[np.number]
+    releases: tuple[NDArray[np.float64], ...]
+    known: int = 0
 
 
 class Accountant:
@@ -113,6 +152,130 @@ class Accountant:
         unit = self.noise.laplace(step, 1.0, values.shape)
         noisy: NDArray[np.float64] = values + np.array(scales)[:, None] * unit
         return noisy
+
+    def gradual(
+        self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
+    ) -> Gradual:
+        """Gradual release (Koufogiannis, Han, Pappas 2015) of whole numbers.
+
+        Level k is the values + two-sided geometric noise, P(x) in proportion to
+        exp(-abs(x) epsilon_k / sensitivity). Each level is a random function of the next finer
+        one, which does not look at the values: together they cost what the finest costs. Pays for
+        the coarsest; :meth:`finer` pays for more.
+
+        Parameters
+        ----------
+        values
+            Whole numbers whose L1 change between neighbours that differ in one record is at most
+            ``sensitivity``.
+        levels
+            From the coarsest to the finest. Budgets are rounded down to what a double as large
+            as the last one can hold, so that their differences are exact.
+
+        Raises
+        ------
+        PrivacyRefusal
+            If the budget does not suffice for the finest.
+        """
+        levels = exact_levels(levels)
+        self._check_levels(levels)
+        with self._all_or_nothing():
+            self._spend(levels[0].step, sensitivity, levels[0].epsilon, 1.0, "sequential")
+            scales = self._scales(levels, sensitivity)
+        releases = self._chain(values, levels, scales)
+        return Gradual(
+            levels=levels,
+            sensitivity=sensitivity,
+            noisy=releases[0],
+            scales=scales,
+            values=values,
+            releases=releases,
+        )
+
+    def finer(self, gradual: Gradual, level: int) -> NDArray[np.float64]:
+        """Pay for a finer one of nested releases: the difference of the two budgets.
+
+        Parameters
+        ----------
+        level
+            Its number.
+        """
+        self._spend_on(gradual, level, "sequential")
+        gradual.known, gradual.noisy = level, gradual.releases[level]
+        return gradual.noisy
+
+    def split(
+        self, gradual: Gradual, where: NDArray[np.bool_], number: float
+    ) -> tuple[NDArray[np.float64], float]:
+        """Finest release of some values, and a noisy number that depends on the others alone.
+
+        Both get the difference of the budgets in parallel. Where neighbours differ in m records,
+        of whatever values, all noise is m times as large: if m_1 of them change values in
+        ``where`` and m_2 others, that costs (m_1 + m_2) / m of the difference, at most all of it.
+
+        Parameters
+        ----------
+        where
+            Mask of the values that get finer, computed from what was released before.
+        number
+            Whole number that one record changes by at most the sensitivity, and only if it
+            changes a value outside ``where``.
+
+        Returns
+        -------
+        finest, number
+            Finest releases in reading order; the number with Laplace noise.
+        """
+        with self._all_or_nothing():
+            part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
+            noisy = self._beside(gradual.levels[-1].step, number, gradual.sensitivity, part)
+        return gradual.releases[-1][where], noisy
+
+    def _beside(self, step: str, number: float, sensitivity: float, epsilon: float) -> float:
+        """Noisy number for a parallel spend of a step."""
+        scale = self._spend(step, sensitivity, epsilon, 1.0, "parallel")
+        return float(number + self.noise.laplace(step, scale, ()))
+
+    def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
+        """Record the spend for a finer release, and return its epsilon."""
+        step, epsilon = gradual.levels[level]
+        part = epsilon - gradual.levels[gradual.known].epsilon
+        self._spend(step, gradual.sensitivity, part, part / epsilon, composition)
+        return part
+
+    def _check_levels(self, levels: Sequence[Level]) -> None:
+        """Refuse levels that are not nested, or whose last one is over budget."""
+        budgets = [level.epsilon for level in levels]
+        if any(fine <= coarse for coarse, fine in pairwise(budgets)):
+            raise PrivacyRefusal(
+                f"step {levels[0].step} has nested budgets {budgets}: each must be greater than "
+                "the one before."
+            )
+        left = self.budget - self.ledger.epsilon
+        if not budgets[-1] <= left + 1e-9 * self.budget:
+            raise PrivacyRefusal(
+                f"step {levels[-1].step} asks for epsilon {budgets[-1]:g} in all, but only "
+                f"{left:g} of {self.budget:g} is left."
+            )
+
+    def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
+        """Noise scale of each level, from the coarsest."""
+        return [sensitivity * self._changed / level.epsilon for level in levels]
+
+    def _chain(
+        self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """All releases, from the coarsest to the finest; each level has a stream of its own."""
+        noisy, found = np.asarray(values, dtype=float), list[NDArray[np.float64]]()
+        for number in reversed(range(len(levels))):
+            stream = f"{levels[0].step}, level {number}"
+            noise = geometric(self.noise.laplace(stream, 1.0, noisy.shape), scales[number])
+            if found:
+                coins = self.noise.uniform(f"{stream}, coins", noisy.shape)
+                noise[coins < stay_chance(scales[number], scales[number + 1])] = 0.0
+            noisy = noisy + noise
+            found.append(noisy)
+        return tuple(reversed(found))
 
     def choose(
         self,
@@ -217,6 +380,49 @@ class Accountant:
             )
         self._spends.append(spend)
         return spend.scale
+
+
+def exact_levels(levels: Sequence[Level]) -> tuple[Level, ...]:
+    """Round budgets down so that all differences are exact in double precision."""
+    last = math.ulp(levels[-1].epsilon)
+    return tuple(
+        level._replace(epsilon=math.floor(level.epsilon / last) * last) for level in levels
+    )
+
+
+def geometric(unit: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+    """Two-sided geometric noise, P(x) in proportion to exp(-abs(x) / scale), from unit Laplace.
+
+    The number with the same share of its law below it (inverse distribution function): 0 gives
+    0, and noise grows smoothly with the scale.
+    """
+    # P(abs(x) >= k) = 2 q^k / (1 + q) with q = exp(-1 / scale), and exp(-t) of Laplace noise.
+    more = math.log(2) - math.log1p(math.exp(-1 / scale))
+    noise: NDArray[np.float64] = np.floor((np.abs(unit) + more) * scale)
+    return np.copysign(noise, unit) + 0.0
+
+
+def stay_chance(coarse: float, fine: float) -> float:
+    """Chance that a coarser release equals the finer one that it is drawn from.
+
+    Parameters
+    ----------
+    coarse, fine
+        Noise scales, the first at least as large.
+
+    Notes
+    -----
+    Two-sided geometric noise of parameter q has the characteristic function
+    (1 - q)^2 / abs(1 - q e^it)^2. That of the coarse noise over that of the fine is
+    s + (1 - s) times that of the coarse, with s = (sinh(1 / (2 coarse)) / sinh(1 / (2 fine)))^2:
+    no more noise with chance s, else that of the coarse release.
+    """
+    return math.exp(2 * (_log_sinh(0.5 / coarse) - _log_sinh(0.5 / fine)))
+
+
+def _log_sinh(x: float) -> float:
+    """Logarithm of sinh(x), without overflow."""
+    return x + math.log(-math.expm1(-2 * x)) - math.log(2)
 
 
 def interval_weights(

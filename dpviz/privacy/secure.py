@@ -10,8 +10,10 @@ spacing (:func:`on_lattice`), so that all their sums are exact in any order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from dpviz.counts import MAX_EXACT
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
-from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level
 
 if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
@@ -49,7 +51,7 @@ class CertifiedSpend(Spend):
     certified
         Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
     mechanism
-        ``"discrete Laplace"`` or ``"permute and flip"``.
+        ``"discrete Laplace"``, ``"nested discrete Laplace"`` or ``"permute and flip"``.
     unit
         Spacing of the values that received the noise.
     """
@@ -135,6 +137,88 @@ class SecureAccountant(Accountant):
             ]
         rows = [self._noisy(*pair) for pair in zip(paid, whole, strict=True)]
         return np.array(rows).reshape(whole.shape)
+
+    def gradual(
+        self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
+    ) -> Gradual:
+        """Gradual release of whole multiples of the unit, exact at every level.
+
+        The finest noise is OpenDP's; each coarser level adds OpenDP's noise of that level to the
+        next finer one, or nothing, by coins of exactly the right chance (:func:`coins`). So each
+        level has OpenDP's law, and its privacy map certifies its budget.
+
+        Parameters and errors as in :meth:`Accountant.gradual`.
+        """
+        self._whole(levels[0].step, values)
+        return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
+
+    def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
+        """Record a certified spend for a finer release, and return its epsilon."""
+        part = super()._spend_on(gradual, level, composition)
+        self._certified(gradual, level)
+        return part
+
+    def _beside(self, step: str, number: float, sensitivity: float, epsilon: float) -> float:
+        """Number with discrete Laplace noise for a parallel spend of a step."""
+        whole = self._whole(step, number)
+        return float(
+            self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
+        )
+
+    def _certified(self, gradual: Gradual, level: int) -> Gradual:
+        """Add the certificate to the spend just made: the maps certify each level's budget.
+
+        Budgets of levels differ by exact doubles, so what is paid for a level is their sum.
+        """
+        spend = self._spends.pop()
+        paid = {
+            "sensitivity": self._units(gradual.sensitivity) * self.unit,
+            "scale": gradual.scales[level],
+            "certified": spend.epsilon,
+            "mechanism": f"nested {_LAPLACE.name}",
+            "unit": self.unit,
+        }
+        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        return gradual
+
+    def _units(self, sensitivity: float) -> int:
+        """Largest change in units; whole numbers change by whole numbers, so it is rounded up."""
+        return math.ceil(sensitivity * self._changed / self.unit)
+
+    def _check_levels(self, levels: Sequence[Level]) -> None:
+        """Refuse also a last level that is over budget by rounding."""
+        super()._check_levels(levels)
+        if Fraction(levels[-1].epsilon) > Fraction(self.budget) - _total(self._spends):
+            raise PrivacyRefusal(
+                f"step {levels[-1].step} asks for epsilon {levels[-1].epsilon:g} in all, which is "
+                f"more than what is left of {self.budget:g}."
+            )
+
+    def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
+        """Noise scales that the privacy map certifies for each level."""
+        change = self._units(sensitivity)
+        return [
+            _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1] * self.unit
+            for level in levels
+        ]
+
+    def _chain(
+        self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """All releases, from the coarsest to the finest, with fresh noise and coins."""
+        whole, units = self._whole(levels[0].step, values), [one / self.unit for one in scales]
+        noisy = self._noisy(_LAPLACE.build(units[-1]), whole)
+        found = [noisy]
+        for coarse, fine in zip(units[-2::-1], units[:0:-1], strict=True):
+            moves = ~self._coins(coarse, fine, noisy.size).reshape(noisy.shape)
+            noisy = noisy.copy()
+            noisy[moves] += self._noisy(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
+            found.append(noisy)
+        return tuple(reversed(found))
+
+    def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
+        """Coins for the noise scales of two levels; tests make them repeatable."""
+        return coins(coarse, fine, size)
 
     def choose(
         self,
@@ -224,8 +308,7 @@ class SecureAccountant(Accountant):
         left = Fraction(self.budget) - _total(self._spends, (step, composition))
         self._spend(step, sensitivity, epsilon, mechanism.factor, composition)
         spend = self._spends.pop()
-        # Whole numbers change by whole numbers, so rounding up is still correct.
-        change = math.ceil(spend.sensitivity / self.unit)
+        change = self._units(sensitivity)
         if left <= 0:
             raise PrivacyRefusal(
                 f"step {step} asks for epsilon {epsilon:g}, but nothing of {self.budget:g} is left."
@@ -242,6 +325,75 @@ class SecureAccountant(Accountant):
         }
         self._spends.append(CertifiedSpend(**vars(spend) | paid))
         return measurement
+
+
+def coins(
+    coarse: float,
+    fine: float,
+    size: int,
+    entropy: Callable[[int], bytes] = os.urandom,
+) -> NDArray[np.bool_]:
+    """Coins that say yes with exactly the chance that a coarser release stays the finer one.
+
+    A coin compares a random number in [0, 1) with the chance, 64 bits at a time: the next 64 bits
+    are looked at where all before are equal.
+
+    Parameters
+    ----------
+    coarse, fine
+        Noise scales of the two releases, as doubles that stand for themselves.
+    size
+        Number of coins.
+    entropy
+        Returns so many random bytes: the system's, unless a test knows better.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (size,).
+    """
+    found, open_ = np.zeros(size, dtype=bool), np.arange(size)
+    for words in range(1, _WORDS):
+        if not open_.size:
+            return found
+        word = stay_bits(coarse, fine, words) % 2**64
+        drawn = np.frombuffer(entropy(8 * open_.size), dtype="<u8")
+        found[open_] = drawn < word
+        open_ = open_[drawn == word]
+    raise PrivacyRefusal("the system's random numbers repeat themselves: nothing can be released.")
+
+
+#: Words of 64 bits after which a coin gives up; even two are needed once in 10^19 times.
+_WORDS = 16
+
+
+def stay_bits(coarse: float, fine: float, words: int) -> int:
+    """First 64 * ``words`` bits of the chance of :func:`dpviz.privacy.mechanisms.stay_chance`.
+
+    All decimal operations are rounded correctly, each with a relative error below 10^-digits;
+    digits are added until both ends of the error's interval have the same bits. The chance 1 of
+    equal scales has only ones.
+    """
+    if coarse == fine:
+        return int(2 ** (64 * words) - 1)
+    digits = 40 + 20 * words
+    while True:
+        with localcontext(Context(prec=digits)) as context:
+            context.Emin, context.Emax = -(10**17), 10**17
+            chance = (_sinh_of_half(coarse) / _sinh_of_half(fine)) ** 2
+            # Twelve operations, two of them differences, which lose at most 25 digits.
+            error = Decimal(10) ** (30 - digits)
+            ends = [chance * (1 + sign * error) * 2 ** (64 * words) for sign in (-1, 1)]
+        low, high = (int(end) for end in ends)
+        if low == high and 0 <= low < 2 ** (64 * words):
+            return low
+        digits *= 2
+
+
+def _sinh_of_half(scale: float) -> Decimal:
+    """sinh(1 / (2 scale)); scales are between 2^-30 and 2^60."""
+    half = 1 / (2 * Decimal(scale))
+    return ((2 * half).exp() - 1) / half.exp()  # twice of it
 
 
 def on_lattice(points: NDArray[np.float64]) -> NDArray[np.float64]:

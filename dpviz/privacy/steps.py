@@ -48,6 +48,15 @@ _STEPS = {
         "", "sums and differences of the numbers of records in the cells of a grid"
     ),
     "depth": _Words("", "number of records in the squares of one size"),
+    "rough counts": _Words(
+        "", "number of records in every cell, or block of cells, with much noise"
+    ),
+    "finer counts": _Words("", "the same with less noise"),
+    "dense and empty cells": _Words(
+        "",
+        "the same with the least noise where there are many records; of the other cells, or "
+        "blocks, how many are empty",
+    ),
 }
 
 

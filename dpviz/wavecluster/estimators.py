@@ -22,12 +22,12 @@ from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Source
 
-__all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "WaveCluster"]
+__all__ = ["Baseline", "PrivQT", "PrivTHR", "PrivTHREM", "TwoStage", "WaveCluster"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _WaveClusterEstimator(Estimator):
-    """Common part of all five estimators; the subclasses add parameters."""
+    """Common part of all estimators; the subclasses add parameters."""
 
     _family = FAMILY
 
@@ -172,3 +172,13 @@ class PrivTHREM(PrivTHR):
     """
 
     _method = "privthrem"
+
+
+class TwoStage(_PrivateEstimator):
+    """Nested releases of the blocks' counts, and significant cells given them (ours).
+
+    Parameters and attributes as in :class:`PrivQT`. ``counts_`` and ``average_subband_`` are means
+    given what was released; where nothing stands out from the noise, ``n_clusters_`` is 0.
+    """
+
+    _method = "twostage"

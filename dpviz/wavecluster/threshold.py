@@ -30,6 +30,10 @@ class Threshold:
         (PrivTHR).
     estimate
         Z', the noisy number of non-positive coefficients of the true subband (PrivTHR).
+    sampled
+        Whether rank and threshold are medians over samples of the subband (Two-stage). Then
+        significant cells are those of a mask, and the subband shows means over the samples: no
+        cut of it gives the mask.
     """
 
     k: int | None
@@ -38,6 +42,7 @@ class Threshold:
     nonpositive: int
     pruned: int = 0
     estimate: float | None = None
+    sampled: bool = False
 
     @property
     def kept(self) -> int:

@@ -60,6 +60,15 @@ def check_level(level: int, shape: tuple[int, ...]) -> int:
     return int(level)
 
 
+def sums_blocks(wavelet: str) -> bool:
+    """Whether coefficients are sums over blocks of 2**level cells a side, times a constant (Haar).
+
+    True of haar, db1, bior1.1 and rbio1.1; the constant is 2^(-level * axes / 2).
+    """
+    taps = pywt.Wavelet(wavelet).dec_lo
+    return len(taps) == 2 and taps[0] == taps[1]
+
+
 def average_subband(counts: NDArray[np.number], wavelet: str, level: int) -> NDArray[np.float64]:
     """Average subband W of the counts M: the low-pass part along every axis.
 

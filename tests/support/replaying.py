@@ -50,6 +50,31 @@ class Recorder(Accountant):
     def interval(self, step: str, edges: Any, scores: Any, **options: Any) -> Any:
         return self._keep("interval", step, scores, super().interval, edges, scores, **options)
 
+    def gradual(self, values: Any, levels: Any, **options: Any) -> Any:
+        step, found = levels[0].step, super().gradual
+
+        def coarsest(_: str, *given: Any, **named: Any) -> Any:
+            nonlocal kept
+            kept = found(*given, **named)
+            return kept.noisy
+
+        kept: Any = None
+        noisy = self._keep("gradual", step, values, coarsest, values, levels, **options)
+        kept.noisy = noisy
+        return kept
+
+    def finer(self, gradual: Any, level: int) -> Any:
+        finer = super().finer
+        step, values = gradual.levels[level].step, gradual.values
+        gradual.noisy = self._keep("finer", step, values, lambda _: finer(gradual, level))
+        return gradual.noisy
+
+    def split(self, gradual: Any, where: Any, number: float) -> Any:
+        # A record may change a value or the number: both together by what is paid for.
+        values, split = np.append(gradual.values[where], number), super().split
+        step = gradual.levels[-1].step
+        return self._keep("split", step, values, lambda _: split(gradual, where, number))
+
     def _keep(
         self, kind: str, step: str, values: Any, ask: Any, *given: Any, **options: Any
     ) -> Any:

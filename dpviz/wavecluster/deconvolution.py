@@ -1,0 +1,136 @@
+"""What noisy counts say about the true ones: likelihoods, and the law of the true counts.
+
+Post-processing alone: nothing here reads data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Each bin of counts ends at this multiple of its beginning, or one further.
+RATIO = 1.22
+
+#: Parts of a bin, between which a count is told at last.
+PARTS = 4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Released:
+    """What a method released of counts, and all that its post-processing knows.
+
+    Parameters
+    ----------
+    noisy
+        Noisy counts, whole numbers, any shape.
+    rate
+        1 over the scale of the two-sided geometric noise of each, same shape.
+    low
+        Mask of the counts of which no more is released than how many of them are 0.
+    zeros
+        This number, noisy.
+    zeros_rate
+        1 over the scale of its noise.
+    """
+
+    noisy: Floats
+    rate: Floats
+    low: NDArray[np.bool_]
+    zeros: float
+    zeros_rate: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bins:
+    """Geometric bins of counts: 0, 1, 2, ..., then wider ones, in parts.
+
+    Parameters
+    ----------
+    edges
+        Bin j holds the whole numbers from edge j to below edge j + 1, shape (J + 1,).
+    parts
+        The same of the parts, shape (I + 1,).
+    first
+        Bin j has the parts from ``first[j]`` to below ``first[j + 1]``, shape (J + 1,).
+    """
+
+    edges: Floats
+    parts: Floats
+    first: NDArray[np.int64]
+
+    @classmethod
+    def up_to(cls, top: float, parts: int = PARTS) -> Bins:
+        """Bins for counts up to ``top``."""
+        edges = [0, 1]
+        while edges[-1] <= top:
+            edges.append(max(edges[-1] + 1, int(edges[-1] * RATIO)))
+        fine, first = [0], [0]
+        for low, high in pairwise(edges):
+            number = min(parts, high - low)
+            fine += [low + (high - low) * part // number for part in range(1, number + 1)]
+            first.append(len(fine) - 1)
+        return cls(
+            edges=np.array(edges, dtype=float),
+            parts=np.array(fine, dtype=float),
+            first=np.array(first),
+        )
+
+    @property
+    def lows(self) -> Floats:
+        """Smallest count of each bin."""
+        return self.edges[:-1]
+
+
+def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
+    """Mean of P(noisy | count) over the whole counts of each bin.
+
+    Parameters
+    ----------
+    noisy, rate
+        As in :class:`Released`, shape (m,).
+    edges
+        Shape (J + 1,).
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m, J), without the factors that all counts share.
+    """
+    q = np.exp(-rate)[:, None]
+    # Sum of q^abs(noisy - count) over all counts below an edge, by the geometric series.
+    distance = edges[None] - 1 - noisy[:, None]
+    tail = q ** np.abs(distance)
+    below = np.where(distance < 0, tail, 1 + q - q * tail)
+    mean: Floats = np.maximum(np.diff(below, axis=1), 0) / np.diff(edges)
+    return mean
+
+
+def expectation_maximisation(
+    chances: Floats, weights: Floats, times: Floats, steps: int, zero: float | None = None
+) -> Floats:
+    """Weights of a mixture under which the observations are likelier.
+
+    Parameters
+    ----------
+    chances
+        Likelihood of each observation under each component, shape (m, J).
+    weights
+        To start from, shape (J,).
+    times
+        How often each observation occurs, shape (m,).
+    zero
+        Weight of the first component, if it is fixed.
+    """
+    for _ in range(steps):
+        weights = weights * ((times / (chances @ weights)) @ chances)
+        if zero is not None:
+            weights[0] = 0.0
+            weights *= (1 - zero) / weights.sum()
+            weights[0] = zero
+        weights = weights / weights.sum()
+    return weights

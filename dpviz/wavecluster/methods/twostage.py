@@ -1,0 +1,176 @@
+"""Two-stage: nested releases of the blocks' counts, and significant cells given them.
+
+A method of our own. What touches data is :func:`release`; all else is post-processing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import block_sums
+from dpviz.family.card import Card, Variant
+from dpviz.privacy.mechanisms import Accountant, Level
+from dpviz.wavecluster.budget_share import SHARES, choose_share
+from dpviz.wavecluster.choice import with_density
+from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.deconvolution import Released
+from dpviz.wavecluster.parameters import Config, takes
+from dpviz.wavecluster.pipeline import Run, Source, Stages, transform
+from dpviz.wavecluster.random_field import estimate
+from dpviz.wavecluster.threshold import Threshold, rank_of
+from dpviz.wavecluster.wavelet import check_level, sums_blocks
+
+#: Steps on the ledger.
+ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
+
+#: Gibbs sampling on 64 x 64 cells.
+SECONDS = 0.06
+
+CARD = Card(
+    name="twostage",
+    family="wavecluster",
+    title="Two-stage",
+    estimator="TwoStage",
+    summary=(
+        "Rough noisy counts of the wavelet's blocks say which are dense: those get finer counts, "
+        "of the others only the number of empty ones is released. Significant are the cells that "
+        "are so in most samples of a random field given all that was released."
+    ),
+    paper="no paper",
+    algorithm="our own method",
+    origin="ours",
+    variants=(
+        Variant(
+            name="sound",
+            private=True,
+            reason=(
+                "One record changes one count B by 1. (1) Gradual release: the rough counts are "
+                "random functions of finer ones that don't look at B, so counts up to a share a "
+                "of the budget cost a*epsilon together. The share and the limit below which a "
+                "count is low follow from what was released before. (2) The rest of the budget, "
+                "in parallel: the other counts get finer, up to epsilon in all; of the low ones "
+                "only the number of zeros is released, which one record changes by at most 1. A "
+                "record in a low count costs a*epsilon + (1 - a)*epsilon, any other record "
+                "epsilon. Where neighbours differ by m records, in whatever counts, all noise is "
+                "m times as large, so each of the m costs epsilon/m. Everything else is computed "
+                "from these releases and public parameters, under a declared domain."
+            ),
+        ),
+    ),
+    parameters=takes("twostage", "epsilon"),
+)
+
+
+def run(source: Source, config: Config, accountant: Accountant) -> Run:
+    """Release counts in two stages, and find the significant cells given them.
+
+    For Haar the counts are those of the blocks, of which the average subband is a multiple; for
+    other wavelets those of the cells, and each sample of them is transformed. The run's counts
+    and subband are means given the releases.
+    """
+    check_level(config.level, source.shape)
+    whole = sums_blocks(config.wavelet)
+    counts = block_sums(source.counts, config.level) if whole else source.counts
+    released, config, worth = release(counts, config, accountant)
+    gain = 2.0 ** (-config.level * counts.ndim / 2)
+    found = estimate(
+        released,
+        config.density,
+        accountant.noise.generator("samples"),
+        (lambda blocks: gain * blocks) if whole else partial(transform, config=config),
+    )
+    mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
+    labels, n_clusters = connected_components(found.mask)
+    threshold = Threshold(
+        k=rank_of(config.density, found.positive) if n_clusters else 0,
+        value=found.threshold,
+        positive=found.positive,
+        nonpositive=found.mask.size - found.positive,
+        sampled=True,
+    )
+    stages = Stages(
+        counts=mean,
+        average=transform(mean, config),
+        threshold=threshold,
+        labels=labels,
+        n_clusters=n_clusters,
+        wavelet=config.wavelet,
+        level=config.level,
+    )
+    return Run(config=config, stages=stages, ledger=accountant.ledger, worth=worth)
+
+
+def release(
+    counts: NDArray[np.int64], config: Config, accountant: Accountant
+) -> tuple[Released, Config, dict[float, float]]:
+    """Spend the budget on counts: everything here that touches data.
+
+    Where the configuration leaves p to the technique, the rough counts give a first p, for the
+    share, and all that was released gives the last. Returned with it: the configuration with p,
+    and what each p was worth.
+
+    Parameters
+    ----------
+    counts
+        True counts, of which one record changes one by 1.
+    """
+    epsilon = config.epsilon
+    steps = (ROUGH, *(FINER for _ in SHARES[1:]), LAST)
+    shares = (*SHARES, 1.0)
+    levels = [Level(step, share * epsilon) for step, share in zip(steps, shares, strict=True)]
+    gradual = accountant.gradual(counts, levels, sensitivity=1)
+    rough = np.full(counts.shape, 1 / gradual.scales[0])
+    first, _ = _with_density(config, accountant, gradual.noisy, rough)
+    choice = choose_share(gradual.noisy, 1 / gradual.scales[-1], first.density)
+    noisy = accountant.finer(gradual, choice.share) if choice.share else gradual.noisy
+    low = noisy < choice.limit
+    rest = gradual.levels[-1].epsilon - gradual.levels[choice.share].epsilon
+    finest, zeros = accountant.split(gradual, ~low, float((counts[low] == 0).sum()))
+    rate = np.where(low, 1 / gradual.scales[choice.share], 1 / gradual.scales[-1])
+    noisy = noisy.copy()
+    noisy[~low] = finest
+    config, worth = _with_density(config, accountant, noisy, rate)
+    released = Released(
+        noisy=noisy,
+        rate=rate,
+        low=low,
+        zeros=zeros,
+        zeros_rate=rest / accountant.neighbours.multiplier,
+    )
+    return released, config, worth
+
+
+def _with_density(
+    config: Config, accountant: Accountant, noisy: NDArray[np.float64], rate: NDArray[np.float64]
+) -> tuple[Config, dict[float, float]]:
+    """Configuration with p chosen from noisy counts, where it asks for that; see there."""
+    whole = sums_blocks(config.wavelet)
+    gain = 2.0 ** (-config.level * noisy.ndim / 2)
+
+    def average(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return gain * counts if whole else transform(counts, config)
+
+    def redrawn(generator: np.random.Generator) -> NDArray[np.float64]:
+        stop = -np.expm1(-rate)
+        return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
+
+    subband = average(noisy)
+    # Noise makes coefficients negative that are 0: as large a part of them as of the noise.
+    negative = np.mean(redrawn(np.random.default_rng(0)) < 0)
+    filled = subband.size - np.count_nonzero(subband < 0) / max(float(negative), 1e-9)
+
+    def rank(density: float) -> int:
+        return rank_of(density, max(round(filled), 1))
+
+    return with_density(config, accountant, subband, rank, redrawn)
+
+
+def _spread(blocks: NDArray[np.float64], shape: tuple[int, ...], level: int) -> NDArray[np.float64]:
+    """Counts whose blocks have these sums, all cells of a block alike; padding stays empty."""
+    counts = blocks / block_sums(np.ones(shape), level)
+    for axis, side in enumerate(shape):
+        counts = np.repeat(counts, 2**level, axis=axis).take(range(side), axis=axis)
+    return counts

@@ -1,0 +1,364 @@
+"""Significant cells from released counts: samples of the true counts, given the noisy ones.
+
+An empirical Bayes random field. A cell's count has a prior that depends on the mean of its
+neighbours, learned on the way, times the likelihood of what was released of it; Gibbs sampling
+gives samples of all counts at once. Each sample has its own rank, threshold and significant cells;
+of several masks of cells the one is taken that is least wrong over the samples.
+
+Post-processing alone: nothing here reads data, and any other estimate is as private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.compiled import compiled
+from dpviz.metrics.matching import dsg_c
+from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.deconvolution import (
+    Bins,
+    Floats,
+    Released,
+    expectation_maximisation,
+    likelihood,
+)
+from dpviz.wavecluster.threshold import rank_of
+from dpviz.wavecluster.wavelet import ZERO
+
+#: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in
+#: which it differs; power of a count in the mean.
+TABLES, DIAGONAL, POWER = 9, 0.6, 2.0
+
+#: Sweeps over all cells, and cells times sweeps that take about half a second; a third of the
+#: sweeps is thrown away.
+SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
+
+#: Samples that are kept.
+SAMPLES = 50
+
+#: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
+MEMORY, PRIOR = 0.9, 2.0
+
+#: How unlikely small counts are that the noise hides: power of 1 + their number, in the first
+#: prior and in the field.
+SPARSE_FIRST, SPARSE = 1.5, 1.5
+
+#: Shares of zeros that are tried.
+ZEROS = 25
+
+#: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
+BACK = 0.5
+
+#: Chances of being significant from which on a cell is taken, and samples that judge them.
+CHANCES, JUDGES = (0.5, 0.6, 0.7, 0.8, 0.9), 25
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate:
+    """Significant cells, and what goes with them.
+
+    Parameters
+    ----------
+    mask
+        Significant cells of the subband. None of them: nothing stands out from the noise.
+    mean
+        Mean of the counts given the releases, shape of the releases.
+    positive
+        Number of positive coefficients, median over the samples.
+    threshold
+        Threshold in the subband, median over the samples; infinity where nothing was found.
+    chance
+        Chance of each cell of the subband of being significant.
+    """
+
+    mask: NDArray[np.bool_]
+    mean: Floats
+    positive: int
+    threshold: float
+    chance: Floats
+
+
+def estimate(
+    released: Released,
+    density: float,
+    generator: np.random.Generator,
+    transform: Callable[[Floats], Floats] = lambda counts: counts,
+) -> Estimate:
+    """Significant cells given what was released.
+
+    Parameters
+    ----------
+    released
+        Releases of the counts, shape (g, ...).
+    density
+        p in (0, 1).
+    generator
+        Randomness of the samples.
+    transform
+        From counts to the subband whose cells are wanted.
+    """
+    samples = field_samples(released, density, generator)
+    bands = np.array([transform(one) for one in samples])
+    flat = bands.reshape(len(bands), -1)
+    positive = (flat >= ZERO).sum(axis=1)
+    ranks = np.array([rank_of(density, int(number)) for number in positive])
+    moved = np.clip(np.round(ranks - BACK * ranks.std()), 1, flat.shape[1]).astype(int)
+    thresholds = np.sort(flat, axis=1)[np.arange(len(flat)), -moved]
+    significant = flat >= np.maximum(thresholds, ZERO)[:, None]
+    chance = significant.mean(axis=0).reshape(bands.shape[1:])
+    judges = np.unique(np.linspace(0, len(bands) - 1, JUDGES).astype(int))
+    mask = _least_wrong(chance, significant[judges].reshape(len(judges), *bands.shape[1:]))
+    return Estimate(
+        mask=mask,
+        mean=samples.mean(axis=0),
+        positive=int(np.median(positive)),
+        threshold=float(np.median(thresholds)) if mask.any() else np.inf,
+        chance=chance,
+    )
+
+
+def _least_wrong(chance: Floats, significant: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask of the likely cells whose clusters differ least from those of the samples (DSG_C).
+
+    No cells at all are the answer where they are no worse than any.
+    """
+    truths = [connected_components(one)[0] for one in significant]
+    best = np.zeros(chance.shape, dtype=bool)
+    # DSG_C of no clusters, of which all samples but empty ones miss all.
+    least = float(significant.any(axis=tuple(range(1, significant.ndim))).mean())
+    for level in CHANCES:
+        mask = chance >= level
+        if not mask.any():
+            break
+        labels = connected_components(mask)[0]
+        # A hair for fewer cells: chances are shares of samples.
+        wrong = float(np.mean([dsg_c(one, labels) for one in truths])) + 1e-3 * (level - 0.5)
+        if wrong < least:
+            least, best = wrong, mask
+    return best
+
+
+def field_samples(
+    released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
+) -> Floats:
+    """Samples of the counts given what was released, shape (samples, g, ...).
+
+    Parameters
+    ----------
+    released, density, generator
+        As in :func:`estimate`.
+    sweeps
+        Sweeps over all cells; None takes as many as the number of cells allows.
+    """
+    shape, cells = released.noisy.shape, released.noisy.size
+    noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
+    if sweeps is None:
+        sweeps = int(np.clip(WORK // cells, FEWEST, SWEEPS))
+    bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
+    # Cells with the same releases share a row: whole numbers repeat.
+    kinds, row, repeated = np.unique(
+        np.stack([noisy, rate, low], axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    row, times = row.reshape(-1), repeated.astype(float)
+    seen: Floats = kinds.astype(float)
+    parts = likelihood(seen[:, 0], seen[:, 1], bins.parts) * np.diff(bins.parts)
+    chances = np.add.reduceat(parts, bins.first[:-1], axis=1) / np.diff(bins.edges)
+    chances = chances / chances.max(axis=1, keepdims=True) + 1e-300
+    small = int(np.searchsorted(bins.lows, 0.5 / rate.min()))
+    prior = _first_prior(chances, times, seen[:, 2] > 0, released, small)
+    posterior = chances * prior
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    start = np.minimum(
+        (posterior.cumsum(axis=1)[row] < generator.random((cells, 1))).sum(axis=1),
+        bins.lows.size - 1,
+    )
+    near, weights = neighbours(shape)
+    found = np.zeros((min(SAMPLES, sweeps - sweeps // 3), cells))
+    gibbs(
+        chances, parts.cumsum(axis=1), row, bins.first, bins.parts, start, prior,
+        heights(bins, posterior, times, density), near, weights, low, float(released.zeros),
+        released.zeros_rate, small, sweeps, found, generator,
+    )  # fmt: skip
+    return found.reshape(-1, *shape)
+
+
+def _first_prior(
+    chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
+) -> Floats:
+    """Prior that all cells share: of the shares of zeros that are tried, the likeliest."""
+    weights = expectation_maximisation(
+        chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
+    )
+    best, prior = -math.inf, weights
+    for zero in np.linspace(0, 0.98, ZEROS):
+        tried = expectation_maximisation(
+            chances, np.append(1e-9, weights[1:] + 1e-12), times, 25, float(zero)
+        )
+        mixed = chances @ tried
+        score = float(times @ np.log(mixed))
+        score -= SPARSE_FIRST * math.log1p(float(times.sum() * tried[1:small].sum()))
+        zeros = float((times * chances[:, 0] * tried[0] / mixed)[low].sum())
+        score -= released.zeros_rate * abs(zeros - released.zeros)
+        if score > best:
+            best, prior = score, tried
+    floored: Floats = np.maximum(prior, 1e-9)
+    floored /= floored.sum()
+    return floored
+
+
+def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Floats:
+    """Height of each bin, from 0 to 1, as it enters the neighbours' mean: 1/2 at the threshold."""
+    law = times @ posterior
+    above = law[::-1].cumsum()[::-1]
+    dense = np.flatnonzero(above >= (1 - density) * (above[0] - law[0]))
+    threshold = max(float(bins.lows[dense[-1]]), 1.0)
+    middle = ((bins.edges[:-1] + bins.edges[1:] - 1) / 2 / threshold) ** POWER
+    found: Floats = middle / (middle + 1)
+    return found
+
+
+def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
+    """Cells that touch each cell, corners included, and their weights.
+
+    Returns
+    -------
+    near, weights
+        Flat numbers, shape (cells, 3^d - 1), -1 beyond the grid; shape (3^d - 1,).
+    """
+    index = np.full([side + 2 for side in shape], -1)
+    index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
+    steps = [step for step in product(range(3), repeat=len(shape)) if set(step) != {1}]
+    near = [
+        index[tuple(slice(at, at + side) for at, side in zip(step, shape, strict=True))].ravel()
+        for step in steps
+    ]
+    axes = np.array([sum(at != 1 for at in step) for step in steps])
+    return np.stack(near, axis=1), DIAGONAL ** (axes - 1.0)
+
+
+@compiled()
+def gibbs(
+    chances: Floats,
+    parts: Floats,
+    row: NDArray[np.int64],
+    first: NDArray[np.int64],
+    edges: Floats,
+    bin_of: NDArray[np.int64],
+    prior: Floats,
+    height: Floats,
+    near: NDArray[np.int64],
+    weights: Floats,
+    low: NDArray[np.bool_],
+    zeros: float,
+    zeros_rate: float,
+    small: int,
+    sweeps: int,
+    found: Floats,
+    generator: np.random.Generator,
+) -> None:
+    """Sample all counts given the releases, cell by cell.
+
+    A cell's bin j has the probability of chance * prior of j given the neighbours' mean height,
+    linear between tables; times exp(-rate * abs(zeros among the low cells - the released number));
+    and bins of small counts times ((1 + n) / (2 + n)) ** SPARSE, n being their number among the
+    other cells. Tables are running means of these probabilities over the sweeps.
+
+    Parameters
+    ----------
+    chances, parts
+        Likelihood of each bin, and cumulated likelihood of the parts, for each kind of release,
+        shapes (m, J) and (m, I).
+    row
+        Kind of each cell, shape (cells,).
+    first, edges
+        Parts of the bins and their edges, as in :class:`Bins`.
+    bin_of
+        Bins to start from, shape (cells,); changed.
+    prior, height
+        Shape (J,).
+    near, weights
+        As from :func:`neighbours`.
+    small
+        Bins from 1 to below this are small.
+    found
+        Samples to fill, shape (samples, cells).
+    """
+    cells, bins = row.size, chances.shape[1]
+    tables = np.empty((TABLES, bins))
+    tables[:] = prior
+    sums = np.zeros((TABLES, bins))
+    weight = np.empty(bins)
+    every = (sweeps - sweeps // 3) // found.shape[0]
+    empty, few = 0, 0
+    for cell in range(cells):
+        empty += low[cell] and bin_of[cell] == 0
+        few += 0 < bin_of[cell] < small
+    for sweep in range(sweeps):
+        sums *= MEMORY
+        for cell in range(cells):
+            mean, total = 0.0, 0.0
+            for place in range(weights.size):
+                other = near[cell, place]
+                if other >= 0:
+                    mean += weights[place] * height[bin_of[other]]
+                    total += weights[place]
+            at = min(mean / total if total > 0 else 0.0, 0.999) * (TABLES - 1)
+            table = int(at)
+            share = at - table
+            few -= 0 < bin_of[cell] < small
+            rare = ((1.0 + few) / (2.0 + few)) ** SPARSE
+            none = 1.0
+            if low[cell]:
+                empty -= bin_of[cell] == 0
+                none = np.exp(-zeros_rate * (abs(empty + 1 - zeros) - abs(empty - zeros)))
+            kind, whole = row[cell], 0.0
+            for j in range(bins):
+                value = chances[kind, j] * (
+                    (1 - share) * tables[table, j] + share * tables[table + 1, j]
+                )
+                if j == 0:
+                    value *= none
+                elif j < small:
+                    value *= rare
+                whole += value
+                weight[j] = value
+            pick = generator.random() * whole
+            chosen, below = 0, weight[0]
+            while below < pick and chosen < bins - 1:
+                chosen += 1
+                below += weight[chosen]
+            bin_of[cell] = chosen
+            empty += low[cell] and chosen == 0
+            few += 0 < chosen < small
+            for j in range(bins):
+                value = weight[j] / whole * (1 - MEMORY)
+                sums[table, j] += (1 - share) * value
+                sums[table + 1, j] += share * value
+        for table in range(TABLES):
+            for j in range(bins):
+                value = sums[table, j]
+                if j > 0:  # smoothed over adjacent bins, but for zeros
+                    beside = sums[table, max(j - 1, 1)] + sums[table, min(j + 1, bins - 1)]
+                    value = 0.7 * value + 0.15 * beside
+                tables[table, j] = value + PRIOR * prior[j]
+            tables[table] /= tables[table].sum()
+        kept = (sweep - sweeps // 3) // every
+        if sweep >= sweeps // 3 and (sweep - sweeps // 3) % every == 0 and kept < found.shape[0]:
+            for cell in range(cells):
+                low_part, high_part = first[bin_of[cell]], first[bin_of[cell] + 1]
+                base = parts[row[cell], low_part - 1] if low_part > 0 else 0.0
+                pick = base + generator.random() * (parts[row[cell], high_part - 1] - base)
+                part = low_part
+                while part < high_part - 1 and parts[row[cell], part] < pick:
+                    part += 1
+                width = edges[part + 1] - edges[part]
+                count = edges[part]
+                if width > 1:
+                    count += generator.random() * width
+                found[kept, cell] = count
