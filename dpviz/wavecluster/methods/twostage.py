@@ -158,9 +158,9 @@ def _with_density(
         return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
 
     subband = average(noisy)
-    # Noise makes coefficients negative that are 0: as large a part of them as of the noise.
-    negative = np.mean(redrawn(np.random.default_rng(0)) < 0)
-    filled = subband.size - np.count_nonzero(subband < 0) / max(float(negative), 1e-9)
+    # Noise makes this part of the counts negative that are 0; of other wavelets about half.
+    negative = np.exp(-rate) / (1 + np.exp(-rate)) if whole else np.full(subband.shape, 0.5)
+    filled = subband.size - float((1 / np.maximum(negative, 1e-9)[subband < 0]).sum())
 
     def rank(density: float) -> int:
         return rank_of(density, max(round(filled), 1))
