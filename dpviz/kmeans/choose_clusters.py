@@ -17,7 +17,7 @@ from dpviz.kmeans.start import best_of
 Floats = NDArray[np.float64]
 
 #: Smallest and largest number of clusters that is tried.
-LEAST, MOST = 2, 100
+LEAST, MOST = 2, 40
 
 #: Groups of points that join into clusters, per cluster of the largest number.
 _GROUPS = 3
@@ -26,9 +26,10 @@ _GROUPS = 3
 #: made while somebody drags a slider.
 _POINTS = 2**13
 
-#: Standard deviations by which the noisy count of each cluster has to exceed 0. With less, noise
-#: makes small clusters of its own, far from all others; with 5, small true clusters are joined.
-SURE = 3.0
+#: Standard deviations of its noise by which the noisy count of a group has to exceed 0 to take
+#: part, and that of each cluster for a K to be chosen. Without them noise makes small clusters of
+#: its own, far from all others.
+SOME, SURE = 1.0, 3.0
 
 #: Lloyd's iterations after each join.
 _STEPS = 10
@@ -114,6 +115,18 @@ class ClusterChoice:
         return f"{chosen}, which are released anyway: that cost no further ε{hidden}."
 
 
+#: The choice where noise leaves nothing to choose from.
+_NOTHING = ClusterChoice(
+    clusters=LEAST,
+    tried=np.empty(0, dtype=np.intp),
+    centers=(),
+    silhouettes=np.empty(0),
+    least=np.empty(0),
+    surest=np.empty(0),
+    stands=False,
+)
+
+
 def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> ClusterChoice:
     """Choose the number of clusters that are best separated, among those that noise allows.
 
@@ -133,46 +146,44 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
 
     Notes
     -----
-    Ours. Points form groups, by k-means with many centres. Groups join one by one, those first
+    Ours. Points form groups, by k-means with many centres; groups whose noisy count does not
+    exceed 0 by ``SOME`` standard deviations are left out. The others join one by one, those first
     whose join adds least to the sum of squares (Ward 1963), and Lloyd's iteration follows each
     join: this gives centres for every K. Of these K the one is chosen with the largest sum of two
-    simplified silhouettes, the mean of all records and that of the worst cluster, among those where
-    the noisy count of each cluster exceeds 0 by ``SURE`` standard deviations of its noise: without
-    this rule, single cells with much noise and little else would be the best separated clusters of
-    all.
+    simplified silhouettes, the mean of all records and that of the worst cluster, among those
+    where the noisy count around each centre, groups that were left out included, exceeds 0 by
+    ``SURE`` standard deviations.
     """
     points = points.coarse(_POINTS)
-    some = points.weights > 0
-    places, weights = points.places[some], points.weights[some]
-    if len(places) < LEAST:
-        none = np.empty(0)
-        return ClusterChoice(
-            clusters=LEAST,
-            tried=none.astype(int),
-            centers=(),
-            silhouettes=none,
-            least=none,
-            surest=none,
-            stands=False,
-        )
+    heavy = points.weights > 0
+    if heavy.sum() < LEAST:
+        return _NOTHING
+    places, weights = points.places[heavy], points.weights[heavy]
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
-    own = nearest(places, groups)
-    heavy = _sums(own, weights, len(groups))
-    groups, heavy = groups[heavy > 0], heavy[heavy > 0]
     # Empty points count as well: what noise has added to others it has taken off these.
     owner = nearest(points.places, groups)
-    counts = _sums(owner, points.counts, len(groups))
-    variances = _sums(owner, points.variances, len(groups))
+    counts, variances = (
+        _sums(owner, each, len(groups)) for each in (points.counts, points.variances)
+    )
+    own = owner[heavy]
+    sizes = _sums(own, weights, len(groups))
+    kept = (sizes > 0) & (counts > SOME * np.sqrt(variances))
+    if kept.sum() < LEAST:
+        return _NOTHING
+    places, weights = places[kept[own]], weights[kept[own]]
     tried, places_of, silhouettes, least, surest = [], [], [], [], []
-    for K, labels in _joins(groups, heavy, min(most, len(groups))):
-        centers, labels = _settled(groups, heavy, labels, K)
-        count, variance = (_sums(labels, each, K) for each in (counts, variances))
+    for K, labels in _joins(groups[kept], sizes[kept], min(most, int(kept.sum()))):
+        centers = _settled(groups[kept], sizes[kept], labels, K)
+        # All groups count here, those of noise as well.
+        region = nearest(groups, centers)
+        count, variance = (_sums(region, each, K) for each in (counts, variances))
         tried.append(K)
         places_of.append(centers)
         found = fit(places, centers, weights)
         silhouettes.append(found.contours.sum() / weights.sum())
-        least.append((found.contours / np.maximum(found.counts, 1e-300)).min())
-        surest.append(float((count / np.sqrt(np.maximum(variance, 1e-300))).min()))
+        least.append((found.contours / np.where(found.counts > 0, found.counts, 1)).min())
+        # A cluster that has lost all its groups has neither count nor noise.
+        surest.append((count / np.sqrt(np.maximum(variance, 1e-300))).min())
     # The joins went from many clusters to few.
     mean, worst, sure = (np.array(each)[::-1] for each in (silhouettes, least, surest))
     best = int(np.argmax(np.where(sure >= SURE, mean + worst, -np.inf)))
@@ -223,10 +234,8 @@ def _cost(place: Floats, weight: Floats, places: Floats, weights: Floats) -> Flo
     return costs
 
 
-def _settled(
-    places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Centres (K, d) and labels (m,) after Lloyd's iteration on groups (m, d)."""
+def _settled(places: Floats, weights: Floats, labels: NDArray[np.intp], clusters: int) -> Floats:
+    """Centres (K, d) after Lloyd's iteration on groups (m, d) with labels (m,)."""
     centers = np.empty((clusters, places.shape[1]))
     for step in range(_STEPS + 1):
         total = np.bincount(labels, weights, clusters)
@@ -238,4 +247,4 @@ def _settled(
         if step == _STEPS or (moved == labels).all():
             break
         labels = moved
-    return centers, labels
+    return centers

@@ -56,6 +56,8 @@ CASES: list[dict[str, Any]] = [
     {"method": "privthrem", "wavelet": "db2"},
     {"method": "dplloyd", "start": "kmeans++", "geometry": "l1"},
     {"method": "contour", "start": "partition", "schedule": "uniform"},
+    {"method": "eugkm", "cells": "refined"},
+    {"method": "eugkm", "choose": "private"},
 ]
 
 
@@ -207,6 +209,34 @@ def test_bundle_follows_the_schema_and_holds_nothing_of_the_owners(
         "time",
         "metrics",
     }
+
+
+def test_what_the_method_chose_is_in_the_bundle_with_its_price(budget: Budget) -> None:
+    data = load_sample("gaussians")
+    config = KMeansConfig(method="eugkm", choose="private", clusters=3, epsilon=0.7)
+    done = released(budget, Request(config=config, domain=data.domain), data)
+    document = json.loads(done.files["release.json"])
+    jsonschema.validate(document, json.loads(done.files["release.schema.json"]))
+    centers = document["result"]["centers"]
+    # Noise that no seed repeats: of 200 draws that were looked at, all chose 15.
+    assert len(centers) == document["parameters"]["clusters"] == 15
+    assert document["parameters"]["choose"] == "private"
+    assert document["chosen"]["parameters"] == ["clusters"]
+    assert document["chosen"]["how"].startswith("K = 15 was chosen from the noisy counts")
+    spent = sum(one["epsilon"] for one in document["privacy"]["ledger"])
+    assert spent == pytest.approx(0.7)
+    report = done.files["report.html"].decode()
+    assert document["chosen"]["how"] in report
+    assert "Chosen under the promise, from numbers that carry noise: number of clusters." in report
+    # The entry in the lifetime budget has public choices alone.
+    assert "clusters" not in done.entry.what
+    assert done.entry.what["choose"] == "private"
+    # Nothing chosen, nothing said.
+    done = released(budget, request_of({"method": "eugkm"}), dataset(0, 300), folder="given")
+    document = json.loads(done.files["release.json"])
+    assert "chosen" not in document
+    assert document["parameters"]["clusters"] == 3
+    assert "Chosen under the promise" not in done.files["report.html"].decode()
 
 
 def _keys(value: Any) -> Iterator[str]:
