@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -33,6 +33,7 @@ from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
 from dpviz.privacy.mechanisms import Accountant
+from dpviz.wavecluster.budget_share import SHARES
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
@@ -116,6 +117,11 @@ class Case:
         return KMEANS[self.method].run(records, config, accountant)
 
     @property
+    def adaptive(self) -> bool:
+        """Whether what is asked depends on the noise that is bought, and so on the unit."""
+        return self.method == "twostage"
+
+    @property
     def own_draws(self) -> bool:
         """Whether records draw a set or block, so that it matters which."""
         return self.method == "gupt" or self.options.get("start") == "partition"
@@ -159,6 +165,15 @@ def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int,
     return max(np.ndindex((2**level,) * len(shape)), key=raised)
 
 
+def staged_cases(method: str, variant: str) -> Iterator[Case]:
+    """The same planes; two places are dense, so that persons are met there and in empty cells."""
+    for case in wavelet_cases(method, variant):
+        base = np.zeros_like(case.base)
+        for place in case.places[:2]:
+            base[place] = 1000
+        yield replace(case, base=base, places=case.places[:3])
+
+
 def synopsis_cases(method: str) -> Iterator[Case]:
     base = np.random.default_rng(0).poisson(1.0, (8, 8))
     for synopsis in SYNOPSES:
@@ -198,6 +213,8 @@ def all_cases() -> Iterator[Case]:
                 yield from kmeans_cases(name, variant.name)
             elif variant.private and name == "baseline":
                 yield from synopsis_cases(name)
+            elif variant.private and name == "twostage":
+                yield from staged_cases(name, variant.name)
             elif variant.private:
                 yield from wavelet_cases(name, variant.name)
 
@@ -348,11 +365,11 @@ class Family:
 
 
 @cache
-def family_of(case: Case) -> Family:
+def family_of(case: Case, unit: Neighbours | None = None) -> Family:
     """Hand a method D with every person of up to 5 records at the places."""
     persons = [
         (person, own)
-        for size in range(max(CAPS) + 1)
+        for size in range((unit.cap if unit else max(CAPS)) + 1)
         for person in combinations_with_replacement(range(len(case.places)), size)
         for own in ((None, 0, 1) if case.own_draws and size else (None,))
     ]
@@ -360,7 +377,7 @@ def family_of(case: Case) -> Family:
     answers = None
     for person, own in persons:
         noise = Moderate(len(case.base), own)
-        recorder = Recorder(noise, EPSILON, answers=answers)
+        recorder = Recorder(noise, EPSILON, unit, answers=answers)
         case.run(recorder, EPSILON, person)
         answers = answers or [request.answer for request in recorder.requests]
         runs.append(recorder)
@@ -373,6 +390,14 @@ def family_of(case: Case) -> Family:
         ),
         answers=tuple(answers),
     )
+
+
+#: Mechanisms that are paid for by the L1 change of what they are handed.
+LISTS = ("laplace", "gradual", "finer", "split")
+
+
+#: Those of nested releases, whose law has a test of its own.
+NESTED = ("gradual", "finer", "split")
 
 
 def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
@@ -391,7 +416,7 @@ def largest_change(
     values = np.where(finite, values, 0.0)[sizes <= unit.cap]
     # Somebody comes to D; or leaves for somebody else, who may have no usable record.
     before = values[:1] if unit.relation == "add_remove" else values
-    metric = "cityblock" if kind == "laplace" else "chebyshev"
+    metric = "cityblock" if kind in LISTS else "chebyshev"
     return float(cdist(before, values, metric).max())
 
 
@@ -409,7 +434,8 @@ def each_unit(test: Any) -> Any:
 def test_sensitivities_are_what_a_person_changes_most(
     case: Case, relation: Relation, cap: int
 ) -> None:
-    family, unit = family_of(case), Neighbours(relation=relation, cap=cap)
+    unit = Neighbours(relation=relation, cap=cap)
+    family = family_of(case, unit if case.adaptive else None)
     recorder = Recorder(Moderate(), EPSILON, unit, answers=family.answers)
     case.run(recorder, EPSILON)
     if relation in CARDS[case.method].variant(case.variant).fails:
@@ -447,10 +473,15 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert ledger.neighbours == unit
         # No noise past the ledger, no spend past a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
-        assert [step for step, _ in heard] == [request.step for request in requests]
-        for request, (_, scale) in zip(requests, heard, strict=True):
-            assert_paid(request)
-            assert_noisy(request, scale, SeededNoise(seed))
+        assert [step for step, _ in heard] == sum(map(drawn_by, requests), [])
+        scales = {step: scale for step, scale in heard}
+        spent = 0.0
+        for request in requests:
+            if request.kind in NESTED:
+                spent = assert_nested(request, spent)
+            else:
+                assert_paid(request)
+                assert_noisy(request, scales[request.step], SeededNoise(seed))
 
 
 def total(ledger: Ledger) -> float:
@@ -468,6 +499,28 @@ def assert_paid(request: Request) -> None:
     for spend in request.spends:
         assert spend.step == request.step
         assert spend.scale == pytest.approx(factor * spend.sensitivity / spend.epsilon, rel=1e-12)
+
+
+def drawn_by(request: Request) -> list[str]:
+    """Streams that a mechanism draws from, one for each of its draws."""
+    if request.kind != "gradual":
+        return [] if request.kind == "finer" else [request.step]
+    last = len(SHARES)
+    levels = [f"{request.step}, level {number}" for number in range(last, -1, -1)]
+    coins = [[], *([f"{level}, coins"] for level in levels[1:])]
+    return [one for level, more in zip(levels, coins, strict=True) for one in (level, *more)]
+
+
+def assert_nested(request: Request, spent: float) -> float:
+    """Scales of nested releases are those of all that was spent on them; return this sum."""
+    first, *beside = request.spends
+    assert {spend.step for spend in request.spends} == {request.step}
+    spent += first.epsilon
+    assert first.scale == pytest.approx(first.sensitivity / spent, rel=1e-12)
+    for spend in beside:  # the number of a split
+        assert spend.scale == pytest.approx(spend.sensitivity / spend.epsilon, rel=1e-12)
+        assert spend.epsilon == first.epsilon
+    return spent
 
 
 def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> None:
