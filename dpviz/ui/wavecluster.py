@@ -241,7 +241,7 @@ def _many_draws(
     picture = replace(picture, title=run_title(settings.active, settings.config))
 
     def maps(draws: Draws, position: int) -> Panels:
-        one = trial.draw(draws.seeds[position]).stages
+        one = trial.affected(trial.draw(draws.seeds[position]))
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return wavecluster_maps(picture, draws, one, name)
 
