@@ -127,12 +127,16 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings)
+    # Panels that look closer take g and p as the technique chose them.
+    there = settings
+    if runs.private.decision:
+        there = replace(settings, config=replace(runs.private.config, choose=GIVEN))
     verdict = claim(card, config, runs.grid.source.domain)
     # Ten more private runs: if they are slow, they come after the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
-    held_out = _agreement(settings, runs) if quick else {}
-    bounds = k_bounds(runs.truth, config)
+    held_out = _agreement(there, runs) if quick else {}
+    bounds = k_bounds(runs.truth, there.config)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
     picture = WaveClusterPicture(
@@ -167,12 +171,12 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         panels=(
             partial(_choice_panel, state, settings, runs),
             partial(_many_draws, state, settings, runs, picture),
-            partial(diagnosis_panel, settings, runs, picture),
+            partial(diagnosis_panel, there, runs, picture),
         ),
         behind=partial(_behind, settings, runs, bounds, picture, view),
     )
     if settings.settled and not quick:
-        show_readouts(_readouts(runs, bounds, _agreement(settings, runs)), verdict, cards)
+        show_readouts(_readouts(runs, bounds, _agreement(there, runs)), verdict, cards)
     return settings.settled
 
 
