@@ -39,7 +39,6 @@ from dpviz.figures.panels import (
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
 from dpviz.metrics.bands import Band, band_words, end_names
-from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.theorems import KBounds
 
 #: Cells per axis of the map of records that change their cluster.
@@ -66,7 +65,9 @@ BOUND_COLUMNS = ("bound from", "bound to", "inside", "promised")
 _SPREAD = 0.26
 
 
-def wavecluster_maps(picture: WaveClusterPicture, draws: Draws, shown: Stages, name: str) -> Panels:
+def wavecluster_maps(
+    picture: WaveClusterPicture, draws: Draws, private: NDArray[np.bool_], name: str
+) -> Panels:
     """Probability of each cell of being significant, beside the cells of one draw.
 
     Parameters
@@ -75,11 +76,11 @@ def wavecluster_maps(picture: WaveClusterPicture, draws: Draws, shown: Stages, n
         True run, columns, mode and title.
     draws
         All draws.
-    shown, name
-        Stages of the draw on the right, and its name.
+    private, name
+        Significant cells of the draw on the right, on the true run's grid, and its name.
     """
     mode, domain, width = picture.mode, picture.domain, picture.width(picture.true.level)
-    true, private = picture.true.significant, shown.significant
+    true = picture.true.significant
     chance = heatmap(
         draws.chance,
         domain,

@@ -14,6 +14,7 @@ import streamlit as st
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS, score_of
 from dpviz.family.claim import claim
+from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
 from dpviz.figures.panels import Panels
@@ -45,9 +46,9 @@ from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switc
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
-from dpviz.ui.show import csv_button, segments, show_panels, theme_mode
+from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
-from dpviz.wavecluster.choice import PRICE
+from dpviz.wavecluster.choice import PRICE, PRICED, PRICES, WHO
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import RANK
@@ -126,12 +127,16 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings)
+    # Panels that look closer take g and p as the technique chose them.
+    there = settings
+    if runs.private.decision:
+        there = replace(settings, config=replace(runs.private.config, choose=GIVEN))
     verdict = claim(card, config, runs.grid.source.domain)
     # Ten more private runs: if they are slow, they come after the figure, and wait while a
     # slider is held.
     quick = st.session_state.get(_COST, math.inf) <= _LIVE
-    held_out = _agreement(settings, runs) if quick else {}
-    bounds = k_bounds(runs.truth, config)
+    held_out = _agreement(there, runs) if quick else {}
+    bounds = k_bounds(runs.truth, there.config)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
     picture = WaveClusterPicture(
@@ -155,7 +160,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     if view == "threshold":
         show_caption(f"{told(picture)} True values, for the owner's screen only.")
     if runs.private.decision:
-        show_caption(f"{runs.private.decision} {PRICE}")
+        show_caption(runs.private.decision)
     if notices := [*runs.private.stages.notices, *runs.grid.source.notices(config.level)]:
         show_caption(" ".join(notices))
     show_below(
@@ -164,14 +169,72 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         verdict,
         runs.private.ledger,
         panels=(
+            partial(_choice_panel, state, settings, runs),
             partial(_many_draws, state, settings, runs, picture),
-            partial(diagnosis_panel, settings, runs, picture),
+            partial(diagnosis_panel, there, runs, picture),
         ),
         behind=partial(_behind, settings, runs, bounds, picture, view),
     )
     if settings.settled and not quick:
-        show_readouts(_readouts(runs, bounds, _agreement(settings, runs)), verdict, cards)
+        show_readouts(_readouts(runs, bounds, _agreement(there, runs)), verdict, cards)
     return settings.settled
+
+
+def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns) -> None:
+    """Show what each p was worth by noisy counts, and what it gives, while the panel is open."""
+    found = runs.private
+    if not found.worth:
+        return
+
+    def draw() -> None:
+        source = runs.grid.source
+        name = "class_f" if source.classes is not None else "f_measure"
+        scores = []
+        for density in found.worth:
+            config = replace(found.config, choose=GIVEN, density=density)
+            truth = runs.truth.at(config)
+            one = run(source, config, SeededNoise(settings.seed))
+            scores.append(truth.scores(one.stages, (name,))[name])
+        table = pd.DataFrame(
+            {
+                "p": list(found.worth),
+                "worth by noisy counts": list(found.worth.values()),
+                f"{score_of(name).title} of this draw with p": scores,
+            }
+        )
+        st.markdown(f"Chosen privately: **p = {found.config.density:g}**. {_price(scores, found)}")
+        st.dataframe(table, hide_index=True, height=248, key=f"{state.page}:choice rows")
+        show_caption(
+            "The private choice reads the second column alone: would the same clusters come out "
+            "again, how many records do they hold, and how many clusters tell them apart. The last "
+            "column is true: for the owner only."
+        )
+        prices = pd.DataFrame(
+            [
+                (CARDS[method].title, *(f"{price:.0%}" for price in own))
+                for method, own in PRICES.items()
+            ],
+            columns=["Technique", *(f"{who}, ε {at:g}" for who in WHO for at in PRICED)],
+        )
+        st.markdown("Price of the choice on other data:")
+        st.dataframe(prices, hide_index=True, key=f"{state.page}:choice prices")
+        show_caption(PRICE)
+        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)")
+
+    lazy_expander("How g and p were chosen, and the price", key=f"{state.page}:choice", draw=draw)
+
+
+def _price(scores: list[float], found: Run) -> str:
+    """Sentence on the best p in hindsight, where known classes can tell."""
+    at = list(found.worth).index(found.config.density)
+    best = max(scores)
+    if not best:
+        return ""
+    where = list(found.worth)[scores.index(best)]
+    return (
+        f"Best on this grid in hindsight, by true values: p = {where:g}. The choice reaches "
+        f"{scores[at] / best:.1%} of its score."
+    )
 
 
 def _many_draws(
@@ -182,7 +245,7 @@ def _many_draws(
     picture = replace(picture, title=run_title(settings.active, settings.config))
 
     def maps(draws: Draws, position: int) -> Panels:
-        one = trial.draw(draws.seeds[position]).stages
+        one = trial.affected(trial.draw(draws.seeds[position]))
         name = f"draw {position + 1} (seed {draws.seeds[position]})"
         return wavecluster_maps(picture, draws, one, name)
 

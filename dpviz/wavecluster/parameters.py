@@ -16,7 +16,7 @@ from dpviz.wavecluster.wavelet import check_wavelet, wavelet_names
 DEFAULT_ALPHA = {"privthr": 0.9, "privthrem": 0.7}
 
 #: Techniques that can choose g and p themselves: see :mod:`dpviz.wavecluster.choice`.
-CHOOSERS = ("privqt", "privthr", "privthrem")
+CHOOSERS = ("privqt", "privthr", "privthrem", "twostage")
 
 #: Parameters that they choose.
 CHOSEN = ("grid", "density")

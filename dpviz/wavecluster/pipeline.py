@@ -6,7 +6,7 @@ technique replaces or adds a step; what follows is the same code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -379,6 +379,8 @@ class Run:
         screen, never for a release.
     decision
         How g and p were chosen and what that cost, where the technique chose them.
+    worth
+        What each p was worth by noisy counts, where the technique chose it.
     """
 
     config: Config
@@ -386,6 +388,7 @@ class Run:
     ledger: Ledger
     trace: dict[str, float] = field(default_factory=dict)
     decision: str = ""
+    worth: Mapping[float, float] = field(default_factory=dict)
 
     @property
     def k(self) -> int:

@@ -264,7 +264,9 @@ def centres(incomes):
 
 def test_map_of_cells_shows_chance_and_one_draw(grid) -> None:
     trial, scene, draws = grid
-    panels = figures.wavecluster_maps(scene, draws, trial.draw(7).stages, "draw 8 (seed 7)")
+    panels = figures.wavecluster_maps(
+        scene, draws, trial.draw(7).stages.significant, "draw 8 (seed 7)"
+    )
     chance, outline, one = panels.data
     np.testing.assert_allclose(chance["z"].T, draws.chance)
     private, true = trial.draw(7).stages.significant, scene.true.significant

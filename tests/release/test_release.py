@@ -39,7 +39,7 @@ from dpviz.release import Request, draw, release
 from dpviz.release.draw import Prepared, _check_budget
 from dpviz.release.files import files
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
-from dpviz.wavecluster.parameters import SYNOPSES, Config
+from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from tests.support import ROOT
 
 #: Release noise has no seed, so every statistical test fails once in so many runs by chance.
@@ -59,6 +59,7 @@ CASES: list[dict[str, Any]] = [
     {"method": "eugkm", "cells": "refined"},
     {"method": "eugkm", "choose": "private"},
     {"method": "dprefine", "choose": "private"},
+    *({"method": name, "choose": "private"} for name in CHOOSERS),
 ]
 
 

@@ -701,3 +701,52 @@ def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
     checked(test.run())
     test.text_input(key="own:line").set_value("x,y")
     assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
+
+
+# -- g and p chosen privately --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["privthr", "twostage"])
+def test_g_and_p_are_chosen_privately(app, method):
+    test = app(data="incomes", method=method, g="64", p="0.5", choose="private")
+    data = load_sample("incomes")
+    config = Config(method=method, density=0.5, choose="private")
+    trial = trial_of(data, config, data.domain)
+    found = trial.draw(0)
+    assert found.config.grid != (64, 64)
+    assert any(found.decision in one.value for one in test.caption)
+    # The true side has the same g and p; the title names neither.
+    truth = trial.beside(found).truth
+    assert cards(test)["Clusters"][0] == f"{found.stages.n_clusters:,}"
+    assert cards(test)["Clusters"][1] == f"true {truth.stages.n_clusters:,}"
+    assert " g 64" not in title(test)
+    assert test.query_params["choose"] == "private"
+    # How, and the price: the row of the chosen p has the score of the run on the screen.
+    test.session_state["wavecluster:choice"] = True
+    test = checked(test.run())
+    rows = next(one.value for one in test.dataframe if "p" in one.value)
+    assert list(rows["p"]) == list(found.worth)
+    best = rows["worth by noisy counts"].idxmax()
+    assert rows["p"][best] == found.config.density
+    assert len(rows) == 19
+    (said,) = (one.value for one in test.markdown if one.value.startswith("Chosen privately"))
+    assert f"**p = {found.config.density:g}**" in said
+    # By hand again.
+    control(test.selectbox, "wavecluster:choose").set_value("given")
+    test = checked(test.run())
+    assert " g 64" in title(test)
+    assert not any("was chosen" in one.value for one in test.caption)
+
+
+def test_many_draws_may_choose_different_grids(app):
+    test = app(data="incomes", method="privthr", choose="private", epsilon="0.5")
+    # Fewer records than usual: seeds 0 to 7 choose two grids, which all panels have to bear.
+    for panel in ("draws", "diagnosis", "goal", "choice"):
+        test.session_state[f"wavecluster:{panel}"] = True
+    test = checked(test.run())
+    assert any("Best" in one.value for one in test.markdown)
+
+
+def test_a_link_to_a_technique_that_cannot_choose_ignores_it(app):
+    test = app(data="incomes", method="baseline", choose="private", g="20")
+    assert " g 20" in title(test)

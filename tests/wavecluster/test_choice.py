@@ -19,8 +19,8 @@ from dpviz.wavecluster.choice import (
     DENSITIES,
     RECORDS_SHARE,
     STEP,
-    choose_density,
     chosen_grid,
+    worth_of_densities,
 )
 from dpviz.wavecluster.estimators import PrivTHR
 from dpviz.wavecluster.family import FAMILY
@@ -80,6 +80,12 @@ def test_other_grids_of_a_source_count_the_same_records():
 
 def ranks(filled: int) -> list[int]:
     return [rank_of(density, filled) for density in DENSITIES]
+
+
+def choose_density(field, again, ranks) -> float:
+    worth = worth_of_densities(field, again, ranks)
+    assert all(0 <= each <= 1 for each in worth.values())
+    return max(worth, key=worth.__getitem__)
 
 
 def ridge() -> np.ndarray:

@@ -120,6 +120,8 @@ def _pairs(active: ActiveData, config: Configuration) -> list[str]:
         pair
         for pair, over in PAIRS.items()
         if all(card.parameter(name) for name in over)
+        # What the method chooses itself is not searched.
+        and not set(over) & set(family_of(config.method).chosen(config))
         # A data set of counts has its own grid; an axis of the map needs one g for both columns.
         and not ("grid" in over and (active.dataset.counts is not None or _per_column(config)))
     ]

@@ -64,8 +64,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     average = transform(noisy, config)
     again = count_noise(config, accountant, source.shape)
     positive = positive_values(average).size
-    config = with_density(
+    config, worth = with_density(
         config, accountant, average, lambda density: rank_of(density, positive), again
     )
     stages = cluster(noisy, config, average=average)
-    return Run(config=config, stages=stages, ledger=accountant.ledger)
+    return Run(config=config, stages=stages, ledger=accountant.ledger, worth=worth)

@@ -95,7 +95,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         epsilon=config.epsilon - first,
     )
     kept = pruned_threshold(average, config.density, float(noisy_nonpositive)).kept
-    config = with_density(
+    config, worth = with_density(
         config, accountant, average, lambda density: rank_of(density, kept), again
     )
     threshold = pruned_threshold(average, config.density, float(noisy_nonpositive))
@@ -104,6 +104,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         stages=cluster(noisy, config, average=average, threshold=threshold),
         ledger=accountant.ledger,
         trace={"nonpositive": nonpositive},
+        worth=worth,
     )
 
 

@@ -80,7 +80,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     noisy = accountant.laplace("counts", source.counts, sensitivity=1, epsilon=first)
     average = transform(noisy, config)
     again = count_noise(config, accountant, source.shape)
-    config = with_density(config, accountant, average, partial(_rank, average), again)
+    config, worth = with_density(config, accountant, average, partial(_rank, average), again)
     bound = sensitivity(config.wavelet, config.level, source.shape, config.density)
     edges, ranks, scores = candidates(transform(source.counts, config), average, config)
     chosen, value = accountant.interval(
@@ -99,6 +99,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         stages=cluster(noisy, config, average=average, threshold=threshold),
         ledger=accountant.ledger,
         trace={"rank": float(ranks[chosen])},
+        worth=worth,
     )
 
 

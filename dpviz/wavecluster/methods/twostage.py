@@ -14,6 +14,7 @@ from dpviz.counts import block_sums
 from dpviz.family.card import Card, Variant
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, choose_share
+from dpviz.wavecluster.choice import with_density
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.parameters import Config, takes
@@ -73,7 +74,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     check_level(config.level, source.shape)
     whole = sums_blocks(config.wavelet)
     counts = block_sums(source.counts, config.level) if whole else source.counts
-    released = release(counts, config, accountant)
+    released, config, worth = release(counts, config, accountant)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
     found = estimate(
         released,
@@ -101,11 +102,17 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         wavelet=config.wavelet,
         level=config.level,
     )
-    return Run(config=config, stages=stages, ledger=accountant.ledger)
+    return Run(config=config, stages=stages, ledger=accountant.ledger, worth=worth)
 
 
-def release(counts: NDArray[np.int64], config: Config, accountant: Accountant) -> Released:
+def release(
+    counts: NDArray[np.int64], config: Config, accountant: Accountant
+) -> tuple[Released, Config, dict[float, float]]:
     """Spend the budget on counts: everything here that touches data.
+
+    Where the configuration leaves p to the technique, the rough counts give a first p, for the
+    share, and all that was released gives the last. Returned with it: the configuration with p,
+    and what each p was worth.
 
     Parameters
     ----------
@@ -117,7 +124,9 @@ def release(counts: NDArray[np.int64], config: Config, accountant: Accountant) -
     shares = (*SHARES, 1.0)
     levels = [Level(step, share * epsilon) for step, share in zip(steps, shares, strict=True)]
     gradual = accountant.gradual(counts, levels, sensitivity=1)
-    choice = choose_share(gradual.noisy, 1 / gradual.scales[-1], config.density)
+    rough = np.full(counts.shape, 1 / gradual.scales[0])
+    first, _ = _with_density(config, accountant, gradual.noisy, rough)
+    choice = choose_share(gradual.noisy, 1 / gradual.scales[-1], first.density)
     noisy = accountant.finer(gradual, choice.share) if choice.share else gradual.noisy
     low = noisy < choice.limit
     rest = gradual.levels[-1].epsilon - gradual.levels[choice.share].epsilon
@@ -125,13 +134,40 @@ def release(counts: NDArray[np.int64], config: Config, accountant: Accountant) -
     rate = np.where(low, 1 / gradual.scales[choice.share], 1 / gradual.scales[-1])
     noisy = noisy.copy()
     noisy[~low] = finest
-    return Released(
+    config, worth = _with_density(config, accountant, noisy, rate)
+    released = Released(
         noisy=noisy,
         rate=rate,
         low=low,
         zeros=float(zeros),
         zeros_rate=rest / accountant.neighbours.multiplier,
     )
+    return released, config, worth
+
+
+def _with_density(
+    config: Config, accountant: Accountant, noisy: NDArray[np.float64], rate: NDArray[np.float64]
+) -> tuple[Config, dict[float, float]]:
+    """Configuration with p chosen from noisy counts, where it asks for that; see there."""
+    whole = sums_blocks(config.wavelet)
+    gain = 2.0 ** (-config.level * noisy.ndim / 2)
+
+    def average(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        return gain * counts if whole else transform(counts, config)
+
+    def redrawn(generator: np.random.Generator) -> NDArray[np.float64]:
+        stop = -np.expm1(-rate)
+        return average((generator.geometric(stop) - generator.geometric(stop)).astype(float))
+
+    subband = average(noisy)
+    # Noise makes this part of the counts negative that are 0; of other wavelets about half.
+    negative = np.exp(-rate) / (1 + np.exp(-rate)) if whole else np.full(subband.shape, 0.5)
+    filled = subband.size - float((1 / np.maximum(negative, 1e-9)[subband < 0]).sum())
+
+    def rank(density: float) -> int:
+        return rank_of(density, max(round(filled), 1))
+
+    return with_density(config, accountant, subband, rank, redrawn)
 
 
 def _spread(blocks: NDArray[np.float64], shape: tuple[int, ...], level: int) -> NDArray[np.float64]:
