@@ -24,11 +24,8 @@ from dpviz.metrics.bands import band
 #: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")
 
-#: Scores of each family, the telling one first. Rows of raw results have these columns.
-SCORES: dict[str, tuple[str, ...]] = {
-    "wavecluster": ("dsg_c", "ocm", "two_ce", "f_measure"),
-    "kmeans": ("nicv_ratio",),
-}
+#: Scores, the telling ones first. Rows of raw results have these columns.
+SCORES = ("dsg_c", "nicv_ratio", "ocm", "two_ce", "f_measure")
 
 #: Columns that tell one group of draws from another.
 KEYS = ("data", "method", "variant", "epsilon")
@@ -196,6 +193,12 @@ class Benchmark:
             and low <= one.columns <= high
         ]
 
+    def scores(self, family: str) -> tuple[str, ...]:
+        """Scores with figures of a family."""
+        own = self.cells["method"].map(lambda method: family_name(method) == family)
+        found = set(self.cells["score"][own])
+        return tuple(name for name in SCORES if name in found)
+
     def rows(self, family: str, score: str, names: Sequence[str]) -> pd.DataFrame:
         """Cells of a score on these sets; methods of other families have none."""
         cells = self.cells
@@ -250,7 +253,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     """Cells of raw rows: one row per draw, with the columns of ``KEYS`` and of ``SCORES``."""
     found = []
-    for score in (name for names in SCORES.values() for name in names):
+    for score in SCORES:
         if score not in rows:
             continue
         for key, values in rows.dropna(subset=[score]).groupby(list(KEYS), sort=True)[score]:

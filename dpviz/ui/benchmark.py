@@ -46,12 +46,11 @@ STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 def page_state() -> UrlState:
     """All controls of the page, from the link or the session."""
-    scores = [name for names in SCORES.values() for name in names]
     return UrlState(
         "benchmark",
         {
-            "family": Control(next(iter(SCORES)), choice("family", tuple(SCORES))),
-            "score": Control(scores[0], choice("score", scores)),
+            "family": Control(next(iter(FAMILIES)), choice("family", tuple(FAMILIES))),
+            "score": Control(SCORES[0], choice("score", SCORES)),
             "group": Control("unseen", choice("group", tuple(GROUPS))),
             "kind": Control(ALL, choice("kind", (ALL, *KINDS))),
             "columns": Control(ALL, choice("columns", tuple(COLUMNS))),
@@ -82,9 +81,7 @@ def build(state: UrlState) -> None:
             key="benchmark:csv",
         )
         _promises(cells)
-    lazy_expander(
-        f"Sets ({len(sets)})", key="benchmark:sets", draw=lambda: _sets(found, sets, family)
-    )
+    lazy_expander(f"Sets ({len(sets)})", key="benchmark:sets", draw=lambda: _sets(found, sets))
     _made(found)
     state.write()
 
@@ -92,13 +89,14 @@ def build(state: UrlState) -> None:
 def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
     """Draw the controls; returns the chosen sets."""
     left, right = st.columns([1, 2])
-    titles = {name: FAMILIES[name].title for name in SCORES}
+    titles = {name: family.title for name, family in FAMILIES.items()}
     segments(state, "family", "Family", titles, left)
     family = state.get("family")
-    own = SCORES[family]
-    if state.get("score") not in own:
-        state.set("score", own[0])
-    segments(state, "score", "Score", {name: score_of(name).title for name in own}, right)
+    titles = {name: score_of(name).title for name in found.scores(family)}
+    if titles:
+        if state.get("score") not in titles:
+            state.set("score", next(iter(titles)))
+        segments(state, "score", "Score", titles, right)
     places = st.columns([3, 1.3, 1.3, 2.2, 1.6])
     segments(state, "group", "Sets", GROUPS, places[0])
     group = found.chosen(family, group=state.get("group"))
@@ -121,7 +119,8 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
     names = {ALL: "average of all", **{one.name: one.title for one in sets}}
     _keep(state, "set", tuple(names))
     places[3].selectbox("Set", **state.choice("set", tuple(names)), format_func=names.__getitem__)
-    segments(state, "value", "Of the draws", {name: name.title() for name in VALUES}, places[4])
+    titles = {name: name.title() for name in VALUES}
+    segments(state, "value", "Of the draws", titles, places[4])
     return [one for one in sets if state.get("set") in (ALL, one.name)]
 
 
@@ -295,7 +294,7 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
     return pd.DataFrame([{name: getattr(one, name) for name in names} for one in sets])
 
 
-def _sets(found: Benchmark, sets: Sequence[SetFacts], family: str) -> None:
+def _sets(found: Benchmark, sets: Sequence[SetFacts]) -> None:
     """Sets of the choice: shape, public choices, whose they are, and what is missing."""
     measured = set(found.cells["data"])
     rows = [
@@ -304,7 +303,7 @@ def _sets(found: Benchmark, sets: Sequence[SetFacts], family: str) -> None:
             one.kind,
             "seen" if one.seen else "not seen",
             f"{one.records:,} x {one.columns}",
-            _choices(one, family),
+            _choices(one),
             one.credit + (f" Missing: {one.missing}" if one.name not in measured else ""),
         )
         for one in sets
@@ -313,11 +312,10 @@ def _sets(found: Benchmark, sets: Sequence[SetFacts], family: str) -> None:
     st.html(_rows(pd.DataFrame(rows), heads))
 
 
-def _choices(one: SetFacts, family: str) -> str:
-    """Public choices of a set for a family."""
-    if family == "kmeans":
-        return f"K {one.clusters}"
-    return f"g {one.grid}, p {one.density:g}"
+def _choices(one: SetFacts) -> str:
+    """Public choices for a set."""
+    signs = {"g": one.grid, "p": one.density, "K": one.clusters}
+    return ", ".join(f"{sign} {value:g}" for sign, value in signs.items() if value is not None)
 
 
 def _made(found: Benchmark) -> None:
