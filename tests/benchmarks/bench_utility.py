@@ -351,7 +351,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
                 f"chosen with seeds below {FRESH:,}; publish rows of fresh seeds alone."
             )
         write(found)
-        small = rows.astype({name: "float32" for name in rows.columns if rows[name].dtype == float})
+        small = rows.astype({name: "float32" for name in SCORES if name in rows})
         small.to_parquet(ROWS, index=False, compression="zstd")
         say(f"wrote {FILE.name} and {ROWS.name} ({ROWS.stat().st_size / 1e6:.2f} MB)")
 
