@@ -14,6 +14,7 @@ PAGES = [
     st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),
     st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
     st.Page("pages/compare.py", title="Compare", icon=":material/stacked_line_chart:"),
+    st.Page("pages/benchmark.py", title="Benchmark", icon=":material/leaderboard:"),
     st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
     st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),

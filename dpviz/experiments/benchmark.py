@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,16 +24,14 @@ from dpviz.metrics.bands import band
 #: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")
 
-#: Scores of each family, the telling one first. Rows of raw results have these columns.
-SCORES: dict[str, tuple[str, ...]] = {
-    "wavecluster": ("dsg_c", "ocm", "two_ce", "f_measure"),
-    "kmeans": ("nicv_ratio",),
-}
+#: Scores, the telling ones first. Rows of raw results have these columns.
+SCORES = ("dsg_c", "nicv_ratio", "ocm", "two_ce", "f_measure")
 
 #: Columns that tell one group of draws from another.
 KEYS = ("data", "method", "variant", "epsilon")
 
-Value = Literal["median", "mean"]
+#: What may be shown of the draws.
+VALUES = ("median", "mean")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,6 +193,12 @@ class Benchmark:
             and low <= one.columns <= high
         ]
 
+    def scores(self, family: str) -> tuple[str, ...]:
+        """Scores with figures of a family."""
+        own = self.cells["method"].map(lambda method: family_name(method) == family)
+        found = set(self.cells["score"][own])
+        return tuple(name for name in SCORES if name in found)
+
     def rows(self, family: str, score: str, names: Sequence[str]) -> pd.DataFrame:
         """Cells of a score on these sets; methods of other families have none."""
         cells = self.cells
@@ -249,7 +253,7 @@ def promises(methods: Iterable[tuple[str, str]]) -> pd.DataFrame:
 def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     """Cells of raw rows: one row per draw, with the columns of ``KEYS`` and of ``SCORES``."""
     found = []
-    for score in (name for names in SCORES.values() for name in names):
+    for score in SCORES:
         if score not in rows:
             continue
         for key, values in rows.dropna(subset=[score]).groupby(list(KEYS), sort=True)[score]:
@@ -262,7 +266,7 @@ def summarised(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found, columns=names)
 
 
-def over_sets(cells: pd.DataFrame, value: Value, *, geometric: bool) -> tuple[pd.DataFrame, int]:
+def over_sets(cells: pd.DataFrame, value: str, *, geometric: bool) -> tuple[pd.DataFrame, int]:
     """Average over the sets that all methods have, and the number of these sets.
 
     Parameters
@@ -270,7 +274,7 @@ def over_sets(cells: pd.DataFrame, value: Value, *, geometric: bool) -> tuple[pd
     cells
         Of one score.
     value
-        Column to average.
+        Column to average, one of ``VALUES``.
     geometric
         Whether the geometric mean is meant: for ratios.
 
@@ -285,11 +289,24 @@ def over_sets(cells: pd.DataFrame, value: Value, *, geometric: bool) -> tuple[pd
     most = [found for found in sets if 2 * len(found) >= cells["data"].nunique()]
     common = set.intersection(*most) if most else set()
     complete = {key for key, found in sets.items() if found >= common}
-    own = [key in complete for key in zip(*(cells[name] for name in keys), strict=True)]
-    part = cells[own & cells["data"].isin(common)]
+    own = np.array([key in complete for key in zip(*(cells[name] for name in keys), strict=True)])
+    part = cells[own & cells["data"].isin(common).to_numpy()]
     middle = _geometric if geometric else np.mean
     table = part.groupby(keys, sort=False)[value].agg(lambda values: float(middle(values)))
     return table.reset_index(), len(common)
+
+
+def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str, float], int]:
+    """On how many sets each method is the best at each epsilon, by (method, variant, epsilon).
+
+    Lines that read no data take no part; methods that are equal share a win.
+    """
+    real = cells[[not is_reference(method) for method in cells["method"]]]
+    by = real.groupby(["data", "epsilon"])[value]
+    first = real[real[value] == by.transform("min" if lower else "max")]
+    number = first.groupby(["method", "variant", "epsilon"]).size()
+    every = real.groupby(["method", "variant", "epsilon"]).size()
+    return {key: int(number.get(key, 0)) for key in every.index}
 
 
 def _geometric(values: pd.Series) -> float:

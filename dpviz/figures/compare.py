@@ -96,7 +96,11 @@ class Look:
 
 def look_of(method: str, mode: Mode) -> Look:
     """Looks of a method; no two methods share all three."""
-    number = METHODS.index(method)
+    return nth_look(METHODS.index(method), mode)
+
+
+def nth_look(number: int, mode: Mode) -> Look:
+    """Looks by number."""
     palette = CLUSTERS[mode]
     return Look(
         palette[number % len(palette)],

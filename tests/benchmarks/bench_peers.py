@@ -147,15 +147,24 @@ def answers(
     told: queue.Queue[Any] = queue.Queue()
     with tempfile.TemporaryDirectory(prefix="dpviz-peers-") as work:
         np.save(f"{work}/points.npy", points)
+        running: list[subprocess.Popen[str]] = []
         with ThreadPoolExecutor(jobs) as pool:
             for name, own in asked.items():
-                pool.submit(_serve, name, own, clusters, Path(work), out, checkouts, patience, told)
-            for _ in asked:
-                while (answer := told.get()) is not None:
-                    if isinstance(answer, str):
-                        notes.append(answer)
-                    else:
-                        yield answer
+                pool.submit(
+                    _serve, name, own, clusters, Path(work), out, checkouts, patience, told, running
+                )
+            try:
+                for _ in asked:
+                    while (answer := told.get()) is not None:
+                        if isinstance(answer, str):
+                            notes.append(answer)
+                        else:
+                            yield answer
+            finally:
+                # Stopped: nobody waits for what still runs, and nothing more starts.
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in running:
+                    process.kill()
 
 
 def _serve(
@@ -167,6 +176,7 @@ def _serve(
     checkouts: Path | None,
     patience: float,
     told: queue.Queue[Any],
+    running: list[subprocess.Popen[str]],
 ) -> None:
     """Run a peer on its rows; puts each answer in the queue, sentences on failures, then None."""
     done, failed, start = 0, "", time.perf_counter()
@@ -181,25 +191,25 @@ def _serve(
         command[2] = str(request)
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         with (work / f"{name}.log").open("w+") as log:
-            process = subprocess.Popen(
+            with subprocess.Popen(
                 command, cwd=work / name, stdout=subprocess.PIPE, stderr=log, text=True,
                 env={**os.environ, **one_thread},
-            )  # fmt: skip
-            late = Timer(patience, process.kill)
-            late.start()
-            try:
-                assert process.stdout is not None
-                for line, row in zip(process.stdout, rows, strict=False):
-                    answer = json.loads(line)
-                    if "error" in answer:
-                        failed = failed or answer["error"]
-                        continue
-                    done += 1
-                    told.put((row, np.array(answer["centers"]), answer["seconds"]))
-            finally:
-                late.cancel()
-                process.kill()
-                process.wait()
+            ) as process:  # fmt: skip
+                running.append(process)
+                late = Timer(patience, process.kill)
+                late.start()
+                try:
+                    assert process.stdout is not None
+                    for line, row in zip(process.stdout, rows, strict=False):
+                        answer = json.loads(line)
+                        if "error" in answer:
+                            failed = failed or answer["error"]
+                            continue
+                        done += 1
+                        told.put((row, np.array(answer["centers"]), answer["seconds"]))
+                finally:
+                    late.cancel()
+                    process.kill()
             if done < len(rows) and not failed:
                 log.seek(0)
                 last = (log.read().strip() or "no reason given").splitlines()[-1]

@@ -317,7 +317,7 @@ def raw(out: Path) -> tuple[pd.DataFrame, dict[str, float]]:
         first = reference.groupby(rows["data"]).max()
         beaten = (1 - reference.groupby(rows["data"]).min() / first).dropna().to_dict()
         rows["nicv_ratio"] = (rows["nicv"] / best).fillna(rows["nicv_ratio"])
-    scores = [name for names in SCORES.values() for name in names if name in rows]
+    scores = [name for name in SCORES if name in rows]
     # A draw may stand in two rows: with its cheap scores and with its dear ones.
     rows = rows.groupby(columns, as_index=False)[scores].first()
     # Four digits: what is published is summed up from what is published.
@@ -351,7 +351,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
                 f"chosen with seeds below {FRESH:,}; publish rows of fresh seeds alone."
             )
         write(found)
-        small = rows.astype({name: "float32" for name in rows.columns if rows[name].dtype == float})
+        small = rows.astype({name: "float32" for name in SCORES if name in rows})
         small.to_parquet(ROWS, index=False, compression="zstd")
         say(f"wrote {FILE.name} and {ROWS.name} ({ROWS.stat().st_size / 1e6:.2f} MB)")
 

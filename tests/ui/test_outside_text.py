@@ -55,6 +55,7 @@ OWN |= {"len", "plain_text", "progress_text", "decimal"}
 
 #: The same of what has a name.
 NAMED = {
+    ("benchmark.py", "titles"),
     ("compare.py", "family.title"),
     ("compare.py", "label"),
     ("compare.py", "one.title"),

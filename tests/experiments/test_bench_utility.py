@@ -1,0 +1,313 @@
+"""The runner of the benchmark: sets from checkouts, peers by adapters, rows that survive a kill."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+from dpviz.experiments.benchmark import SCORES, read
+from tests.benchmarks import bench_peers, bench_utility
+from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
+from tests.benchmarks.bench_utility import FRESH, Row, main, options, peers, raw
+from tests.benchmarks.sets import (
+    BY_NAME,
+    SETS,
+    BenchSet,
+    MissingError,
+    Mixture,
+    OfRepository,
+    checkout,
+    contents,
+    density_of,
+    grid_of,
+)
+
+TOY = BenchSet(
+    name="toy", title="Toy", kind="mixture", seen=True, n=60, ndim=2,
+    source=Mixture(60, 2, 3, 0), credit="generated", grid=8, density=0.5, clusters=3,
+)  # fmt: skip
+
+#: A peer that says its seed, and dies or fails where it is told to.
+FAKE = """
+import os, sys
+import numpy as np
+from protocol import serve
+
+def fit(points, clusters, epsilon, seed):
+    assert np.abs(points).max() <= 1
+    print("a peer may print")
+    if os.environ.get("FAKE_DIES") == str(seed):
+        os._exit(1)
+    if os.environ.get("FAKE_FAILS") == str(seed):
+        raise ValueError("seed not liked")
+    if os.environ.get("FAKE_SLEEPS"):
+        import time
+        time.sleep(60)
+    return np.full((clusters, points.shape[1]), seed / 1e6)
+
+serve(fit)
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only peer is the fake, in this interpreter; the only set is the toy."""
+    folder = tmp_path / "adapters"
+    folder.mkdir()
+    shutil.copy(ADAPTERS / "protocol.py", folder)
+    (folder / "fake.py").write_text(FAKE, encoding="utf-8")
+    found = {"diffprivlib": Peer(adapter=folder / "fake.py", packages=())}
+    monkeypatch.setattr(bench_peers, "PEERS", found)
+    monkeypatch.setattr(bench_utility, "PEERS", found)
+    monkeypatch.setattr(bench_utility, "SETS", (TOY,))
+    for name in ("FAKE_DIES", "FAKE_FAILS", "FAKE_SLEEPS", "DPVIZ_CHECKOUTS"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "out"
+
+
+def wanted(out: Path, *more: str) -> list[str]:
+    return ["--out", str(out), "--epsilons", "0.1,1", "--jobs", "1", *more]
+
+
+# ---- peers
+
+
+def test_a_peer_that_died_goes_on_where_it_was(fake, monkeypatch) -> None:
+    asked = options(wanted(fake, "--parts", "peers", "--seeds", "3"))
+    fake.mkdir()
+    monkeypatch.setenv("FAKE_DIES", str(FRESH + 1))
+    notes = peers(asked, TOY, TOY.read(None))
+    assert notes == ["toy: diffprivlib gave 2 of 6 runs: a peer may print"]
+    before = pd.read_parquet(fake / "peers-toy.parquet")
+    assert sorted(set(before["seed"])) == [FRESH]
+    monkeypatch.delenv("FAKE_DIES")
+    assert peers(asked, TOY, TOY.read(None)) == []
+    after = pd.read_parquet(fake / "peers-toy.parquet")
+    assert len(after) == 6
+    kept = after.set_index("run").loc[before["run"]].reset_index()
+    pd.testing.assert_frame_equal(kept, before[kept.columns])
+
+
+def test_a_killed_benchmark_keeps_what_is_done(fake, monkeypatch) -> None:
+    """The journal has each row at once: a stop between two rows loses none."""
+    asked = options(wanted(fake, "--parts", "peers", "--seeds", "3"))
+    fake.mkdir()
+
+    def stopped(*given):
+        for number, answer in enumerate(answers(*given)):
+            if number == 4:
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(bench_utility, "answers", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        peers(asked, TOY, TOY.read(None))
+    assert not (fake / "peers-toy.parquet").exists()
+    counted = []
+
+    def counting(rows, *given):
+        counted.extend(rows)
+        return answers(rows, *given)
+
+    monkeypatch.setattr(bench_utility, "answers", counting)
+    peers(asked, TOY, TOY.read(None))
+    assert len(counted) == 2
+    assert len(pd.read_parquet(fake / "peers-toy.parquet")) == 6
+
+
+def test_a_run_that_fails_is_named_and_the_others_stay(fake, monkeypatch) -> None:
+    asked = options(wanted(fake, "--parts", "peers", "--seeds", "2"))
+    fake.mkdir()
+    monkeypatch.setenv("FAKE_FAILS", str(FRESH))
+    notes = peers(asked, TOY, TOY.read(None))
+    assert notes == ["toy: diffprivlib gave 2 of 4 runs: ValueError: seed not liked"]
+    assert set(pd.read_parquet(fake / "peers-toy.parquet")["seed"]) == {FRESH + 1}
+
+
+def test_a_slow_peer_is_left_out_after_its_time(fake, monkeypatch) -> None:
+    asked = options(wanted(fake, "--parts", "peers", "--seeds", "1", "--patience", "1.5"))
+    fake.mkdir()
+    monkeypatch.setenv("FAKE_SLEEPS", "1")
+    (note,) = peers(asked, TOY, TOY.read(None))
+    assert note.startswith("toy: diffprivlib gave 0 of 2 runs: not done after ")
+
+
+def test_a_peer_without_its_checkout_is_one_sentence(tmp_path) -> None:
+    found: list[str] = []
+    asked = [Row(data="toy", method="google", epsilon=1.0, seed=FRESH)]
+    assert list(answers(asked, np.zeros((3, 2)), 2, tmp_path, None, 1, 9.0, found)) == []
+    assert found == [
+        "google gave 0 of 1 runs: google/differential-privacy needs a folder of checkouts: give "
+        "--checkouts FOLDER."
+    ]
+
+
+def test_centres_of_a_peer_come_back_to_the_units_of_the_data(fake) -> None:
+    asked = options(wanted(fake, "--parts", "peers", "--seeds", "1", "--epsilons", "1"))
+    fake.mkdir()
+    data = TOY.read(None)
+    wide = Dataset(name="toy", points=data.points * 100 - 7, domain=Domain(((-7, 93), (-7, 93))))
+    peers(asked, TOY, wide)
+    (row,) = pd.read_parquet(fake / "peers-toy.parquet").to_dict("records")
+    centre = 43 + 50 * FRESH / 1e6
+    points = (wide.points - centre) / 100
+    assert row["nicv"] == pytest.approx((points**2).sum() / len(points))
+
+
+# ---- the whole run
+
+
+def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None:
+    given = wanted(fake, "--seeds", "2", "--methods", "privthr,eugkm")
+    main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
+    rows, beaten = raw(fake)
+    # Per epsilon: privthr, the empty answer; two draws of eugkm, centres without data, the peer.
+    assert rows.groupby("method").size().to_dict() == {
+        "diffprivlib": 4, "eugkm": 4, "nodata": 4, "nothing": 2, "privthr": 4
+    }  # fmt: skip
+    assert set(beaten) == {"toy"}
+    assert rows["nicv_ratio"].min() >= 1
+    assert rows[rows["method"] == "privthr"]["ocm"].notna().sum() == 2
+    assert (rows[rows["method"] == "nothing"]["dsg_c"] == 1).all()
+    nodata = rows[rows["method"] == "nodata"].groupby("seed")["nicv_ratio"].nunique()
+    assert (nodata == 1).all()
+    found = read(fake / "benchmark.json")
+    for cell in found.cells.to_dict("records"):
+        same = rows[(rows["method"] == cell["method"]) & (rows["epsilon"] == cell["epsilon"])]
+        values = same[cell["score"]].dropna()
+        assert cell["draws"] == len(values)
+        assert cell["mean"] == pytest.approx(values.mean(), rel=1e-3)
+    assert set(SCORES) == set(found.cells["score"])
+    # More seeds are added to those that are there.
+    stamp = {file: file.read_bytes() for file in fake.glob("*toy.parquet")}
+    main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
+    assert {file: file.read_bytes() for file in fake.glob("*toy.parquet")} == stamp
+    main([*wanted(fake, "--seeds", "3", "--methods", "privthr,eugkm"), "--dear-seeds", "1"])
+    more, _ = raw(fake)
+    merged = more.merge(rows, on=[*rows.columns], how="inner")
+    assert len(merged) == len(rows)
+    assert more.groupby("method").size()["eugkm"] == 6
+
+
+def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
+    pd.DataFrame(
+        {
+            "run": ["a", "b"], "data": "toy", "method": ["eugkm", "google"], "variant": "sound",
+            "epsilon": 1.0, "seed": FRESH, "nicv": [1.1, 0.9], "nicv_ratio": [1.1, 1.0],
+        }
+    ).to_parquet(tmp_path / "kmeans-toy.parquet")  # fmt: skip
+    rows, beaten = raw(tmp_path)
+    assert rows["nicv_ratio"].tolist() == pytest.approx([1.222, 1.0])
+    assert beaten == {"toy": pytest.approx(0.1)}
+
+
+def test_seeds_that_constants_were_chosen_with_are_never_published(fake) -> None:
+    given = wanted(fake, "--parts", "lines", "--seeds", "1", "--first-seed", "5")
+    with pytest.raises(InputError, match="publish rows of fresh seeds alone"):
+        main([*given, "--publish"])
+
+
+def test_an_unknown_name_is_one_sentence() -> None:
+    for option in ("--sets", "--peers", "--methods", "--parts", "--variants"):
+        with pytest.raises(InputError, match='"nobody" is unknown: choose from'):
+            options([option, "nobody"])
+    assert {one.seen for one in options(["--sets", "unseen"]).sets} == {False}
+    assert options(["--methods", "privthr"]).methods == ("privthr",)
+    assert [one.name for one in options(["--sets", "a1,ds1"]).sets] == ["ds1", "a1"]
+
+
+# ---- the sets
+
+
+def test_sets_are_named_with_all_that_is_public() -> None:
+    assert len(BY_NAME) == len(SETS)
+    for one in SETS:
+        assert one.families or one.ndim == 2, one.name
+        assert (one.grid is None) == (one.density is None)
+        assert one.credit
+    for kind in ("thin", "sparse", "dense", "geographic"):
+        unseen = [one for one in SETS if one.kind == kind and one.grid and not one.seen]
+        assert len(unseen) >= 5, kind
+    wide = {one.ndim for one in SETS if one.clusters and not one.seen}
+    assert wide >= {2, 3, 4, 5, 6, 8, 16, 32, 64, 128}
+
+
+def test_what_was_looked_at_is_marked() -> None:
+    for one in SETS:
+        source = one.source
+        if isinstance(source, OfRepository):
+            folder = source.file.split("/")[0]
+            known = source.repository == "vega/vega-datasets" or folder == "wut"
+            known |= folder == "g2mg" and one.ndim <= 32
+            assert one.seen == known, one.name
+        elif isinstance(source, Mixture):
+            # Seeds of the unseen are their own.
+            assert one.seen == (source.seed < 9000)
+        else:
+            assert one.seen, one.name
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A checkout with a work tree; ``owner/name`` in the folder of checkouts."""
+    place = tmp_path / "checkouts" / "owner+name" / "repo"
+    place.mkdir(parents=True)
+    points = "\n".join(f"{x} {x * x}" for x in range(5))
+    (place / "a.data.gz").write_bytes(gzip.compress(points.encode()))
+    (place / "b.csv").write_text("x,y,z\n1,2,a\n3,,b\n5,6,c\n", encoding="utf-8")
+    (place / "c.json").write_text("[[1, 2, 2], [3, 4, 1]]", encoding="utf-8")
+    git = ["git", "-C", str(place), "-c", "user.name=n", "-c", "user.email=e"]
+    for more in (["init", "-q"], ["add", "."], ["commit", "-qm", "files"]):
+        subprocess.run([*git, *more], check=True, capture_output=True)
+    return place
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_sets_come_from_a_checkout(repository, tmp_path, bare) -> None:
+    folder = repository.parents[1]
+    if bare:
+        folder = tmp_path / "bare"
+        folder.mkdir()
+        subprocess.run(
+            ["git", "clone", "-q", "--bare", str(repository), str(folder / "name")], check=True
+        )
+    points = OfRepository("owner/name", "a.data.gz").read(folder).points
+    assert sorted(points.tolist()) == [[x, x * x] for x in range(5)]
+    points = OfRepository("owner/name", "b.csv", ("y", "x")).read(folder).points
+    assert sorted(points.tolist()) == [[2, 1], [6, 5]]
+    points = OfRepository("owner/name", "c.json", (0, 1), 2).read(folder).points
+    assert sorted(points.tolist()) == [[1, 2], [1, 2], [3, 4]]
+    with pytest.raises(MissingError, match=r"has no d\.csv"):
+        contents(folder, "owner/name", "d.csv")
+    assert bench_peers.laid_out(folder, "owner/name", tmp_path / "out").joinpath("b.csv").exists()
+
+
+def test_what_is_missing_says_so(tmp_path) -> None:
+    with pytest.raises(MissingError, match="give --checkouts"):
+        checkout(None, "owner/name")
+    with pytest.raises(MissingError, match="no checkout of owner/name"):
+        checkout(tmp_path, "owner/name")
+    with pytest.raises(MissingError, match="another version"):
+        replace(TOY, n=61).read(None)
+
+
+def test_the_box_is_the_range_of_the_records(repository) -> None:
+    one = replace(TOY, n=5, source=OfRepository("owner/name", "a.data.gz"))
+    assert one.read(repository.parents[1]).domain.bounds == ((0, 4), (0, 16))
+
+
+def test_the_rules_need_no_noise() -> None:
+    assert [grid_of(n) for n in (100, 5_000, 30_000, 10**6)] == [32, 32, 88, 128]
+    data = TOY.read(None)
+    classes = (data.points[:, 0] > np.median(data.points[:, 0])).astype(int)
+    assert density_of(data, classes, 8) == density_of(data, classes, 8)
