@@ -76,7 +76,9 @@ class SortedList:
     @classmethod
     def of(cls, stages: Stages) -> SortedList:
         """Sort the coefficients of a run."""
-        return cls(values=positive_values(stages.average)[::-1], stages=stages)
+        # More means than coefficients of most samples are above 0.
+        most = stages.threshold.positive
+        return cls(values=positive_values(stages.average)[::-1][:most], stages=stages)
 
     @property
     def ends(self) -> tuple[int, int, int]:
