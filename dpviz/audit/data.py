@@ -83,6 +83,11 @@ def moved_record(claim: float) -> Sources:
     return _grids([10, 10], [9, 11])
 
 
+def moved_to_nobody(claim: float) -> Sources:
+    """A record moves from a block of ten to an empty one."""
+    return _grids([10, 0, 0, 0], [9, 0, 1, 0])
+
+
 def synopsis_size(claim: float) -> Sources:
     """Records in one corner; with one more record, a uniform grid of 2 x 2 cells becomes 3 x 3."""
     # The synopsis has ceil(sqrt(N epsilon / 10)) cells per axis; N is the true number of records.
