@@ -421,9 +421,9 @@ _DESIGNED = (
     *_centers(
         "dprefine",
         "many-columns",
-        "Ten persons stand in a corner of a box of eight columns; an eleventh one joins them.",
-        data.eleventh_in_many_columns,
-        2_000,
+        "Many persons stand in one corner of a box of four hundred columns; one more joins them.",
+        data.crowded_corner,
+        5_000,
         clusters=1,
     )[1:],
 )

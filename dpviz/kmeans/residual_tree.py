@@ -25,7 +25,7 @@ from dpviz.kmeans.passes import assigned
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import Prototypes, noise_deviation, residual_step
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import utility_plus
+from dpviz.kmeans.start import sphere_packing, utility_plus
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
@@ -46,6 +46,9 @@ LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
 #: Records per cluster, over the noise of a mean, from which on one and two last steps pay.
 ONE_STEP, TWO_STEPS = 1.5, 4.0
+
+#: With fewer records per cluster, over the noise of a mean, a tree is noise.
+BLIND = 1.0
 
 #: Distance of the parts from a split prototype, and their scale, in its scales.
 OFFSET, PART_SCALE = 0.5, 0.9
@@ -93,10 +96,23 @@ def residual_tree(
     most = K if NEARLY * K < most < K else most
     growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
     levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
+
+    def packed(left: float, count: float) -> NDArray[np.float64]:
+        # A tree would follow the noise: centres that look at no data are no worse, and shrunk moves
+        # follow what can be seen.
+        start = _packed(K, d, noise.generator("places"))
+        return residual_step(
+            records, space, accountant, start, number=1, epsilon=left, size=count, shrink=True
+        ).centers
+
+    if levels == 1 and not steps:
+        return packed(epsilon, size.value)
     shares = _geometric(epsilon - last, LEVEL_GROWTH, levels)
     tree = _root(records, space, accountant, shares[0], size.least)
     variance = noise_deviation(d + 2, times / shares[0]) ** 2
     records_size = size.pooled(float(tree.counts[0]), variance)
+    if records_size * epsilon < BLIND * K * unit:
+        return packed(epsilon - shares[0], records_size)
     number = 0
     for level in range(1, levels):
         grown = min(math.ceil(len(tree.centers) * growth), most)
@@ -141,6 +157,13 @@ def _chosen(
         variances=np.full(m * DRAWN, deviation**2 / DRAWN),
     )
     return choose_clusters(points, int(generator.integers(2**31)), most=min(m, MOST))
+
+
+def _packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
+    """Centres that keep away from each other, with the scale of records anywhere in the box."""
+    centers = sphere_packing(clusters, ndim, generator)
+    scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
+    return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
 
 
 def _geometric(total: float, growth: float, steps: int) -> list[float]:
