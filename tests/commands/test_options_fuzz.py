@@ -19,6 +19,7 @@ import pytest
 from dpviz.command_line import main
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS
+from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import STARTS, TEMPERATURES
 from dpviz.kmeans.schedule import SCHEDULES
@@ -119,6 +120,8 @@ VALUES: dict[str, Callable[[random.Random], str]] = {
     "--schedule": lambda rng: pick(rng, list(SCHEDULES), TEXTS),
     "--geometry": lambda rng: pick(rng, list(GEOMETRIES), TEXTS),
     "--temperature": lambda rng: pick(rng, list(TEMPERATURES), TEXTS),
+    "--cells": lambda rng: pick(rng, list(CELLS), TEXTS),
+    "--choose": lambda rng: pick(rng, ["given", "private"], TEXTS),
     "--variant": lambda rng: pick(rng, ["sound", "published"], TEXTS),
     "--columns": lambda rng: pick(
         rng, ["x,y", "1,2", "y,x"], [*TEXTS, "x,x", '"', "0", "-1,2"], 0.5
@@ -145,7 +148,8 @@ VALUES: dict[str, Callable[[random.Random], str]] = {
 FLAGS = ["--json", "--counts", "--no-header", "--resume", "--list", "--help", "--nothing", "-x"]
 COMMON = ["--columns", "--domain", "--outside", "--unit", "--cap", "--neighbours", "--seed"]
 OF_WAVECLUSTER = ["--alpha", "--grid", "--density", "--wavelet", "--level", "--synopsis"]
-OF_KMEANS = ["--clusters", "--iterations", "--start", "--schedule", "--geometry", "--temperature"]
+OF_KMEANS = ["--clusters", "--iterations", "--start", "--schedule", "--geometry", "--temperature",
+             "--cells", "--choose"]  # fmt: skip
 
 
 def options(rng: random.Random, names: list[str], most: int = 3) -> Line:

@@ -41,8 +41,13 @@ REFINED = (
 
 CHOICE = (
     "Ours: K can be chosen privately, from the noisy counts. Nothing but these is read, so it "
-    "costs no further epsilon. K has the largest silhouette among the numbers of clusters at "
-    "which the noisy count of each cluster exceeds 0 by 3 standard deviations of its noise."
+    "costs no further epsilon. K has the largest sum of two silhouettes, the mean of all "
+    "records and that of the worst cluster, among the K from 2 to 40 at which the noisy count "
+    "around each centre exceeds 0 by 3 standard deviations of its noise. On 46 sets of 2 to 10 "
+    "columns it reaches 0.98, 0.99, 0.99 of the best silhouette in hindsight at epsilon 0.5, 1, "
+    "2 (at the number of classes: 0.93, 0.94, 0.94), and 0.77, 0.80, 0.80 of the best ARI with "
+    "classes. It is the number of classes in a third of the draws, and off by 1 in the median. "
+    "It never says that there are no clusters: of uniform noise it makes 4."
 )
 
 RESTARTS = (
