@@ -8,11 +8,12 @@ the persons changed alone: the brute force that the sensitivities on the ledger 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -473,8 +474,8 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert ledger.neighbours == unit
         # No noise past the ledger, no spend past a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
-        assert [step for step, _ in heard] == sum(map(drawn_by, requests), [])
-        scales = {step: scale for step, scale in heard}
+        assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
+        scales = dict(heard)
         spent = 0.0
         for request in requests:
             if request.kind in NESTED:

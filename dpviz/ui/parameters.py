@@ -59,7 +59,10 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Set the choices of a method to its defaults in the chosen variant."""
+    """Set the choices of a method to its defaults in the chosen variant, if it has that one."""
+    variant = family.methods[state.get("method")].card.variant(state.get("variant")).name
+    if variant != state.get("variant"):
+        state.set("variant", variant)
     for name, value in family.defaults(state.get("method"), state.get("variant")).items():
         link = family.parameter(name).link
         if link not in but:

@@ -17,7 +17,7 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run
 
-METHODS = ("wavecluster", "baseline", "privqt", "privthr", "privthrem")
+METHODS = ("wavecluster", "baseline", "privqt", "privthr", "privthrem", "twostage")
 
 #: The chance that a correct law is refused.
 FALSE_ALARM = 1e-6

@@ -23,6 +23,7 @@ from streamlit.testing.v1 import AppTest
 
 from dpviz.command_line import main
 from dpviz.families import CARDS
+from dpviz.privacy.mechanisms import stay_chance
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
@@ -163,6 +164,10 @@ class Repeated(SecureAccountant):
         """Whole values with noise of about the size that was paid for."""
         scale = self._spends[-1].scale / self.unit
         return (whole + np.rint(self.random.laplace(scale=scale, size=whole.shape))) * self.unit
+
+    def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
+        """Coins of the right chance."""
+        return self.random.random(size) < stay_chance(coarse, fine)
 
     def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
         """Pay as always; then take the best."""

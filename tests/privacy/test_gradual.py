@@ -1,11 +1,11 @@
-"""Nested releases: their laws, their coins, and the worst loss of a whole transcript, enumerated."""
+"""Nested releases: their laws, their coins, and the worst loss of a transcript, enumerated."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -225,7 +225,7 @@ class Enumerated:
         self.shown = slice(ROOM - SIZE, ROOM + SIZE + 1)
         distance = self.values[:, None] - self.values
         self.kernels = []
-        for coarse, fine in zip(scales[:-1], scales[1:], strict=True):
+        for coarse, fine in pairwise(scales):
             chance = stay_chance(coarse, fine)
             noise = math.tanh(0.5 / coarse) * np.exp(-np.abs(distance) / coarse)
             self.kernels.append(chance * np.eye(len(distance)) + (1 - chance) * noise)

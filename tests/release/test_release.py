@@ -112,6 +112,9 @@ class Recorder(SecureAccountant):
     def _noisy(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.float64]:
         return self._answer(lambda: super(Recorder, self)._noisy(measurement, whole))
 
+    def _coins(self, *given: Any) -> NDArray[np.bool_]:
+        return self._answer(lambda: super(Recorder, self)._coins(*given))
+
     def choose(self, step: str, scores: NDArray[np.float64], **given: Any) -> int:
         chosen = super().choose(step, scores, **given)
         return self._answer(lambda: chosen)

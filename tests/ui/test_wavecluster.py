@@ -126,6 +126,28 @@ def test_the_threshold_is_explained_to_its_owner(app, method):
     assert not any("True run:" in one.value for one in app(data="tiny8").caption)
 
 
+def test_nothing_found_is_said_and_means_are_called_so(app):
+    test = app(data="tiny4", method="twostage", epsilon=0.1)
+    assert not test.error
+    assert cards(test)["Clusters"][0] == "0"
+    said = " ".join(one.value for one in test.caption)
+    assert "Nothing found: what was released does not stand out from its noise." in said
+    assert "Private counts and coefficients are means, given what was released" in said
+    found = " ".join(one.value for one in app(data="shapes", method="twostage").caption)
+    assert "Nothing found" not in found
+    assert "are means, given what was released" in found
+    assert "are means, given" not in " ".join(one.value for one in app(data="shapes").caption)
+
+
+def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
+    test = app(data="shapes", method="twostage", variant="published")
+    assert not test.error
+    assert control(test.selectbox, "wavecluster:variant").disabled
+    settings = app(data="shapes", method="twostage", domain="data")
+    assert cards(test)["DSG_C"] == cards(settings)["DSG_C"]
+    assert not control(app(data="shapes").selectbox, "wavecluster:variant").disabled
+
+
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != "threshold"])
 def test_every_view_has_true_beside_private_and_words(app, view):
     test = app(view=view, data="spirals")
