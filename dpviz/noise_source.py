@@ -34,6 +34,12 @@ class NoiseSource(Protocol):
         """Independent Gumbel draws of mean 0.577 * scale."""
         ...
 
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """Rows of :func:`unit_k_norm`, times ``scale``."""
+        ...
+
     def generator(self, step: str) -> np.random.Generator:
         """Randomness for public choices and for what each record draws for itself."""
         ...
@@ -42,8 +48,8 @@ class NoiseSource(Protocol):
 class Silenced:
     """Another source's choices without its noise: what a method finds when nothing is hidden.
 
-    Starts and other random choices stay those of the source; Laplace and Gumbel noise is 0,
-    so that an exponential mechanism takes the best candidate.
+    Starts and other random choices stay those of the source; Laplace, K-norm and Gumbel noise
+    is 0, so that an exponential mechanism takes the best candidate.
 
     Parameters
     ----------
@@ -59,6 +65,12 @@ class Silenced:
         return np.zeros(shape)
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """No noise."""
+        return np.zeros(shape)
+
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
         """No noise."""
         return np.zeros(shape)
 
@@ -99,6 +111,12 @@ class SeededNoise:
         """Frozen unit Gumbel noise of this step and shape, times ``scale``."""
         return scale * _draw("gumbel", self.seed, self.key, step, shape)
 
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """Frozen unit K-norm noise of this step and shape, times ``scale``."""
+        return scale * unit_k_norm(_generator(self.seed, self.key, step), shape, ball)
+
     def generator(self, step: str) -> np.random.Generator:
         """Return a fresh generator at the start of this step's stream."""
         return _generator(self.seed, self.key, step)
@@ -106,6 +124,29 @@ class SeededNoise:
     def __repr__(self) -> str:
         """Show the class alone: the seed takes the noise off again."""
         return "SeededNoise(...)"
+
+
+def unit_k_norm(
+    generator: np.random.Generator, shape: tuple[int, int], ball: int
+) -> NDArray[np.float64]:
+    """Independent rows z of density proportional to exp(-norm of z), shape (m, D).
+
+    The norm is the one whose unit body holds the cube [-1, 1] in each of the first D - ball
+    columns and the Euclidean unit ball in the last ``ball`` columns: the larger one of the
+    largest entry and the length. A row is Gamma(D + 1) times a uniform point of that body.
+
+    Notes
+    -----
+    Hardt, Talwar 2010, "On the geometry of differential privacy".
+    """
+    rows, columns = shape
+    noise = generator.uniform(-1, 1, shape)
+    if ball:
+        direction = generator.normal(size=(rows, ball))
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        noise[:, columns - ball :] = direction * generator.random((rows, 1)) ** (1 / ball)
+    scaled: NDArray[np.float64] = generator.gamma(columns + 1, 1.0, (rows, 1)) * noise
+    return scaled
 
 
 def _draw(

@@ -35,12 +35,14 @@ from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
 from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
+from dpviz.kmeans.methods.dprefine import GRID_COLUMNS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.mechanisms import k_norm
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import CHOOSERS, SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
@@ -76,6 +78,7 @@ PAIRS = {
     ("hybrid", "sound"): 1000,
     ("gupt", "sound"): 1500,
     ("privgene", "sound"): 1000,
+    ("dprefine", "sound"): 1500,
 }
 
 #: The same with the noise of a release.
@@ -449,6 +452,8 @@ def draw(
             **{name: value for name, value in choices.items() if name in known},
         )
         sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
+        if method == "dprefine" and rng.random() < 0.5:
+            sides = (2,) * int(rng.integers(GRID_COLUMNS + 1, GRID_COLUMNS + 4))
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),
@@ -604,6 +609,9 @@ def assert_paid(case: Case, request: Request, other: Request) -> None:
     # Nested releases and a number beside some of them are paid for like one list of values.
     if request.kind in ("laplace", "gradual", "finer", "split"):
         moved = math.fsum(np.abs(change).ravel())
+    elif request.kind == "k_norm":
+        assert request.ball == other.ball
+        moved = math.fsum(k_norm(change, int(request.ball or 0)))
     else:
         moved = float(np.abs(change).max())
         # What an answer's chance changes by.

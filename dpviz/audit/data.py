@@ -152,6 +152,9 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line; an eleventh one joins there.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
+#: The same in a corner of a box with eight columns.
+eleventh_in_many_columns = partial(_record_at, [1.0] * 8, np.ones((10, 8)))
+
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))
 

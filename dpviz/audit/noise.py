@@ -7,6 +7,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.noise_source import unit_k_norm
+
 
 class RunNoise:
     """Noise of one run from a single stream; post-processing has separate streams.
@@ -38,6 +40,12 @@ class RunNoise:
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Independent Gumbel draws."""
         return self._stream.gumbel(scale=scale, size=shape)
+
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """Independent rows of K-norm noise."""
+        return scale * unit_k_norm(self._stream, shape, ball)
 
     def generator(self, step: str) -> np.random.Generator:
         """Return a new generator at the start of this step's stream."""

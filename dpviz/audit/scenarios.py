@@ -417,6 +417,15 @@ _DESIGNED = (
     *_first_record("hybrid", 3_000)[1:],
     *_first_record("gupt", 5_000)[1:],
     *_first_record("privgene", 10_000, iterations=1)[1:],
+    *_first_record("dprefine", 5_000)[1:],
+    *_centers(
+        "dprefine",
+        "many-columns",
+        "Ten persons stand in a corner of a box of eight columns; an eleventh one joins them.",
+        data.eleventh_in_many_columns,
+        2_000,
+        clusters=1,
+    )[1:],
 )
 
 #: Methods without a designed scenario get the simplest one.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpviz.audit.planted import Bug
 from dpviz.noise_source import NoiseSource
 from dpviz.privacy.ledger import Composition, Neighbours
-from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels
+from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k_norm
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -101,9 +101,13 @@ class Recorder(_Built):
         """Nested releases with a finer one recorded."""
         return self._record(super().finer(*given, **named))
 
-    def split(self, *given: Any, **named: Any) -> tuple[Floats, float]:
-        """Nested releases with the finest, and the number beside them, recorded."""
+    def split(self, *given: Any, **named: Any) -> tuple[Floats, Floats]:
+        """Nested releases with the finest, and the numbers beside them, recorded."""
         return self._record(super().split(*given, **named))
+
+    def k_norm(self, *given: Any, **named: Any) -> Floats:
+        """K-norm mechanism with a recorded answer."""
+        return self._record(super().k_norm(*given, **named))
 
     def choose(self, *given: Any, **named: Any) -> int:
         """Exponential mechanism with a recorded answer."""
@@ -197,15 +201,15 @@ class Replay(_Built):
         return answer
 
     def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], number: float
-    ) -> tuple[Floats, float]:
-        """Return the answers, in some values finer releases and the noisy number beside them."""
+        self, gradual: Gradual, where: NDArray[np.bool_], numbers: NDArray[np.number] | float
+    ) -> tuple[Floats, Floats]:
+        """Return the answers, in some values finer releases and the noisy numbers beside them."""
         last = len(gradual.levels) - 1
         part = self._spend_on(gradual, last, "parallel")
         step = gradual.levels[last].step
         scale = self._spend(step, gradual.sensitivity, part, 1.0, "parallel")
         finest, noisy = self._remaining.pop(0)
-        self._replace(gradual, where, finest, last, -abs(noisy - number) / scale)
+        self._replace(gradual, where, finest, last, -float(np.abs(noisy - numbers).sum()) / scale)
         return finest, noisy
 
     def _replace(
@@ -225,6 +229,17 @@ class Replay(_Built):
         known = gradual.noisy[where]
         log = _geometric(finer.ravel() - exact, gradual.scales[level])
         self._add(log - _geometric(known - exact, gradual.scales[gradual.known]) + beside)
+
+    def k_norm(
+        self, step: str, values: Floats, *, ball: int, sensitivity: float, epsilon: float
+    ) -> Floats:
+        """Return the answer; its density falls by e with each scale in the norm."""
+        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+        answer: Floats = self._remaining.pop(0)
+        if answer.shape != values.shape:
+            self._add(-np.inf)
+        self._add(-float(k_norm(answer - values, ball).sum() / scale))
+        return answer
 
     def choose(
         self,
@@ -309,7 +324,7 @@ class _Attacker:
         """Fail: a replay never draws noise."""
         raise AssertionError(f"a replay draws no noise, but {step} asked for some")
 
-    gumbel = uniform = laplace
+    gumbel = uniform = k_norm = laplace
 
     def generator(self, step: str) -> np.random.Generator:
         """Stream of the run; for a hidden step, always the same stream."""

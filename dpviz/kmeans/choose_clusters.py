@@ -6,7 +6,8 @@ the counts anyway, its choice of K costs nothing more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,16 @@ from numpy.typing import NDArray
 from dpviz.kmeans.passes import fit, nearest
 from dpviz.kmeans.start import best_of
 
+if TYPE_CHECKING:
+    from dpviz.kmeans.run import KMeansRun
+
 Floats = NDArray[np.float64]
 
 #: Smallest and largest number of clusters that is tried.
 LEAST, MOST = 2, 40
+
+#: Number of clusters that a synopsis is laid out for where K is chosen from it.
+USUAL = 8
 
 #: Groups of points that join into clusters, per cluster of the largest number.
 _GROUPS = 3
@@ -107,6 +114,12 @@ class ClusterChoice:
     surest: Floats
     stands: bool
 
+    def told(self, run: KMeansRun) -> KMeansRun:
+        """Return a run that says how its K was chosen."""
+        config = replace(run.config, clusters=self.clusters)
+        decision = f"{self.words} {run.decision}".strip()
+        return replace(run, config=config, choice=self, decision=decision)
+
     @property
     def words(self) -> str:
         """The choice in words, with its price."""
@@ -156,7 +169,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     """
     points = points.coarse(_POINTS)
     heavy = points.weights > 0
-    if heavy.sum() < LEAST:
+    if min(heavy.sum(), most) < LEAST:
         return _NOTHING
     places, weights = points.places[heavy], points.weights[heavy]
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)

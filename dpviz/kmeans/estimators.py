@@ -31,6 +31,7 @@ __all__ = [
     "DPKMeansPlusPlus",
     "DPKMeansUp",
     "DPLloyd",
+    "DPRefine",
     "EUGkM",
     "Hybrid",
     "MCMCKMeans",
@@ -41,7 +42,7 @@ __all__ = [
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _KMeansEstimator(Estimator):
-    """Common part of all eleven estimators; the subclasses add parameters."""
+    """Common part of all estimators; the subclasses add parameters."""
 
     _family = FAMILY
 
@@ -290,3 +291,16 @@ class PrivGene(_PrivateKMeans):
     _method = "privgene"
 
     iterations: int | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DPRefine(_PrivateKMeans):
+    """Nested grid, or in many columns a tree of residual steps, and k-means on it (ours).
+
+    Parameters and attributes as in :class:`EUGkM`, without ``cells``; there is one variant,
+    ``"sound"``.
+    """
+
+    _method = "dprefine"
+
+    choose: Choose | None = None

@@ -322,3 +322,200 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
             between = ((halves[k, 0] - halves[k, 1]) ** 2).sum()
             gains[k] = counts[k].prod() / counts[k].sum() * between
     return second, losses, gains, halves
+
+
+@compiled()
+def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
+    """Write the nearest centre of every point and the squared distance to it."""
+    for i in range(points.shape[0]):
+        best, own = np.inf, 0
+        for k in range(centers.shape[0]):
+            distance = 0.0
+            for j in range(points.shape[1]):
+                difference = points[i, j] - centers[k, j]
+                distance += difference * difference
+                if distance >= best:
+                    break
+            if distance < best:
+                best, own = distance, k
+        labels[i], squares[i] = own, best
+
+
+@compiled()
+def add_residuals(points, weights, centers, labels, squares, radius, unit, table):  # type: ignore[no-untyped-def]
+    """Add counts, squares and residuals by nearest centre, all clipped to a radius.
+
+    Parameters
+    ----------
+    weights
+        Records at each point, int64; of length 0 for one each.
+    radius
+        Residuals are divided by it; longer ones are drawn onto the unit ball.
+    unit
+        Numbers are truncated towards 0 to multiples of it.
+    table
+        Whole numbers of units, int64, shape (K, 2 + d).
+    """
+    for i in range(points.shape[0]):
+        own, weight = labels[i], 1
+        if weights.size:
+            weight = weights[i]
+        length = np.sqrt(squares[i])
+        factor = 1 / (max(length, radius) * unit)
+        table[own, 0] += weight * np.int64(1 / unit)
+        table[own, 1] += weight * np.int64(min(length / radius, 1.0) ** 2 / unit)
+        for j in range(points.shape[1]):
+            table[own, 2 + j] += weight * np.int64((points[i, j] - centers[own, j]) * factor)
+
+
+@compiled()
+def grid_cells(points, side, cells):  # type: ignore[no-untyped-def]
+    """Write the cell, in row-major order, of every point of [-1, 1]^d in a grid of equal sides."""
+    for i in range(points.shape[0]):
+        number = 0
+        for j in range(points.shape[1]):
+            number = number * side + min(int((points[i, j] + 1) / 2 * side), side - 1)
+        cells[i] = number
+
+
+@compiled()
+def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-untyped-def]
+    """Write the number of every point's subcell; -1 where its cell has no subcells.
+
+    Parameters
+    ----------
+    cells
+        Cell of each point, as :func:`grid_cells` writes it.
+    parts, firsts
+        Subcells per axis of each cell, 1 for none, and the number of its first subcell.
+    """
+    ndim = points.shape[1]
+    for i in range(points.shape[0]):
+        cell = cells[i]
+        split = parts[cell]
+        found[i] = -1
+        if split > 1:
+            number, rest = 0, cell
+            scale = side ** (ndim - 1)
+            for j in range(ndim):
+                corner, rest = rest // scale, rest % scale
+                place = (points[i, j] + 1) / 2 * side - corner
+                number = number * split + min(max(int(place * split), 0), split - 1)
+                scale = scale // side
+            found[i] = firsts[cell] + number
+
+
+@compiled()
+def fraction(one, one_variance, other, other_variance, total, levels, zero):  # type: ignore[no-untyped-def]
+    """Expected part of a total in the first of two halves, from both halves' noisy sums.
+
+    Parameters
+    ----------
+    one, one_variance, other, other_variance
+        Noisy sums and the variances of their noise, which is taken as normal.
+    levels, zero
+        Prior: uniform over as many levels, but for the mass ``zero`` at no part and all parts.
+    """
+    most = -np.inf
+    logs = np.empty(levels + 2)
+    for q in range(levels + 2):
+        part = (q + 0.5) / levels if q < levels else float(q - levels)
+        first, second = one - part * total, other - (1 - part) * total
+        logs[q] = -(first * first / one_variance + second * second / other_variance) / 2
+        most = max(most, logs[q])
+    mass, mean = 0.0, 0.0
+    for q in range(levels + 2):
+        part = (q + 0.5) / levels if q < levels else float(q - levels)
+        weight = np.exp(logs[q] - most) * ((1 - zero) / levels if q < levels else zero / 2)
+        mass += weight
+        mean += weight * part
+    return mean / mass
+
+
+@compiled()
+def box_sum(values, side, lows, highs):  # type: ignore[no-untyped-def]
+    """Sum over the cells [lows, highs) of a grid of equal sides in row-major order."""
+    last = len(lows) - 1
+    at, total = lows.copy(), 0.0
+    while True:
+        first = 0
+        for j in range(last + 1):
+            first = first * side + at[j]
+        for k in range(highs[last] - lows[last]):
+            total += values[first + k]
+        j = last - 1
+        while j >= 0:
+            at[j] += 1
+            if at[j] < highs[j]:
+                break
+            at[j] = lows[j]
+            j -= 1
+        if j < 0:
+            return total
+
+
+@compiled()
+def denoise(noisy, variances, side, ndim, total, levels, zero, found):  # type: ignore[no-untyped-def]
+    """Write counts of a grid that add up to a total, halving blocks from the whole grid down.
+
+    Parameters
+    ----------
+    noisy, variances, found
+        Shape (side^ndim,), in row-major order.
+    levels, zero
+        Prior of a half's part, as in :func:`fraction`.
+    """
+    found[:] = 0.0
+    waiting = [(np.zeros(ndim, dtype=np.int64), np.full(ndim, side, dtype=np.int64), total)]
+    while len(waiting) > 0:
+        lows, highs, sum_ = waiting.pop()
+        if sum_ <= 1e-9:
+            continue
+        axis = np.argmax(highs - lows)
+        if highs[axis] - lows[axis] == 1:
+            number = 0
+            for j in range(ndim):
+                number = number * side + lows[j]
+            found[number] = sum_
+            continue
+        ends, begins = highs.copy(), lows.copy()
+        ends[axis] = begins[axis] = (lows[axis] + highs[axis]) // 2
+        part = fraction(
+            box_sum(noisy, side, lows, ends),
+            box_sum(variances, side, lows, ends),
+            box_sum(noisy, side, begins, highs),
+            box_sum(variances, side, begins, highs),
+            sum_,
+            levels,
+            zero,
+        )
+        waiting.append((lows, ends, sum_ * part))
+        waiting.append((begins, highs, sum_ * (1 - part)))
+
+
+@compiled()
+def denoise_parts(noisy, variance, parts, firsts, ndim, totals, levels, zero, found):  # type: ignore[no-untyped-def]
+    """Write counts of the subcells of every split cell, which add up to the cell's total.
+
+    Parameters
+    ----------
+    noisy, found
+        Of all subcells, cell by cell.
+    parts, firsts, totals
+        Subcells per axis of each cell, 1 for none; number of its first subcell; its count.
+    """
+    for cell in range(len(parts)):
+        if parts[cell] > 1:
+            begin = firsts[cell]
+            end = begin + parts[cell] ** ndim
+            variances = np.full(end - begin, variance)
+            denoise(
+                noisy[begin:end],
+                variances,
+                parts[cell],
+                ndim,
+                totals[cell],
+                levels,
+                zero,
+                found[begin:end],
+            )

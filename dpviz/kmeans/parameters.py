@@ -37,6 +37,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "contour": _MAPREDUCE,
     "mcmc": _LLOYD | {"temperature": "printed"},
     "eugkm": {"cells": "su", "choose": GIVEN},
+    "dprefine": {"choose": GIVEN},
     "hybrid": {"geometry": "box"},
     "gupt": {},
     "privgene": {"iterations": 8},

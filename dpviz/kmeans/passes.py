@@ -101,6 +101,70 @@ def fit(
     return Fit(*table.T)
 
 
+def assigned(
+    points: NDArray[np.float64], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Number of the nearest centre of every point, and the squared distance to it, shape (n,)."""
+    from dpviz.kmeans import kernels
+
+    labels, squares = np.empty(len(points), dtype=np.int32), np.empty(len(points))
+
+    def part(begin: int) -> None:
+        chunk = slice(begin, begin + CHUNK)
+        kernels.assign(points[chunk], centers, labels[chunk], squares[chunk])
+
+    begins = range(0, len(points), CHUNK)
+    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    return labels, squares
+
+
+def residuals(
+    points: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+    centers: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    squares: NDArray[np.float64],
+    radius: float,
+    unit: float,
+) -> NDArray[np.float64]:
+    """Counts, clipped squares and clipped residuals by nearest centre, added up: one data pass.
+
+    A record adds 1, (r / radius)^2 and its residual from the centre / radius, where r is the
+    residual's length, and a longer residual than the radius is shortened to it: so the last d
+    numbers lie in the unit ball. They are truncated to multiples of ``unit``, which makes no
+    number larger; so the sums are exact, whatever the order.
+
+    Parameters
+    ----------
+    weights
+        Records at each point, shape (n,); None for one each.
+    labels, squares
+        Of :func:`assigned`.
+    unit
+        A power of 2.
+
+    Returns
+    -------
+    table
+        Shape (K, 2 + d).
+    """
+    from dpviz.kmeans import kernels
+
+    given = np.empty(0, dtype=np.int64) if weights is None else weights
+    shape = (len(centers), 2 + points.shape[1])
+
+    def part(begin: int) -> NDArray[np.int64]:
+        table, chunk = np.zeros(shape, dtype=np.int64), slice(begin, begin + CHUNK)
+        kernels.add_residuals(
+            points[chunk], given[chunk], centers, labels[chunk], squares[chunk], radius, unit, table
+        )
+        return table
+
+    begins = range(0, len(points), CHUNK)
+    tables = _threads().map(part, begins) if len(begins) > 1 else map(part, begins)
+    return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
+
+
 def nearest(points: NDArray[np.float64], centers: NDArray[np.float64]) -> NDArray[np.int32]:
     """Number of the nearest centre of every point, shape (n,)."""
     from dpviz.kmeans import kernels

@@ -193,6 +193,11 @@ class _Nothing:
 
     gumbel = laplace
 
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        raise AssertionError("the true run asks for no noise")
+
     def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         raise AssertionError("the true run asks for no noise")
 

@@ -65,9 +65,9 @@ class Spend:
     epsilon
         Budget spent.
     sensitivity
-        Largest change of the noised quantity between neighbours (L1).
+        Largest change of the noised quantity between neighbours (L1; of K-norm noise in its norm).
     scale
-        Scale of the Laplace noise, or for an exponential mechanism the score
+        Scale of the Laplace or K-norm noise, or for an exponential mechanism the score
         difference that makes an outcome e times less likely.
     composition
         ``"sequential"`` spends add up; consecutive ``"parallel"`` spends of one step

@@ -205,9 +205,9 @@ class Accountant:
         return gradual.noisy
 
     def split(
-        self, gradual: Gradual, where: NDArray[np.bool_], number: float
-    ) -> tuple[NDArray[np.float64], float]:
-        """Finest release of some values, and a noisy number that depends on the others alone.
+        self, gradual: Gradual, where: NDArray[np.bool_], numbers: NDArray[np.number] | float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Finest release of some values, and noisy numbers that depend on the others alone.
 
         Both get the difference of the budgets in parallel. Where neighbours differ in m records,
         of whatever values, all noise is m times as large: if m_1 of them change values in
@@ -217,24 +217,31 @@ class Accountant:
         ----------
         where
             Mask of the values that get finer, computed from what was released before.
-        number
-            Whole number that one record changes by at most the sensitivity, and only if it
+        numbers
+            Whole numbers that one record changes by at most the sensitivity (L1), and only if it
             changes a value outside ``where``.
 
         Returns
         -------
-        finest, number
-            Finest releases in reading order; the number with Laplace noise.
+        finest, numbers
+            Finest releases in reading order; the numbers with Laplace noise.
         """
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
-            noisy = self._beside(gradual.levels[-1].step, number, gradual.sensitivity, part)
+            noisy = self._beside(gradual.levels[-1].step, numbers, gradual.sensitivity, part)
         return gradual.releases[-1][where], noisy
 
-    def _beside(self, step: str, number: float, sensitivity: float, epsilon: float) -> float:
-        """Noisy number for a parallel spend of a step."""
+    def _beside(
+        self,
+        step: str,
+        numbers: NDArray[np.number] | float,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """Noisy numbers for a parallel spend of a step."""
         scale = self._spend(step, sensitivity, epsilon, 1.0, "parallel")
-        return float(number + self.noise.laplace(step, scale, ()))
+        exact = np.asarray(numbers, dtype=float)
+        return exact + self.noise.laplace(step, scale, exact.shape)
 
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
         """Record the spend for a finer release, and return its epsilon."""
@@ -276,6 +283,33 @@ class Accountant:
             noisy = noisy + noise
             found.append(noisy)
         return tuple(reversed(found))
+
+    def k_norm(
+        self,
+        step: str,
+        values: NDArray[np.float64],
+        *,
+        ball: int,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """K-norm mechanism (Hardt, Talwar 2010) on rows that depend on disjoint records.
+
+        Every row gets noise z of density proportional to exp(-epsilon * norm(z) / sensitivity).
+
+        Parameters
+        ----------
+        values
+            Shape (m, D): one record changes one row, by at most ``sensitivity`` in
+            :func:`k_norm` with this ``ball``.
+        ball
+            Number of the last columns whose change is bounded by its length; of the others each
+            entry's is.
+        """
+        scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+        rows, columns = values.shape
+        noisy: NDArray[np.float64] = values + self.noise.k_norm(step, scale, (rows, columns), ball)
+        return noisy
 
     def choose(
         self,
@@ -423,6 +457,13 @@ def stay_chance(coarse: float, fine: float) -> float:
 def _log_sinh(x: float) -> float:
     """Logarithm of sinh(x), without overflow."""
     return x + math.log(-math.expm1(-2 * x)) - math.log(2)
+
+
+def k_norm(values: NDArray[np.float64], ball: int) -> NDArray[np.float64]:
+    """Norm of each row (m, D): its largest entry, or the length of the last ``ball`` if larger."""
+    entries = np.abs(values[:, : values.shape[1] - ball]).max(axis=1, initial=0.0)
+    lengths = np.linalg.norm(values[:, values.shape[1] - ball :], axis=1)
+    return np.asarray(np.maximum(entries, lengths))
 
 
 def interval_weights(

@@ -5,6 +5,9 @@ noise reveals it to anyone who knows the seed. Here values are whole multiples o
 they become integers, get discrete Laplace noise, and are converted back. Counts have the unit 1.
 Sums of scaled records have the unit 2^-20: records are first truncated to the lattice of that
 spacing (:func:`on_lattice`), so that all their sums are exact in any order.
+
+OpenDP has no K-norm noise: that of :mod:`dpviz.privacy.rounded` is rounded from real numbers
+without an error, and its certificate is the proof there.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from dpviz.counts import MAX_EXACT
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.privacy.ledger import Composition, Neighbours, Spend, check_epsilon, composed
 from dpviz.privacy.mechanisms import Accountant, Gradual, Level
+from dpviz.privacy.rounded import k_norm_row
 
 if TYPE_CHECKING:
     from opendp.mod import Domain, Measurement
@@ -34,6 +38,9 @@ LATTICE = 2.0**-20
 
 #: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
+
+#: Name of the K-norm noise of a release.
+ROUNDED = "rounded K-norm"
 
 #: Number of scales to try, each slightly larger than the previous; so far the second suffices.
 _HAIRS = 4
@@ -51,7 +58,8 @@ class CertifiedSpend(Spend):
     certified
         Epsilon by the privacy map at ``sensitivity``, rounded up: at most ``epsilon``.
     mechanism
-        ``"discrete Laplace"``, ``"nested discrete Laplace"`` or ``"permute and flip"``.
+        ``"discrete Laplace"``, ``"nested discrete Laplace"``, ``"permute and flip"``
+        or ``"rounded K-norm"``, whose certificate is its sensitivity over its scale.
     unit
         Spacing of the values that received the noise.
     """
@@ -86,6 +94,11 @@ class SecureAccountant(Accountant):
         if not (0 < unit <= 1 and math.frexp(unit)[0] == 0.5):
             raise InputError(f"unit = {unit:g} is no power of 2 up to 1: give 1 or 2**-20.")
         self.unit = unit
+
+    @property
+    def certificates(self) -> tuple[CertifiedSpend, ...]:
+        """All spends so far; each has a certificate."""
+        return tuple(spend for spend in self._spends if isinstance(spend, CertifiedSpend))
 
     @property
     def certified(self) -> float:
@@ -158,12 +171,16 @@ class SecureAccountant(Accountant):
         self._certified(gradual, level)
         return part
 
-    def _beside(self, step: str, number: float, sensitivity: float, epsilon: float) -> float:
-        """Number with discrete Laplace noise for a parallel spend of a step."""
-        whole = self._whole(step, number)
-        return float(
-            self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
-        )
+    def _beside(
+        self,
+        step: str,
+        numbers: NDArray[np.number] | float,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """Numbers with discrete Laplace noise for a parallel spend of a step."""
+        whole = self._whole(step, numbers)
+        return self._noisy(self._pay(step, sensitivity, epsilon, _LAPLACE, "parallel"), whole)
 
     def _certified(self, gradual: Gradual, level: int) -> Gradual:
         """Add the certificate to the spend just made: the maps certify each level's budget.
@@ -219,6 +236,41 @@ class SecureAccountant(Accountant):
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
         """Coins for the noise scales of two levels; tests make them repeatable."""
         return coins(coarse, fine, size)
+
+    def k_norm(
+        self,
+        step: str,
+        values: NDArray[np.float64],
+        *,
+        ball: int,
+        sensitivity: float,
+        epsilon: float,
+    ) -> NDArray[np.float64]:
+        """K-norm mechanism on whole multiples of the unit.
+
+        Parameters as in :meth:`Accountant.k_norm`. The noise of a row is the nearest multiple to a
+        real vector of that mechanism (:func:`dpviz.privacy.rounded.k_norm_row`). Values are
+        multiples, so rounding the noise is rounding the real noisy values: post-processing.
+        """
+        whole = self._whole(step, values)
+        left = Fraction(self.budget) - _total(self._spends)
+        self._spend(step, sensitivity, epsilon, 1.0, "sequential")
+        spend = self._spends.pop()
+        change = self._units(sensitivity)
+        cost = Fraction(_below(min(Fraction(epsilon), left)))
+        if cost <= 0:
+            raise _nothing_left(step, epsilon, self.budget)
+        paid = {
+            "sensitivity": change * self.unit,
+            "scale": float(change / cost) * self.unit,
+            "certified": float(cost),
+            "mechanism": ROUNDED,
+            "unit": self.unit,
+        }
+        self._spends.append(CertifiedSpend(**vars(spend) | paid))
+        columns = whole.shape[1]
+        noise = [k_norm_row(change / cost, columns - ball, ball) for _ in whole]
+        return np.array(whole + np.array(noise, dtype=object), dtype=float) * self.unit
 
     def choose(
         self,
@@ -310,9 +362,7 @@ class SecureAccountant(Accountant):
         spend = self._spends.pop()
         change = self._units(sensitivity)
         if left <= 0:
-            raise PrivacyRefusal(
-                f"step {step} asks for epsilon {epsilon:g}, but nothing of {self.budget:g} is left."
-            )
+            raise _nothing_left(step, epsilon, self.budget)
         measurement, scale, certified = _calibrated(
             step, mechanism, change, min(Fraction(epsilon), left)
         )
@@ -423,6 +473,13 @@ def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np
     return np.asarray(np.minimum(places, high))
 
 
+def _nothing_left(step: str, epsilon: float, budget: float) -> PrivacyRefusal:
+    """Refusal of a spend when the whole budget is spent."""
+    return PrivacyRefusal(
+        f"step {step} asks for epsilon {epsilon:g}, but nothing of {budget:g} is left."
+    )
+
+
 class _Unseeded:
     """Randomness outside the mechanisms: fresh each time, from the system's entropy."""
 
@@ -441,6 +498,12 @@ class _Unseeded:
         return self.laplace(step, 1.0, shape)
 
     gumbel = laplace
+
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """Refuse as well."""
+        return self.laplace(step, scale, shape)
 
 
 @dataclass(frozen=True)
@@ -537,3 +600,9 @@ def _above(value: Fraction) -> float:
     """Smallest float greater than or equal to a fraction."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def _below(value: Fraction) -> float:
+    """Largest float less than or equal to a fraction."""
+    near = float(value)
+    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)

@@ -31,6 +31,14 @@ _STEPS = {
     "cells": _Words("noisy grid", _CELLS),
     "start": _Words("noisy grid of the start", f"{_CELLS}, from which the start was drawn"),
     "contours": _Words("noisy grid of contours", _CELLS),
+    "rough cells": _Words("rough counts of the grid", f"{_CELLS}, which tells what cells to split"),
+    "fine cells": _Words(
+        "fine counts of the grid",
+        "number of records in cells that stay whole and in the subcells of others",
+    ),
+    "root": _Words("mean of all records", "number, sums and squares of all records"),
+    "distances": _Words("", "number of records by their distance from the nearest centre"),
+    "residuals": _Words("", "number, squares and residuals of the records nearest to each centre"),
     "partition": _Words(
         "means of the partition",
         "number and sums of the records of each set that a centre started from",

@@ -15,7 +15,7 @@ from dpviz import __version__
 from dpviz.domain import Domain
 from dpviz.family.claim import claim
 from dpviz.privacy.explain import explain_epsilon
-from dpviz.privacy.secure import SecureAccountant
+from dpviz.privacy.secure import ROUNDED, SecureAccountant
 from dpviz.release.request import Request
 from dpviz.serialize import jsonable
 
@@ -105,9 +105,18 @@ def _method(request: Request) -> Document:
     }
 
 
+#: What is said of a ledger with K-norm noise, which OpenDP does not have.
+_EXCEPT = " but those with rounded K-norm noise"
+_ROUNDED = (
+    " K-norm noise was drawn by dpviz: real noise, rounded to whole numbers without an error. Its "
+    "epsilon is the sensitivity over the scale, by dpviz's own proof."
+)
+
+
 def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
     """The privacy claim, its cost, and its certification."""
     neighbours = request.config.neighbours
+    rounded = any(spend.mechanism == ROUNDED for spend in accountant.certificates)
     return {
         "epsilon": request.config.epsilon,
         "neighbours": neighbours.relation,
@@ -116,10 +125,10 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "odds": explain_epsilon(request.config.epsilon, neighbours),
         "certified": accountant.certified,
         "map": (
-            f"OpenDP {opendp} drew the noise of every step; its privacy map certifies the epsilon "
-            "of the step at the sensitivity that is listed. That one "
+            f"OpenDP {opendp} drew the noise of every step{_EXCEPT * rounded}; its privacy map "
+            "certifies the epsilon of the step at the sensitivity that is listed. That one "
             f"{'person' if request.persons else 'record'} changes the values by no more than that "
-            "is the method's own proof, not OpenDP's."
+            f"is the method's own proof, not OpenDP's.{_ROUNDED * rounded}"
         ),
         "ledger": [asdict(spend) for spend in accountant.ledger],
     }

@@ -236,9 +236,9 @@ def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
             show_caption("Noise left no two places to choose from.")
             return
         st.markdown(
-            f"Chosen privately: **K = {choice.clusters}**. Best in hindsight, with the true "
-            f"records: **K = {price.best}**. The choice reaches **{price.ratio:.1%}** of the best "
-            "silhouette."
+            f"Chosen privately: **K = {choice.clusters:,}**. Best in hindsight, with the true "
+            f"records: **K = {price.best:,}**. The choice reaches **{price.ratio:.1%}** of the "
+            "best silhouette."
         )
         table = pd.DataFrame(
             {

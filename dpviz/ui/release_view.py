@@ -40,8 +40,8 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
 _TUNING = (
     "No true clustering is shown on this page; what stands about the data on the left is for you "
     "only. Parameters that were chosen by looking at true results of the same data lie outside of "
-    "the proof: a choice tells something too. Let the method choose privately, where it can, or "
-    "choose on a sample set that looks like your data, or on an earlier release of it."
+    "the proof: a choice tells something too. Choose them on a sample set that looks like your "
+    "data, or on an earlier release of it; or leave them to a method that chooses them privately."
 )
 
 _FIRST_TOTAL = 3.0

@@ -59,6 +59,7 @@ CASES: list[dict[str, Any]] = [
     {"method": "eugkm", "cells": "refined"},
     {"method": "eugkm", "choose": "private"},
     *({"method": name, "choose": "private"} for name in CHOOSERS),
+    {"method": "dprefine", "choose": "private"},
 ]
 
 

@@ -28,6 +28,7 @@ class Request:
     spends: tuple[Spend, ...]
     edges: NDArray[np.float64] | None = None
     monotone: bool = False
+    ball: int | None = None
 
 
 class Recorder(Accountant):
@@ -50,6 +51,9 @@ class Recorder(Accountant):
     def interval(self, step: str, edges: Any, scores: Any, **options: Any) -> Any:
         return self._keep("interval", step, scores, super().interval, edges, scores, **options)
 
+    def k_norm(self, step: str, values: Any, **options: Any) -> Any:
+        return self._keep("k_norm", step, values, super().k_norm, values, **options)
+
     def gradual(self, values: Any, levels: Any, **options: Any) -> Any:
         step, found = levels[0].step, super().gradual
 
@@ -69,11 +73,11 @@ class Recorder(Accountant):
         gradual.noisy = self._keep("finer", step, values, lambda _: finer(gradual, level))
         return gradual.noisy
 
-    def split(self, gradual: Any, where: Any, number: float) -> Any:
-        # A record may change a value or the number: both together by what is paid for.
-        values, split = np.append(gradual.values[where], number), super().split
+    def split(self, gradual: Any, where: Any, numbers: Any) -> Any:
+        # A record may change a value or a number: all together by what is paid for.
+        values, split = np.append(gradual.values[where], numbers), super().split
         step = gradual.levels[-1].step
-        return self._keep("split", step, values, lambda _: split(gradual, where, number))
+        return self._keep("split", step, values, lambda _: split(gradual, where, numbers))
 
     def _keep(
         self, kind: str, step: str, values: Any, ask: Any, *given: Any, **options: Any
@@ -93,6 +97,7 @@ class Recorder(Accountant):
                 spends=self.ledger.spends[before:],
                 edges=given[0] if kind == "interval" else None,
                 monotone=options.get("monotone", False),
+                ball=options.get("ball"),
             )
         )
         return answer

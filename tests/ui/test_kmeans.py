@@ -30,7 +30,7 @@ from tests.ui.test_wavecluster import BAD_FILES, cards, checked, figure_head, on
 
 FIRST = "gaussians"
 VARIANTS = ("sound", "published")
-CHOICES = ("t", "start", "schedule", "geometry", "temperature")
+CHOICES = ("t", "start", "schedule", "geometry", "temperature", "cells", "choose")
 
 
 @pytest.fixture
@@ -249,7 +249,7 @@ def test_a_changed_method_takes_its_own_defaults(app, variant):
             assert link["t" if name == "iterations" else name] == str(value)
         if "iterations" in defaults:
             assert f"T {defaults['iterations']}" in title(test)
-        boxes = {one.label.lower() for one in test.selectbox}
+        boxes = {re.split("[:@]", one.key or ":")[1] for one in test.selectbox}
         assert boxes & set(CHOICES) == set(defaults) - {"iterations"}
         # The player, left at the start, goes back to the result.
         assert " · start" not in headings(test)[1]
@@ -389,7 +389,8 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
     link = {
         "data": "incomes", "method": "mcmc", "variant": "published", "epsilon": "0.25", "k": "3",
         "t": "4", "start": "random", "schedule": "halving", "geometry": "box",
-        "temperature": "posterior", "seed": "7", "view": "chain", "left": "silent", "i": "2",
+        "temperature": "posterior", "cells": "refined", "choose": "private", "seed": "7",
+        "view": "chain", "left": "silent", "i": "2",
         "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop", "neighbours": "replace_one",
     }  # fmt: skip
     test = app(**link)

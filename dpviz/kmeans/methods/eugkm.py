@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import PRIVATE
-from dpviz.kmeans.choose_clusters import choose_clusters
+from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
 from dpviz.kmeans.grid import NoisyGrid, noisy_grid
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.parameters import KMeansConfig, takes
@@ -89,10 +87,6 @@ CARD = Card(
 )
 
 
-#: The refined rule asks for K, which is not known before the grid where it is chosen from it.
-_USUAL = 8
-
-
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """k-means on a noisy grid (Su et al., EUGkM); K from the grid where the method chooses it."""
     chooses = config.choose == PRIVATE
@@ -101,25 +95,18 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         accountant,
         step="cells",
         epsilon=config.epsilon,
-        clusters=_USUAL if chooses else config.clusters,
+        clusters=USUAL if chooses else config.clusters,
         variant=config.variant,
         cells=config.cells or "su",
     )
-    choice = None
+    choice, K = None, config.clusters
     if chooses:
         seed = int(accountant.noise.generator("choice").integers(2**31))
         choice = choose_clusters(grid.points, seed)
-        config = replace(config, clusters=choice.clusters)
-    centers = grid_centers(grid, config.clusters, accountant.noise.generator("restarts"))
-    run = KMeansRun(
-        config=config,
-        centers=centers,
-        ledger=accountant.ledger,
-        grid=grid,
-        choice=choice,
-        decision=choice.words if choice else "",
-    )
-    return restored(run, Space(records.domain))
+        K = choice.clusters
+    centers = grid_centers(grid, K, accountant.noise.generator("restarts"))
+    run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger, grid=grid)
+    return restored(choice.told(run) if choice else run, Space(records.domain))
 
 
 def grid_centers(

@@ -12,7 +12,7 @@ from dpviz.families import CARDS, SCORES, family_of
 from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
 from dpviz.ui.data_panel import ActiveData, take_sample
-from dpviz.ui.messages import show_caption, show_info
+from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import Control, UrlState, choice, number, whole
 from dpviz.ui.tuning.best_parameters import PAIRS, best_parameters_part
@@ -91,7 +91,7 @@ def _private_choice(state: UrlState, config: Configuration) -> None:
             "search on true data, the ledger counts that, and a release may use it."
         )
     if right.button(
-        f"{label} privately",
+        plain_text(f"{label} privately"),
         key=f"{state.page}:goal choose",
         on_click=lambda: state.set(CHOOSE.link, PRIVATE),
         icon=":material/lock:",

@@ -139,7 +139,7 @@ def release(
         noisy=noisy,
         rate=rate,
         low=low,
-        zeros=zeros,
+        zeros=float(zeros),
         zeros_rate=rest / accountant.neighbours.multiplier,
     )
     return released, config, worth

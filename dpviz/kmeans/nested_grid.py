@@ -1,0 +1,233 @@
+"""A nested grid of noisy counts: cells that hold many records are split once more.
+
+Rough counts of all cells tell which ones to split. A cell that is not split gets a finer count
+whose noise is that of both budgets together (a gradual release), so the rough ones waste
+nothing; a split one gets counts of its subcells from the second budget.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import tally
+from dpviz.kmeans.choose_clusters import NoisyPoints
+from dpviz.kmeans.denoise import denoised, denoised_parts
+from dpviz.kmeans.grid import NoisyGrid
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.space import Space
+from dpviz.privacy.mechanisms import Accountant, Level
+
+#: Share of the budget for the rough counts.
+ROUGH = 0.4
+
+#: Records per subcell and per unit of 1/epsilon of their budget; share that rounds up.
+PER_SUBCELL, ROUNDED = 3.0, 0.3
+
+#: Most subcells per axis.
+MOST_PARTS = 8
+
+#: Cells per cluster: CELLS * x^(3d / (2d + 4)), x the records per cluster times epsilon; at least
+#: the smaller one of FEWEST and x / 2.
+CELLS, FEWEST = 0.75, 8.0
+
+#: Finer grids, and more subcells in all, take too long.
+MOST_CELLS, MOST_SUBCELLS = 2**18, 2**19
+
+#: A noisy number of records is taken for at least as many, or as many per unit of 1/epsilon.
+LEAST = 10.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A noisy number of records.
+
+    Parameters
+    ----------
+    value
+        At least ``least``.
+    variance
+        Of its noise.
+    least
+        With fewer records there is nothing but noise.
+    """
+
+    value: float
+    variance: float
+    least: float
+
+    @classmethod
+    def release(
+        cls, records: Records, accountant: Accountant, epsilon: float, share: float
+    ) -> Estimate:
+        """Release the number of records for a share of ``epsilon``."""
+        noisy = accountant.laplace("records", records.n, sensitivity=1, epsilon=share * epsilon)
+        times = accountant.neighbours.multiplier
+        least = min(LEAST, LEAST * times / epsilon)
+        return cls(max(float(noisy), least), 2 * (times / (share * epsilon)) ** 2, least)
+
+    def pooled(self, total: float, variance: float) -> float:
+        """Mean with another noisy number of the same records, by inverse variance."""
+        weight = variance / (self.variance + variance)
+        return max(weight * self.value + (1 - weight) * total, self.least)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NestedGrid:
+    """What a nested grid tells of the records, in scaled coordinates.
+
+    Parameters
+    ----------
+    points
+        Middles of all cells that are not split, and of all subcells, shape (m, d).
+    weights
+        Estimated records there, shape (m,), none negative.
+    counts, variances
+        The noisy counts there, and the variances of their noise, shape (m,).
+    cells
+        The same by the cells of the uniform grid.
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    cells: NoisyGrid
+
+    @property
+    def noisy(self) -> NoisyPoints:
+        """The same as points from which a number of clusters can be chosen."""
+        return NoisyPoints(
+            places=self.points,
+            weights=self.weights,
+            counts=self.counts,
+            variances=self.variances,
+        )
+
+
+def nested_grid(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    *,
+    epsilon: float,
+    clusters: int,
+    size: Estimate,
+) -> NestedGrid:
+    """Release a nested grid of counts for ``epsilon``.
+
+    Parameters
+    ----------
+    space
+        The box.
+    clusters
+        K: the grid has at least as many cells.
+    size
+        Number of records, released before.
+    """
+    points, d = records.scaled(space), records.domain.ndim
+    first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
+    times = accountant.neighbours.multiplier
+    side = grid_side(size.value * epsilon / (clusters * times), clusters, d)
+    cells = _cells(points, side)
+    m = side**d
+    rough_variance, sub_variance = 2 * (times / first) ** 2, 2 * (times / second) ** 2
+    fine_variance = 2 * (times / epsilon) ** 2
+    levels = (Level("rough cells", first), Level("fine cells", epsilon))
+    gradual = accountant.gradual(tally(cells, m, records.weights), levels, sensitivity=1)
+    total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
+    guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total)
+    parts = subcells(guess * second / times, d)
+    split = parts > 1
+    counts, variances = gradual.noisy.copy(), np.where(split, rough_variance, fine_variance)
+    of_cell = np.where(split, parts**d, 0)
+    firsts = np.cumsum(of_cell) - of_cell
+    owners = np.repeat(np.arange(m), of_cell)
+    counts[~split], sub_counts = accountant.split(
+        gradual,
+        ~split,
+        _sub_counts(points, records.weights, side, cells, parts, firsts, len(owners)),
+    )
+    if split.any():
+        # Two noisy counts of a split cell, each weighted by the other's variance.
+        added, of_added = np.bincount(owners, sub_counts, m), np.maximum(of_cell, 1) * sub_variance
+        pooled = (counts * of_added + added * variances) / (variances + of_added)
+        counts = np.where(split, pooled, counts)
+        variances = np.where(split, variances * of_added / (variances + of_added), variances)
+    total = size.pooled(float(counts.sum()), float(variances.sum()))
+    weights = denoised(counts, variances, d, total)
+    grid = NoisyGrid(shape=(side,) * d, weights=weights, scale=times / epsilon)
+    sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, weights)
+    middles = grid.centers
+    places, shares, found = [middles[~split]], [weights[~split]], [counts[~split]]
+    for number in np.unique(parts[split]):
+        # All cells of as many subcells at once.
+        which = parts == number
+        inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
+        places.append((middles[which][:, None] + inside).reshape(-1, d))
+        rows = firsts[which][:, None] + np.arange(number**d)
+        shares.append(sub_weights[rows].ravel())
+        found.append(sub_counts[rows].ravel())
+    return NestedGrid(
+        points=np.vstack(places),
+        weights=np.concatenate(shares),
+        counts=np.concatenate(found),
+        variances=np.append(variances[~split], np.full(len(sub_counts), sub_variance)),
+        cells=grid,
+    )
+
+
+def grid_side(records: float, clusters: int, ndim: int) -> int:
+    """Cells per axis, at least K cells in all.
+
+    Parameters
+    ----------
+    records
+        Records per cluster, times epsilon.
+    """
+    least = min(FEWEST, records / 2)
+    cells = clusters * max(CELLS * records ** (1.5 * ndim / (ndim + 2)), least)
+    fewest = max(2, math.ceil(clusters ** (1 / ndim) - 1e-9))
+    most = int(MOST_CELLS ** (1 / ndim) + 1e-9)
+    return int(min(max(round(cells ** (1 / ndim)), fewest), max(most, fewest)))
+
+
+def subcells(records: NDArray[np.float64], ndim: int) -> NDArray[np.int64]:
+    """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none."""
+    sides = np.floor((records / PER_SUBCELL) ** (1 / ndim) + ROUNDED)
+    sides = np.clip(sides, 1, MOST_PARTS).astype(np.int64)
+    for most in range(MOST_PARTS, 0, -1):
+        sides = np.minimum(sides, most)
+        if (sides[sides > 1] ** ndim).sum() <= MOST_SUBCELLS:
+            break
+    return sides
+
+
+def _cells(points: NDArray[np.float64], side: int) -> NDArray[np.int64]:
+    """Cell of every point of the box, shape (n,)."""
+    from dpviz.kmeans import kernels
+
+    cells = np.empty(len(points), dtype=np.int64)
+    kernels.grid_cells(points, side, cells)
+    return cells
+
+
+def _sub_counts(
+    points: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
+    side: int,
+    cells: NDArray[np.int64],
+    parts: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    total: int,
+) -> NDArray[np.int64]:
+    """Records in all subcells; those in cells that are not split count nowhere."""
+    from dpviz.kmeans import kernels
+
+    found = np.empty(len(points), dtype=np.int64)
+    kernels.sub_cells(points, side, cells, parts, firsts, found)
+    inside = found >= 0
+    return tally(found[inside], total, None if weights is None else weights[inside])

@@ -1,0 +1,184 @@
+"""Lloyd's step on residuals: noise in proportion to the clusters' width, not to the domain's.
+
+Each record counts where it lies from its nearest centre, in units of a clip radius that noisy
+numbers choose. Count, square and residual of a cluster get K-norm noise together, which costs one
+budget for all of them: noise grows by the number of columns, where that of Laplace mechanisms
+grows by its power 3/2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import tally
+from dpviz.kmeans.grid import onto_simplex
+from dpviz.kmeans.passes import assigned, residuals
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.space import Space
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE
+
+#: Bins of the distances, in units of a cluster's scale; the last one has all that lies beyond.
+EDGES = np.geomspace(0.05, 6, 31)
+MIDDLES = np.concatenate([[0.025], (EDGES[1:] + EDGES[:-1]) / 2])
+
+#: Share of a step for the distances: DISTANCES / (records * epsilon), within these bounds.
+DISTANCES, LEAST_SHARE, MOST_SHARE = 30.0, 0.04, 0.25
+
+#: A cluster's scale lies between these multiples of the median one.
+NARROWEST, WIDEST = 0.25, 2.5
+
+#: Clusters are taken to be at least as wide: the box has the side 2.
+LEAST_SCALE = 1e-4
+
+#: The least mean square of residuals, in clip radii, and share of it that a move may explain.
+LEAST_SQUARE, MOVED = 0.02, 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """Centres with what noisy numbers tell of their clusters, in scaled coordinates.
+
+    Parameters
+    ----------
+    centers
+        Shape (m, d).
+    counts
+        Noisy numbers of records, shape (m,).
+    scales
+        Root mean square distances of the records from the centres, shape (m,).
+    """
+
+    centers: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
+def spread(scales: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scales, none far from the median."""
+    middle = float(np.median(scales))
+    return np.clip(scales, NARROWEST * middle, WIDEST * middle)
+
+
+def noise_deviation(columns: int, scale: float) -> float:
+    """Standard deviation of K-norm noise in an entry that lies in [-1, 1].
+
+    Parameters
+    ----------
+    columns
+        D, all columns of the noise.
+    """
+    return math.sqrt((columns + 1) * (columns + 2) / 3) * scale
+
+
+def length_variance(ball: int, scale: float) -> float:
+    """Mean squared length of K-norm noise in d columns of a ball, beside two entries.
+
+    Notes
+    -----
+    (D + 1) (D + 2) d / (d + 2) with D = d + 2: the mean square of the Gamma distributed radius
+    times that of a point of the ball.
+    """
+    columns = ball + 2
+    return ball * (columns + 1) * (columns + 2) / (ball + 2) * scale**2
+
+
+def residual_step(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    prototypes: Prototypes,
+    *,
+    number: int,
+    epsilon: float,
+    size: float,
+    shrink: bool = False,
+) -> Prototypes:
+    """Move centres to their clusters' noisy means.
+
+    Parameters
+    ----------
+    number
+        Of the step, for the ledger.
+    epsilon
+        Budget of the step.
+    size
+        Noisy number of records.
+    shrink
+        Whether each centre moves less the more its move is noise (empirical Bayes).
+    """
+    points, d = records.scaled(space), records.domain.ndim
+    centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
+    times = accountant.neighbours.multiplier
+    share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
+    labels, squares = assigned(points, centers)
+    # One clip radius for all: each cluster's own would need its scale, which is noisier.
+    scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
+    bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
+    noisy = accountant.laplace(
+        f"distances {number}",
+        tally(bins, len(EDGES), records.weights),
+        sensitivity=1,
+        epsilon=share * epsilon,
+    )
+    left = epsilon - share * epsilon
+    noise = times / left
+    radius = clip_radius(noisy, size, d, noise * m / size) * scale
+    radius = min(radius, 2 * math.sqrt(d))
+    table = accountant.k_norm(
+        f"residuals {number}",
+        residuals(points, records.weights, centers, labels, squares, radius, LATTICE),
+        ball=d,
+        sensitivity=1,
+        epsilon=left,
+    )
+    return _moved(centers, table, radius, noise, shrink=shrink)
+
+
+def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:
+    """Radius, in scales, of the least error: noise, and what clipping takes off.
+
+    Parameters
+    ----------
+    noisy
+        Noisy numbers of records by distance, shape of ``EDGES``.
+    noise
+        Scale of the K-norm noise over a cluster's mean number of records.
+    """
+    parts = onto_simplex(noisy, size) / size
+    beyond = np.maximum(MIDDLES - EDGES[:, None], 0) @ parts
+    return float(EDGES[np.argmin(length_variance(ndim, noise) * EDGES**2 + beyond**2)])
+
+
+def _moved(
+    centers: NDArray[np.float64],
+    table: NDArray[np.float64],
+    radius: float,
+    noise: float,
+    *,
+    shrink: bool,
+) -> Prototypes:
+    """Centres after a step, from the noisy counts, squares and residuals (m, 2 + d)."""
+    d = centers.shape[1]
+    counts, sums, totals = table[:, 0], table[:, 2:], table[:, 1]
+    deviation = noise_deviation(d + 2, noise)
+    known = np.maximum(counts, deviation)
+    step = sums / known[:, None]
+    step *= (radius / np.maximum(np.linalg.norm(step, axis=1), 1))[:, None]
+    moved = (step**2).sum(axis=1)
+    variances = length_variance(d, noise) * (radius / known) ** 2
+    if shrink:
+        signal = max(float(np.average(moved - variances, weights=1 / variances**2)), 0.0)
+        step *= (signal / (signal + variances))[:, None]
+    # A cluster's mean square, drawn towards that of all by two noisy records.
+    mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)
+    square = (np.maximum(totals, 0) + 2 * deviation * mean) / (known + 2 * deviation)
+    square = np.clip(square, LEAST_SQUARE, 1) * radius**2
+    # The records lie nearer to the moved centre: by as much as its move is no noise.
+    real = np.maximum(0, 1 - variances / np.maximum(moved, 1e-12))
+    square -= np.minimum(moved, MOVED * square) * real
+    return Prototypes(np.clip(centers + step, -1, 1), counts, spread(np.sqrt(square)))

@@ -1,0 +1,250 @@
+"""A tree of residual steps: K centres in many columns, where grids have too many cells.
+
+The mean of all records is the root. Each level splits the prototypes of the one before, the widest
+first, and moves the parts by a residual step. k-means on the prototypes of the last level gives K
+centres, which last residual steps improve.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.choose_clusters import (
+    MOST,
+    USUAL,
+    ClusterChoice,
+    NoisyPoints,
+    choose_clusters,
+)
+from dpviz.kmeans.grid import onto_simplex
+from dpviz.kmeans.nested_grid import Estimate
+from dpviz.kmeans.passes import assigned
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.residual import Prototypes, noise_deviation, residual_step
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import utility_plus
+from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.secure import LATTICE, on_lattice
+
+#: Share of the budget for the tree, where last steps follow.
+TREE = 0.55
+
+#: Most prototypes: as many per cluster, and as many as noise allows.
+PER_CLUSTER, BY_NOISE = 4.0, 0.75 * 0.55
+
+#: With more prototypes than this share of the clusters, there are at least as many as clusters.
+NEARLY = 0.6
+
+#: Factors by which levels grow: with few records per cluster and unit of 1/epsilon, and with many.
+MANY, FAST, SLOW = 1000.0, 20.0, 3.0
+
+#: A level's budget over that of the one before; the same of last steps.
+LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
+
+#: Records per cluster, over the noise of a mean, from which on one and two last steps pay.
+ONE_STEP, TWO_STEPS = 1.5, 4.0
+
+#: Distance of the parts from a split prototype, and their scale, in its scales.
+OFFSET, PART_SCALE = 0.5, 0.9
+
+#: Where fewer prototypes than clusters are split at the end: the most that parts move.
+LAST_OFFSET = 0.7
+
+#: Least mean square of the root, of the largest possible one.
+LEAST_SQUARE = 0.02
+
+#: Points that stand for a prototype where K is chosen.
+DRAWN = 30
+
+#: Relocation: share of the clusters that may move, offset and scale of both halves.
+RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
+
+
+def residual_tree(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    *,
+    epsilon: float,
+    clusters: int | None,
+    size: Estimate,
+) -> tuple[NDArray[np.float64], ClusterChoice | None]:
+    """K centres (K, d), scaled, for ``epsilon``; and how K was chosen, where it was.
+
+    Parameters
+    ----------
+    clusters
+        K; None chooses it from the prototypes of the last level.
+    size
+        Number of records, released before.
+    """
+    d, K, noise = records.domain.ndim, clusters or USUAL, accountant.noise
+    times = accountant.neighbours.multiplier
+    # Noise of a mean, in radii, times records over the scale of the noise.
+    unit = math.sqrt(d * (d + 3)) * times
+    last = (1 - TREE) * epsilon
+    room = size.value * last / K / unit
+    steps = 0 if room < ONE_STEP else 1 if room < TWO_STEPS else 2
+    last = last if steps else 0.0
+    most = int(max(min(PER_CLUSTER * K, BY_NOISE * (epsilon - last) * size.value / unit), 1))
+    most = K if NEARLY * K < most < K else most
+    growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
+    levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
+    shares = _geometric(epsilon - last, LEVEL_GROWTH, levels)
+    tree = _root(records, space, accountant, shares[0], size.least)
+    variance = noise_deviation(d + 2, times / shares[0]) ** 2
+    records_size = size.pooled(float(tree.counts[0]), variance)
+    number = 0
+    for level in range(1, levels):
+        grown = min(math.ceil(len(tree.centers) * growth), most)
+        want = most if level == levels - 1 else grown
+        tree = _split(tree, want, OFFSET, noise.generator(f"splits {level}"))
+        number += 1
+        tree = residual_step(
+            records, space, accountant, tree,
+            number=number, epsilon=shares[level], size=records_size,
+        )  # fmt: skip
+    choice = None
+    if clusters is None:
+        deviation = noise_deviation(d + 2, times / shares[-1])
+        choice = _chosen(tree, deviation, records_size, noise.generator("choice"))
+        K = choice.clusters
+    if len(tree.centers) > K:
+        tree = _merged(tree, K, records_size, noise.generator("restarts"))
+    elif len(tree.centers) < K:
+        # What splits a ball best.
+        offset = min(LAST_OFFSET, math.sqrt(2 * math.log(K) / d))
+        tree = _split(tree, K, offset, noise.generator("splits"))
+    for step, share in enumerate(_geometric(last, LAST_GROWTH, steps)):
+        if step:
+            tree = relocated(tree, noise.generator("relocations"))
+        number += 1
+        tree = residual_step(
+            records, space, accountant, tree, number=number, epsilon=share, size=records_size
+        )
+    return tree.centers, choice
+
+
+def _chosen(
+    tree: Prototypes, deviation: float, size: float, generator: np.random.Generator
+) -> ClusterChoice:
+    """Choose K from prototypes: each stands for points around it, as far away as its records."""
+    m, d = tree.centers.shape
+    moves = generator.normal(size=(m, DRAWN, d)) * tree.scales[:, None, None] / math.sqrt(d)
+    points = NoisyPoints(
+        places=np.clip(tree.centers[:, None] + moves, -1, 1).reshape(-1, d),
+        weights=np.repeat(onto_simplex(tree.counts, size) / DRAWN, DRAWN),
+        counts=np.repeat(tree.counts / DRAWN, DRAWN),
+        variances=np.full(m * DRAWN, deviation**2 / DRAWN),
+    )
+    return choose_clusters(points, int(generator.integers(2**31)), most=min(m, MOST))
+
+
+def _geometric(total: float, growth: float, steps: int) -> list[float]:
+    """Budgets that grow by a factor and add up to a total."""
+    parts = growth ** np.arange(steps)
+    return [float(part) for part in total * parts / parts.sum()] if steps else []
+
+
+def _root(
+    records: Records, space: Space, accountant: Accountant, epsilon: float, least: float
+) -> Prototypes:
+    """Noisy number, mean and scale of all records."""
+    points, d = records.scaled(space), records.domain.ndim
+    scale = accountant.neighbours.multiplier / epsilon
+    # Squares lie in [-1, 1], too: the less a number may change, the less is its noise worth.
+    values = np.column_stack([points, 2 * (points**2).sum(axis=1) / d - 1])
+    whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
+    sums = _exact_sums(whole, records.weights)
+    (noisy,) = accountant.k_norm("root", sums[None], ball=0, sensitivity=1, epsilon=epsilon)
+    deviation = noise_deviation(d + 2, scale)
+    count = max(float(noisy[0]), deviation, least)
+    mean = np.clip(noisy[1 : d + 1] / count, -1, 1)
+    # James-Stein: towards the middle of the box by as much as the mean is noise.
+    length = max(float((mean**2).sum()), 1e-12)
+    mean *= max(0.0, 1 - d * (deviation / count) ** 2 / length)
+    square = d * (np.clip(noisy[-1] / count, -1, 1) + 1) / 2
+    left = max(float(square - (mean**2).sum()), LEAST_SQUARE * d)
+    return Prototypes(mean[None], noisy[:1], np.array([math.sqrt(left)]))
+
+
+def _exact_sums(
+    values: NDArray[np.float64], weights: NDArray[np.int64] | None
+) -> NDArray[np.float64]:
+    """Column sums of values (n, m) on the lattice, exact."""
+    whole = (values / LATTICE).astype(np.int64)
+    total = whole.sum(axis=0) if weights is None else weights @ whole
+    return np.asarray(total * LATTICE)
+
+
+def _split(
+    tree: Prototypes, want: int, offset: float, generator: np.random.Generator
+) -> Prototypes:
+    """As many prototypes as wanted, by splitting: those with the largest errors once more."""
+    m, d = tree.centers.shape
+    parts = np.full(m, want // m)
+    errors = np.maximum(tree.counts, 0) * tree.scales**2
+    parts[np.argsort(-errors)[: want % m]] += 1
+    owners = np.repeat(np.arange(m), parts)
+    directions = generator.normal(size=(want, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    firsts = np.cumsum(parts) - parts
+    # Two parts lie opposite each other.
+    pairs = firsts[parts == 2]
+    directions[pairs + 1] = -directions[pairs]
+    split = parts[owners] > 1
+    moves = np.where(split, offset * tree.scales[owners], 0)
+    return Prototypes(
+        np.clip(tree.centers[owners] + moves[:, None] * directions, -1, 1),
+        tree.counts[owners] / parts[owners],
+        tree.scales[owners] * np.where(split, PART_SCALE, 1),
+    )
+
+
+def _merged(
+    tree: Prototypes, clusters: int, size: float, generator: np.random.Generator
+) -> Prototypes:
+    """K prototypes: k-means on more of them, weighted by their numbers of records."""
+    typical = float(np.median(tree.scales))
+    weights = onto_simplex(tree.counts, size)
+    centers = utility_plus(tree.centers, weights, clusters, generator)
+    labels, squares = assigned(tree.centers, centers)
+    counts = np.bincount(labels, weights, clusters).astype(float)
+    errors = np.bincount(labels, weights * (squares + tree.scales**2), clusters)
+    scales = np.sqrt(np.maximum(errors / np.maximum(counts, 1e-9), (typical / 4) ** 2))
+    return Prototypes(centers, counts, scales)
+
+
+def relocated(tree: Prototypes, generator: np.random.Generator) -> Prototypes:
+    """Join two clusters that cost little together, and split a wide one, where that gains.
+
+    The gain is half the error by which a cluster is wider than the median one.
+    """
+    centers, scales = tree.centers.copy(), tree.scales.copy()
+    counts = np.maximum(tree.counts, 0)
+    K, d = centers.shape
+    done: list[int] = []
+    for _ in range(max(1, int(RELOCATED * K))):
+        between = ((centers[:, None] - centers) ** 2).sum(axis=2)
+        costs = counts[:, None] * counts / np.maximum(counts[:, None] + counts, 1e-9) * between
+        np.fill_diagonal(costs, np.inf)
+        costs[done], costs[:, done] = np.inf, np.inf
+        one, other = (int(place) for place in np.unravel_index(np.argmin(costs), costs.shape))
+        gains = counts * np.maximum(scales**2 - np.median(scales) ** 2, 0) / 2
+        gains[[one, other, *done]] = 0
+        wide = int(np.argmax(gains))
+        if not gains[wide] > costs[one, other]:
+            break
+        both = counts[one] + counts[other]
+        joined = counts[one] * centers[one] + counts[other] * centers[other]
+        centers[one], counts[one] = joined / max(both, 1e-9), both
+        direction = generator.normal(size=d)
+        step = HALF_OFFSET * scales[wide] * direction / np.linalg.norm(direction)
+        centers[other], centers[wide] = centers[wide] + step, centers[wide] - step
+        scales[[other, wide]] = HALF_SCALE * scales[wide]
+        counts[[other, wide]] = counts[wide] / 2
+        done += [one, other, wide]
+    return Prototypes(centers, counts, scales)
