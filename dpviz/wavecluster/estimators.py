@@ -174,6 +174,7 @@ class PrivTHREM(PrivTHR):
     _method = "privthrem"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TwoStage(_PrivateEstimator):
     """Nested releases of the blocks' counts, and significant cells given them (ours).
 
@@ -182,3 +183,5 @@ class TwoStage(_PrivateEstimator):
     """
 
     _method = "twostage"
+
+    choose: Choose = GIVEN
