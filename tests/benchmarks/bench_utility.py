@@ -350,7 +350,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
                 f"rows of seed {rows['seed'].min()} are in {wanted.out}: constants may have been "
                 f"chosen with seeds below {FRESH:,}; publish rows of fresh seeds alone."
             )
-        write(found)
+        write(found, FILE)
         small = rows.astype({name: "float32" for name in SCORES if name in rows})
         small.to_parquet(ROWS, index=False, compression="zstd")
         say(f"wrote {FILE.name} and {ROWS.name} ({ROWS.stat().st_size / 1e6:.2f} MB)")
