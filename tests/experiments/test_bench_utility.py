@@ -191,14 +191,17 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
         assert cell["mean"] == pytest.approx(values.mean(), rel=1e-3)
     assert set(SCORES) == set(found.cells["score"])
     # More seeds are added to those that are there.
-    stamp = {file: file.read_bytes() for file in fake.glob("*toy.parquet")}
+    stamp = {file: file.read_bytes() for file in fake.glob("*.parquet")}
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
-    assert {file: file.read_bytes() for file in fake.glob("*toy.parquet")} == stamp
+    assert {file: file.read_bytes() for file in fake.glob("*.parquet")} == stamp
     main([*wanted(fake, "--seeds", "3", "--methods", "privthr,eugkm"), "--dear-seeds", "1"])
     more, _ = raw(fake)
     merged = more.merge(rows, on=[*rows.columns], how="inner")
     assert len(merged) == len(rows)
     assert more.groupby("method").size()["eugkm"] == 6
+    # Another method joins without those that are there.
+    main(wanted(fake, "--seeds", "1", "--methods", "hybrid", "--parts", "kmeans"))
+    assert raw(fake)[0].groupby("method").size()[["eugkm", "hybrid"]].tolist() == [6, 2]
 
 
 def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
