@@ -74,7 +74,8 @@ def build(state: UrlState) -> None:
     if cells.empty:
         show_caption("No set of this choice has figures.")
     else:
-        _figures(cells, sets, score, value)
+        everybody = _methods(found.rows(family, score, tuple(found.sets)))
+        _figures(cells, sets, score, value, everybody)
         csv_button(
             "dpviz-benchmark",
             lambda: cells.merge(_facts(sets), left_on="data", right_on="name").drop(columns="name"),
@@ -140,8 +141,14 @@ def _column_choices(group: Sequence[SetFacts]) -> tuple[str, ...]:
     return (ALL, *there) if len(there) > 1 else (ALL,)
 
 
-def _figures(cells: pd.DataFrame, sets: Sequence[SetFacts], score: str, value: str) -> None:
-    """Draw curves and table of one set, or of the average of several."""
+def _figures(
+    cells: pd.DataFrame,
+    sets: Sequence[SetFacts],
+    score: str,
+    value: str,
+    everybody: Sequence[tuple[str, str]],
+) -> None:
+    """Draw curves and table of one set, or of the average of several; name who is missing."""
     known = score_of(score)
     single = cells["data"].nunique() == 1
     if single:
@@ -176,11 +183,11 @@ def _figures(cells: pd.DataFrame, sets: Sequence[SetFacts], score: str, value: s
     )
     st.html(_table(table, value, small, lower=known.better == "<="))
     show_caption(what + f" {known.axis}.")
-    lacking = sorted(
-        {title_of(*key) for key in _methods(cells)} - {title_of(*key) for key in _methods(table)}
-    )
+    there = {title_of(*key) for key in _methods(table)}
+    lacking = sorted({title_of(*key) for key in everybody} - there)
     if lacking:
-        show_caption(f"Too few of these sets have figures of {', '.join(lacking)}.")
+        fewer = "No figures here of" if single else "Too few of these sets have figures of"
+        show_caption(f"{fewer} {', '.join(lacking)}.")
 
 
 def _draws(cells: pd.DataFrame) -> str:

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -144,22 +145,25 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
     subject = Subject(
         name=one.name, title=one.title, dataset=data, domain=data.domain, settings=settings(one)
     )
-    plans = [
-        Plan(
-            subjects=(subject,), methods=tuple(methods), epsilons=wanted.epsilons,
-            seeds=wanted.range(seeds), variant=variant, scores=scores,
-        )
-        for variant in wanted.variants
-        for scores, seeds in (
-            (CHEAP[family], wanted.seeds), (DEAR[family], wanted.dear_seeds)
-        )
-        if scores and seeds
-    ]  # fmt: skip
-    start = time.perf_counter()
-    out = wanted.out / f"{family}-{one.name}.parquet"
-    table = run_sweeps(plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
-    say(f"{family} {one.name}: {len(table):,} rows in {time.perf_counter() - start:.1f} s")
-    return list(table.attrs["notes"])
+    start, drawn, notes = time.perf_counter(), 0, []
+    for method, variant in product(methods, wanted.variants):
+        plans = [
+            Plan(
+                subjects=(subject,), methods=(method,), epsilons=wanted.epsilons,
+                seeds=wanted.range(seeds), variant=variant, scores=scores,
+            )
+            for scores, seeds in (
+                (CHEAP[family], wanted.seeds), (DEAR[family], wanted.dear_seeds)
+            )
+            if scores and seeds
+        ]  # fmt: skip
+        # A table each: methods may join later, and one may have fewer draws than another.
+        out = wanted.out / f"{family}-{one.name}-{method}-{variant}.parquet"
+        table = run_sweeps(plans, jobs=wanted.jobs, out=out, resume=True, progress=Told(out.stem))
+        drawn += len(table)
+        notes += table.attrs["notes"]
+    say(f"{family} {one.name}: {drawn:,} rows in {time.perf_counter() - start:.1f} s")
+    return notes
 
 
 def settings(one: BenchSet) -> dict[str, Any]:
@@ -350,7 +354,7 @@ def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
                 f"rows of seed {rows['seed'].min()} are in {wanted.out}: constants may have been "
                 f"chosen with seeds below {FRESH:,}; publish rows of fresh seeds alone."
             )
-        write(found)
+        write(found, FILE)
         small = rows.astype({name: "float32" for name in SCORES if name in rows})
         small.to_parquet(ROWS, index=False, compression="zstd")
         say(f"wrote {FILE.name} and {ROWS.name} ({ROWS.stat().st_size / 1e6:.2f} MB)")

@@ -15,7 +15,7 @@ import pytest
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
-from dpviz.experiments.benchmark import SCORES, read
+from dpviz.experiments.benchmark import SCORES, read, summarised
 from tests.benchmarks import bench_peers, bench_utility
 from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
 from tests.benchmarks.bench_utility import FRESH, Row, main, options, peers, raw
@@ -70,6 +70,8 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(bench_peers, "PEERS", found)
     monkeypatch.setattr(bench_utility, "PEERS", found)
     monkeypatch.setattr(bench_utility, "SETS", (TOY,))
+    monkeypatch.setattr(bench_utility, "FILE", tmp_path / "figures.json")
+    monkeypatch.setattr(bench_utility, "ROWS", tmp_path / "rows.parquet")
     for name in ("FAKE_DIES", "FAKE_FAILS", "FAKE_SLEEPS", "DPVIZ_CHECKOUTS"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "out"
@@ -189,14 +191,17 @@ def test_the_whole_run_resumes_and_its_summary_is_that_of_the_rows(fake) -> None
         assert cell["mean"] == pytest.approx(values.mean(), rel=1e-3)
     assert set(SCORES) == set(found.cells["score"])
     # More seeds are added to those that are there.
-    stamp = {file: file.read_bytes() for file in fake.glob("*toy.parquet")}
+    stamp = {file: file.read_bytes() for file in fake.glob("*.parquet")}
     main([*given, "--dear-seeds", "1", "--peer-seeds", "2"])
-    assert {file: file.read_bytes() for file in fake.glob("*toy.parquet")} == stamp
+    assert {file: file.read_bytes() for file in fake.glob("*.parquet")} == stamp
     main([*wanted(fake, "--seeds", "3", "--methods", "privthr,eugkm"), "--dear-seeds", "1"])
     more, _ = raw(fake)
     merged = more.merge(rows, on=[*rows.columns], how="inner")
     assert len(merged) == len(rows)
     assert more.groupby("method").size()["eugkm"] == 6
+    # Another method joins without those that are there.
+    main(wanted(fake, "--seeds", "1", "--methods", "hybrid", "--parts", "kmeans"))
+    assert raw(fake)[0].groupby("method").size()[["eugkm", "hybrid"]].tolist() == [6, 2]
 
 
 def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
@@ -215,6 +220,23 @@ def test_seeds_that_constants_were_chosen_with_are_never_published(fake) -> None
     given = wanted(fake, "--parts", "lines", "--seeds", "1", "--first-seed", "5")
     with pytest.raises(InputError, match="publish rows of fresh seeds alone"):
         main([*given, "--publish"])
+    assert not fake.with_name("figures.json").exists()
+
+
+def test_published_are_the_figures_and_the_rows_that_they_come_from(fake) -> None:
+    main([*wanted(fake, "--parts", "lines", "--seeds", "2"), "--publish"])
+    rows = pd.read_parquet(fake.with_name("rows.parquet"))
+    again = rows.assign(
+        **{name: [float(f"{one:.4g}") for one in rows[name]] for name in SCORES if name in rows}
+    )
+    found = read(fake.with_name("figures.json"))
+    keys = ["data", "method", "variant", "epsilon", "score"]
+    pd.testing.assert_frame_equal(
+        found.cells.sort_values(keys).reset_index(drop=True),
+        summarised(again).sort_values(keys).reset_index(drop=True),
+        check_dtype=False,
+    )
+    assert set(found.sets) == {"toy"}
 
 
 def test_an_unknown_name_is_one_sentence() -> None:

@@ -103,7 +103,7 @@ def test_wins_leave_out_the_lines_without_data() -> None:
                 ("a", "eugkm", 0.1): [2.0],
                 ("a", "google", 0.1): [3.0],
                 ("a", "nodata", 0.1): [1.0],
-                ("b", "eugkm", 0.1): [3.0],
+                ("b", "eugkm", 0.1): [1.5],
                 ("b", "google", 0.1): [2.0],
                 ("b", "nodata", 0.1): [9.0],
                 ("c", "google", 0.1): [2.0],
@@ -111,10 +111,13 @@ def test_wins_leave_out_the_lines_without_data() -> None:
         )
     )
     assert wins(cells, "median", lower=True) == {
-        ("eugkm", "sound", 0.1): 1,
-        ("google", "sound", 0.1): 2,
+        ("eugkm", "sound", 0.1): 2,
+        ("google", "sound", 0.1): 1,
     }
-    assert wins(cells, "median", lower=False)["eugkm", "sound", 0.1] == 1
+    assert wins(cells, "median", lower=False) == {
+        ("eugkm", "sound", 0.1): 0,
+        ("google", "sound", 0.1): 3,
+    }
 
 
 def test_the_file_keeps_everything(tmp_path: Path) -> None:

@@ -104,6 +104,9 @@ def test_one_set_has_its_bands_and_says_that_its_reference_was_beaten(figures: B
     assert "1.1 – 1.12" in shown
     assert "Mean of 3 draws; small: all 3 draws." in captions(test)
     assert "(by 1.20%)" in captions(test)
+    assert "No figures here of" not in captions(test)
+    test = opened("benchmark", {"family": "kmeans", "set": "c"})
+    assert "No figures here of Google LSH clustering." in captions(test)
 
 
 def test_a_line_without_data_is_never_the_best(figures: Benchmark) -> None:
