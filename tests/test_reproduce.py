@@ -98,6 +98,8 @@ OTHER = {
     "schedule": "uniform",
     "geometry": "l1",
     "temperature": "posterior",
+    "cells": "refined",
+    "choose": "private",
 }
 
 
