@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 
+from dpviz.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
@@ -329,6 +333,27 @@ def test_draws_are_compared_with_as_many_true_clusters() -> None:
     # Numbered like the true clusters, and no record is in another one.
     np.testing.assert_array_equal(one.centers, same.truth.matched(one).centers)
     assert trial.affected(one).sum() == 0
+
+
+def test_a_sweep_and_a_run_name_no_k_that_was_not_used(tmp_path: Path, capsys: Any) -> None:
+    out = str(tmp_path / "sweep.csv")
+    common = ["--choose", "private", "--clusters", "9"]
+    sweep = ["sweep", "tiny8", "--methods", "eugkm", "--epsilons", "1", "--repeats", "2"]
+    assert main([*sweep, "--out", out, *common]) == 0
+    table = pd.read_csv(out)
+    assert table["n_clusters"].isna().all()
+    assert set(table["choose"]) == {"private"}
+    capsys.readouterr()
+    assert main(["run", "gaussians", "--method", "eugkm", "--json", *common]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["clusters"] for one in found["private"]] == [15]
+    assert len(found["private"][0]["centers"]) == len(found["true"]["centers"]) == 15
+    assert main(["run", "gaussians", "--method", "eugkm", *common]) == 0
+    said = capsys.readouterr().out
+    assert "private  K 15  WCSS" in said
+    assert "K 9" not in said
+    assert main(["run", "gaussians", "--method", "privthr", "--clusters", "9"]) == 2
+    assert main(["run", "gaussians", "--method", "gupt", "--choose", "private"]) == 2
 
 
 # -- the refined rule ----------------------------------------------------------------------
