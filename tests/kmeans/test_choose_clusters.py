@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
 
 from dpviz.command_line import main
 from dpviz.data.dataset import Dataset
@@ -26,6 +27,7 @@ from dpviz.kmeans.choose_clusters import (
     LEAST,
     SOME,
     SURE,
+    USUAL,
     ClusterChoice,
     NoisyPoints,
     choose_clusters,
@@ -315,6 +317,55 @@ def test_the_price_by_hand() -> None:
     across = [1 - 0.1 / math.hypot(1, 0.0), 1 - 0.1 / math.hypot(1, 0.2)]
     np.testing.assert_allclose(price.silhouettes, [(1 + sum(across)) / 3, 1.0])
     assert (price.best, price.ratio) == (3, pytest.approx((1 + sum(across)) / 3))
+
+
+# -- DP-Refine: from the nested grid, and from prototypes ------------------------------------
+
+
+def groups(ndim: int, clusters: int, n: int) -> Records:
+    """Groups well apart in a box of many columns."""
+    rng = np.random.default_rng(10 * ndim + clusters)
+    middles = np.zeros((clusters, ndim))
+    while pdist(middles).min() < 0.6:
+        middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
+    points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.05, (n, ndim))
+    box = Domain(((-1.0, 1.0),) * ndim)
+    return Records.build(Dataset(name="", points=points), box)
+
+
+@pytest.mark.parametrize(("ndim", "clusters"), [(2, 6), (3, 5), (6, 4), (10, 7), (16, 3)])
+def test_dp_refine_chooses_at_no_further_cost(ndim: int, clusters: int) -> None:
+    records = groups(ndim, clusters, 12_000)
+    runs = [
+        run_kmeans(
+            records,
+            KMeansConfig(method="dprefine", epsilon=1.0, choose=choose, clusters=USUAL),
+            SeededNoise(2),
+        )
+        for choose in ("given", "private")
+    ]
+    given, private = (run.ledger for run in runs)
+    # As many steps until K is known, and all of the budget in the end.
+    assert private.epsilon == pytest.approx(1.0)
+    steps = [[(one.step, one.epsilon) for one in ledger] for ledger in (given, private)]
+    assert steps[0] == steps[1]
+    assert runs[1].config.clusters == len(runs[1].centers) == clusters
+    assert runs[1].decision.startswith(f"K = {clusters} was chosen")
+    ratio = KMeansTrial.of(records, runs[1].config).scores(runs[1], 2, ("nicv_ratio",))
+    assert ratio["nicv_ratio"] < 1.1
+
+
+@pytest.mark.parametrize("ndim", [2, 6])
+@pytest.mark.parametrize("n", [0, 1])
+def test_dp_refine_has_something_to_say_of_nothing(ndim: int, n: int) -> None:
+    box = Domain(((-1.0, 1.0),) * ndim)
+    records = Records.build(Dataset(name="", points=np.zeros((n, ndim))), box, cut=True)
+    config = KMeansConfig(method="dprefine", epsilon=0.3, choose="private")
+    for seed in range(10):
+        run = run_kmeans(records, config, SeededNoise(seed))
+        assert run.centers.shape == (run.config.clusters, ndim)
+        assert np.isfinite(run.centers).all()
+        assert run.config.clusters >= LEAST
 
 
 # -- beside the true run -------------------------------------------------------------------
