@@ -498,7 +498,12 @@ class _Setting:
     def facts(self) -> dict[str, Any]:
         """Columns that all its rows share."""
         config, card = self.config, CARDS[self.config.method]
-        found = {one.column: getattr(config, one.name) for one in OWN if card.parameter(one.name)}
+        chosen = family_of(config.method).chosen(config)
+        found = {
+            one.column: getattr(config, one.name)
+            for one in OWN
+            if card.parameter(one.name) and one.name not in chosen
+        }
         if "grid" in found:
             sides = found["grid"]
             found["grid"] = "x".join(map(str, sides if isinstance(sides, tuple) else (sides,)))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
 
+from dpviz.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
@@ -22,6 +27,7 @@ from dpviz.kmeans.choose_clusters import (
     LEAST,
     SOME,
     SURE,
+    USUAL,
     ClusterChoice,
     NoisyPoints,
     choose_clusters,
@@ -313,6 +319,55 @@ def test_the_price_by_hand() -> None:
     assert (price.best, price.ratio) == (3, pytest.approx((1 + sum(across)) / 3))
 
 
+# -- DP-Refine: from the nested grid, and from prototypes ------------------------------------
+
+
+def groups(ndim: int, clusters: int, n: int) -> Records:
+    """Groups well apart in a box of many columns."""
+    rng = np.random.default_rng(10 * ndim + clusters)
+    middles = np.zeros((clusters, ndim))
+    while pdist(middles).min() < 0.6:
+        middles = rng.uniform(-0.8, 0.8, (clusters, ndim))
+    points = middles[rng.integers(clusters, size=n)] + rng.normal(0, 0.05, (n, ndim))
+    box = Domain(((-1.0, 1.0),) * ndim)
+    return Records.build(Dataset(name="", points=points), box)
+
+
+@pytest.mark.parametrize(("ndim", "clusters"), [(2, 6), (3, 5), (6, 4), (10, 7), (16, 3)])
+def test_dp_refine_chooses_at_no_further_cost(ndim: int, clusters: int) -> None:
+    records = groups(ndim, clusters, 12_000)
+    runs = [
+        run_kmeans(
+            records,
+            KMeansConfig(method="dprefine", epsilon=1.0, choose=choose, clusters=USUAL),
+            SeededNoise(2),
+        )
+        for choose in ("given", "private")
+    ]
+    given, private = (run.ledger for run in runs)
+    # As many steps until K is known, and all of the budget in the end.
+    assert private.epsilon == pytest.approx(1.0)
+    steps = [[(one.step, one.epsilon) for one in ledger] for ledger in (given, private)]
+    assert steps[0] == steps[1]
+    assert runs[1].config.clusters == len(runs[1].centers) == clusters
+    assert runs[1].decision.startswith(f"K = {clusters} was chosen")
+    ratio = KMeansTrial.of(records, runs[1].config).scores(runs[1], 2, ("nicv_ratio",))
+    assert ratio["nicv_ratio"] < 1.1
+
+
+@pytest.mark.parametrize("ndim", [2, 6])
+@pytest.mark.parametrize("n", [0, 1])
+def test_dp_refine_has_something_to_say_of_nothing(ndim: int, n: int) -> None:
+    box = Domain(((-1.0, 1.0),) * ndim)
+    records = Records.build(Dataset(name="", points=np.zeros((n, ndim))), box, cut=True)
+    config = KMeansConfig(method="dprefine", epsilon=0.3, choose="private")
+    for seed in range(10):
+        run = run_kmeans(records, config, SeededNoise(seed))
+        assert run.centers.shape == (run.config.clusters, ndim)
+        assert np.isfinite(run.centers).all()
+        assert run.config.clusters >= LEAST
+
+
 # -- beside the true run -------------------------------------------------------------------
 
 
@@ -329,6 +384,27 @@ def test_draws_are_compared_with_as_many_true_clusters() -> None:
     # Numbered like the true clusters, and no record is in another one.
     np.testing.assert_array_equal(one.centers, same.truth.matched(one).centers)
     assert trial.affected(one).sum() == 0
+
+
+def test_a_sweep_and_a_run_name_no_k_that_was_not_used(tmp_path: Path, capsys: Any) -> None:
+    out = str(tmp_path / "sweep.csv")
+    common = ["--choose", "private", "--clusters", "9"]
+    sweep = ["sweep", "tiny8", "--methods", "eugkm", "--epsilons", "1", "--repeats", "2"]
+    assert main([*sweep, "--out", out, *common]) == 0
+    table = pd.read_csv(out)
+    assert table["n_clusters"].isna().all()
+    assert set(table["choose"]) == {"private"}
+    capsys.readouterr()
+    assert main(["run", "gaussians", "--method", "eugkm", "--json", *common]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["clusters"] for one in found["private"]] == [15]
+    assert len(found["private"][0]["centers"]) == len(found["true"]["centers"]) == 15
+    assert main(["run", "gaussians", "--method", "eugkm", *common]) == 0
+    said = capsys.readouterr().out
+    assert "private  K 15  WCSS" in said
+    assert "K 9" not in said
+    assert main(["run", "gaussians", "--method", "privthr", "--clusters", "9"]) == 2
+    assert main(["run", "gaussians", "--method", "gupt", "--choose", "private"]) == 2
 
 
 # -- the refined rule ----------------------------------------------------------------------
