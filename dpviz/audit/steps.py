@@ -99,9 +99,8 @@ SCENARIOS = (
     step_scenario("privqt", data.eleventh_in_cell),
     step_scenario("privthr", data.second_block),
     step_scenario("privthr", data.second_block, alpha=0.5),
-    step_scenario("twostage", data.first_in_cell),
-    # Few cells are significant: the rough counts get more of the budget.
-    step_scenario("twostage", data.eleventh_in_cell, density=0.99),
+    # Few cells are significant: the counts up to the share get up to 0.8 of the budget.
+    step_scenario("twostage", data.one_of_eleven, density=0.99),
     step_scenario("privthrem", data.third_block),
     step_scenario("privthrem", data.third_block, alpha=0.2),
     step_scenario("baseline", data.eleventh_on_line, synopsis="adaptive_grid"),

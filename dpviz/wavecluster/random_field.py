@@ -35,6 +35,9 @@ from dpviz.wavecluster.wavelet import ZERO
 #: which it differs; power of a count in the mean.
 TABLES, DIAGONAL, POWER = 9, 0.6, 2.0
 
+#: Axes up to which cells that touch at corners are neighbours.
+MOST_AXES = 4
+
 #: Sweeps over all cells, and cells times sweeps that take about half a second; a third of the
 #: sweeps is thrown away.
 SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
@@ -245,14 +248,22 @@ def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Flo
 def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
     """Cells that touch each cell, corners included, and their weights.
 
+    On more than ``MOST_AXES`` axes only those that share a face: corners would be too many.
+
     Returns
     -------
     near, weights
-        Flat numbers, shape (cells, 3^d - 1), -1 beyond the grid; shape (3^d - 1,).
+        Flat numbers, shape (cells, m), -1 beyond the grid; shape (m,). m is 3^d - 1, or 2 d.
     """
     index = np.full([side + 2 for side in shape], -1)
     index[tuple(slice(1, -1) for _ in shape)] = np.arange(np.prod(shape)).reshape(shape)
-    steps = [step for step in product(range(3), repeat=len(shape)) if set(step) != {1}]
+    if len(shape) <= MOST_AXES:
+        steps = [step for step in product(range(3), repeat=len(shape)) if set(step) != {1}]
+    else:
+        axes_of = range(len(shape))
+        steps = [
+            tuple(to if axis == one else 1 for axis in axes_of) for one in axes_of for to in (0, 2)
+        ]
     near = [
         index[tuple(slice(at, at + side) for at, side in zip(step, shape, strict=True))].ravel()
         for step in steps

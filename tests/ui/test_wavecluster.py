@@ -143,7 +143,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     test = app(data="shapes", method="twostage", variant="published")
     assert not test.error
     assert control(test.selectbox, "wavecluster:variant").disabled
-    settings = app(data="shapes", method="twostage", domain="data")
+    settings = app(data="shapes", method="twostage")
     assert cards(test)["DSG_C"] == cards(settings)["DSG_C"]
     assert not control(app(data="shapes").selectbox, "wavecluster:variant").disabled
 

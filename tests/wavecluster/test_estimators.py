@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_clustering, check_estimator
 
-from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, WaveCluster, load_sample
+from dpviz import Baseline, DPLloyd, PrivQT, PrivTHR, PrivTHREM, TwoStage, WaveCluster, load_sample
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -23,7 +23,7 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
 
-PRIVATE = [PrivQT, Baseline, PrivTHR, PrivTHREM]
+PRIVATE = [PrivQT, Baseline, PrivTHR, PrivTHREM, TwoStage]
 
 #: Checks that can't pass, each with its reason.
 EXCEPTIONS = {
