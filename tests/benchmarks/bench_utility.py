@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -449,6 +450,8 @@ def _sets(text: str) -> tuple[BenchSet, ...]:
 
 if __name__ == "__main__":
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # Ended from outside, it ends its peers, too.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main(sys.argv[1:])
     except InputError as error:
