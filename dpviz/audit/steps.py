@@ -119,7 +119,7 @@ SCENARIOS = (
     _kmeans("eugkm"),
     _kmeans("hybrid"),
     step_scenario("gupt", data.swapped_centers, public=(data.DEALT,), clusters=2),
-    _kmeans("dprefine"),
+    step_scenario("dprefine", data.eleventh_record, clusters=2),
     step_scenario("dprefine", data.crowded_corner, clusters=1),
     step_scenario("privgene", data.opposite_end, public=(data.BRED,), clusters=2, iterations=1),
 )
