@@ -8,11 +8,12 @@ the persons changed alone: the brute force that the sensitivities on the ledger 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -32,7 +33,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import GEOMETRIES
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Relation
-from dpviz.privacy.mechanisms import Accountant
+from dpviz.privacy.mechanisms import Accountant, k_norm
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
@@ -83,10 +84,12 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)
     base: NDArray[Any]
     places: tuple[Any, ...]
+    columns: int = 2
 
     def __str__(self) -> str:
         words = [self.method, *(str(value) for value in self.options.values())]
         words += [] if self.variant == "sound" else [self.variant]
+        words += [] if self.columns == 2 else [f"{self.columns} columns"]
         return "-".join([*words, "x".join(map(str, self.base.shape))])
 
     def config(self, epsilon: float, unit: Neighbours) -> Config | KMeansConfig:
@@ -112,8 +115,16 @@ class Case:
         joined = [self.places[place] for place in person]
         unit_points = np.vstack([self.base, np.reshape(joined, (-1, 2))])
         points = DOMAIN.lows + unit_points * (DOMAIN.highs - DOMAIN.lows)
-        records = Records.build(Dataset(name="", points=points), DOMAIN)
+        # More columns repeat the two.
+        repeated = np.arange(self.columns) % 2
+        domain = Domain(tuple(DOMAIN.bounds[axis] for axis in repeated))
+        records = Records.build(Dataset(name="", points=points[:, repeated]), domain)
         return KMEANS[self.method].run(records, config, accountant)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether what is asked depends on the noise that is bought, and so on the unit."""
+        return self.method in ("twostage", "dprefine")
 
     @property
     def own_draws(self) -> bool:
@@ -159,6 +170,15 @@ def most_raising(wavelet: str, level: int, shape: tuple[int, ...]) -> tuple[int,
     return max(np.ndindex((2**level,) * len(shape)), key=raised)
 
 
+def staged_cases(method: str, variant: str) -> Iterator[Case]:
+    """The same planes; two places are dense, so that persons are met there and in empty cells."""
+    for case in wavelet_cases(method, variant):
+        base = np.zeros_like(case.base)
+        for place in case.places[:2]:
+            base[place] = 1000
+        yield replace(case, base=base, places=case.places[:3])
+
+
 def synopsis_cases(method: str) -> Iterator[Case]:
     base = np.random.default_rng(0).poisson(1.0, (8, 8))
     for synopsis in SYNOPSES:
@@ -187,6 +207,11 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
             base=base,
             places=CORNERS,
         )
+    if method == "dprefine":
+        # Enough for residual steps, also where six columns take a tree instead of a grid.
+        many = np.random.default_rng(2).random((2000, 2))
+        for columns in (2, 6):
+            yield Case(method=method, options=fixed, base=many, places=CORNERS, columns=columns)
     if method == "gupt":  # as few records make one block
         yield Case(method=method, options=fixed, base=np.array(PAIR), places=CORNERS)
 
@@ -198,6 +223,8 @@ def all_cases() -> Iterator[Case]:
                 yield from kmeans_cases(name, variant.name)
             elif variant.private and name == "baseline":
                 yield from synopsis_cases(name)
+            elif variant.private and name == "twostage":
+                yield from staged_cases(name, variant.name)
             elif variant.private:
                 yield from wavelet_cases(name, variant.name)
 
@@ -290,6 +317,12 @@ class Heard(SeededNoise):
         self.draws.append((step, scale))
         return super().gumbel(step, scale, shape)
 
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        self.draws.append((step, scale))
+        return super().k_norm(step, scale, shape, ball)
+
     def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
         self.draws.append((step, None))
         return super().uniform(step, shape)
@@ -324,6 +357,11 @@ class Moderate(SeededNoise):
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
         return super().gumbel(step, 1.0, shape)
 
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        return super().k_norm(step, 1.0, shape, ball)
+
     def generator(self, step: str) -> np.random.Generator:
         found = super().generator(step)
         if self.own is None or step not in ("sets", "blocks"):
@@ -348,11 +386,11 @@ class Family:
 
 
 @cache
-def family_of(case: Case) -> Family:
+def family_of(case: Case, unit: Neighbours | None = None) -> Family:
     """Hand a method D with every person of up to 5 records at the places."""
     persons = [
         (person, own)
-        for size in range(max(CAPS) + 1)
+        for size in range((unit.cap if unit else max(CAPS)) + 1)
         for person in combinations_with_replacement(range(len(case.places)), size)
         for own in ((None, 0, 1) if case.own_draws and size else (None,))
     ]
@@ -360,7 +398,7 @@ def family_of(case: Case) -> Family:
     answers = None
     for person, own in persons:
         noise = Moderate(len(case.base), own)
-        recorder = Recorder(noise, EPSILON, answers=answers)
+        recorder = Recorder(noise, EPSILON, unit, answers=answers)
         case.run(recorder, EPSILON, person)
         answers = answers or [request.answer for request in recorder.requests]
         runs.append(recorder)
@@ -375,6 +413,14 @@ def family_of(case: Case) -> Family:
     )
 
 
+#: Mechanisms that are paid for by the L1 change of what they are handed.
+LISTS = ("laplace", "gradual", "finer", "split")
+
+
+#: Those of nested releases, whose law has a test of its own.
+NESTED = ("gradual", "finer", "split")
+
+
 def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
     """Values of one request on all data sets, shape (data sets, values)."""
     if requests[0].kind == "interval":
@@ -383,15 +429,19 @@ def side_by_side(requests: Sequence[Request]) -> NDArray[np.float64]:
 
 
 def largest_change(
-    values: NDArray[np.float64], sizes: NDArray, kind: str, unit: Neighbours
+    values: NDArray[np.float64], sizes: NDArray, request: Request, unit: Neighbours
 ) -> float:
-    """L1 change of noised values, or change of one score, over all neighbours."""
+    """Change over all neighbours: L1 of noised values, K-norm of rows, or of one score."""
     finite = np.isfinite(values)
     assert (finite == finite[0]).all()  # a candidate taken before is out for everybody
     values = np.where(finite, values, 0.0)[sizes <= unit.cap]
     # Somebody comes to D; or leaves for somebody else, who may have no usable record.
     before = values[:1] if unit.relation == "add_remove" else values
-    metric = "cityblock" if kind == "laplace" else "chebyshev"
+    if request.kind == "k_norm":
+        changes = (before[:, None] - values).reshape(-1, request.values.shape[1])
+        norms = k_norm(changes, int(request.ball or 0))
+        return float(norms.reshape(-1, len(request.values)).sum(axis=1).max())
+    metric = "cityblock" if request.kind in LISTS else "chebyshev"
     return float(cdist(before, values, metric).max())
 
 
@@ -409,12 +459,13 @@ def each_unit(test: Any) -> Any:
 def test_sensitivities_are_what_a_person_changes_most(
     case: Case, relation: Relation, cap: int
 ) -> None:
-    family, unit = family_of(case), Neighbours(relation=relation, cap=cap)
+    unit = Neighbours(relation=relation, cap=cap)
+    family = family_of(case, unit if case.adaptive else None)
     recorder = Recorder(Moderate(), EPSILON, unit, answers=family.answers)
     case.run(recorder, EPSILON)
     if relation in CARDS[case.method].variant(case.variant).fails:
         request, handed = recorder.requests[0], family.handed[0]
-        assert largest_change(handed, family.sizes, request.kind, unit) == 2 * cap
+        assert largest_change(handed, family.sizes, request, unit) == 2 * cap
         assert [spend.sensitivity for spend in request.spends] == [cap]
         return
     for request, handed in zip(recorder.requests, family.handed, strict=True):
@@ -423,7 +474,7 @@ def test_sensitivities_are_what_a_person_changes_most(
             np.testing.assert_array_equal(request.values.ravel(), handed[0])
         # Rows of their own budgets have one sensitivity, for all rows together.
         (sensitivity,) = {spend.sensitivity for spend in request.spends}
-        change = largest_change(handed, family.sizes, request.kind, unit)
+        change = largest_change(handed, family.sizes, request, unit)
         assert 0 < change <= sensitivity * (1 + 1e-9), request.step
         only = [bound.why for bound in BOUNDS if bound.covers(case, relation, request.step)]
         reached = math.isclose(change, sensitivity, rel_tol=1e-9)
@@ -447,10 +498,15 @@ def test_each_step_gets_the_noise_that_its_spend_buys(
         assert ledger.neighbours == unit
         # No noise past the ledger, no spend past a mechanism.
         assert ledger.spends == sum((request.spends for request in requests), ())
-        assert [step for step, _ in heard] == [request.step for request in requests]
-        for request, (_, scale) in zip(requests, heard, strict=True):
-            assert_paid(request)
-            assert_noisy(request, scale, SeededNoise(seed))
+        assert [step for step, _ in heard] == reduce(operator.iadd, map(drawn_by, requests), [])
+        scales = dict(heard)
+        spent = 0.0
+        for request in requests:
+            if request.kind in NESTED:
+                spent = assert_nested(request, spent)
+            else:
+                assert_paid(request)
+                assert_noisy(request, scales[request.step], SeededNoise(seed))
 
 
 def total(ledger: Ledger) -> float:
@@ -464,10 +520,32 @@ def total(ledger: Ledger) -> float:
 
 def assert_paid(request: Request) -> None:
     """Scales on the ledger are those of the mechanisms."""
-    factor = 1 if request.kind == "laplace" or request.monotone else 2
+    factor = 1 if request.kind in ("laplace", "k_norm") or request.monotone else 2
     for spend in request.spends:
         assert spend.step == request.step
         assert spend.scale == pytest.approx(factor * spend.sensitivity / spend.epsilon, rel=1e-12)
+
+
+def drawn_by(request: Request) -> list[str]:
+    """Streams that a mechanism draws from, one for each of its draws."""
+    if request.kind != "gradual":
+        return [] if request.kind == "finer" else [request.step]
+    last = request.levels - 1
+    levels = [f"{request.step}, level {number}" for number in range(last, -1, -1)]
+    coins = [[], *([f"{level}, coins"] for level in levels[1:])]
+    return [one for level, more in zip(levels, coins, strict=True) for one in (level, *more)]
+
+
+def assert_nested(request: Request, spent: float) -> float:
+    """Scales of nested releases are those of all that was spent on them; return this sum."""
+    first, *beside = request.spends
+    assert {spend.step for spend in request.spends} == {request.step}
+    spent += first.epsilon
+    assert first.scale == pytest.approx(first.sensitivity / spent, rel=1e-12)
+    for spend in beside:  # the number of a split
+        assert spend.scale == pytest.approx(spend.sensitivity / spend.epsilon, rel=1e-12)
+        assert spend.epsilon == first.epsilon
+    return spent
 
 
 def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> None:
@@ -480,6 +558,10 @@ def assert_noisy(request: Request, heard: float | None, noise: SeededNoise) -> N
         np.testing.assert_allclose(request.answer, values + scaled, rtol=1e-9, atol=1e-12)
         # Rows of their own budgets are scaled afterwards.
         assert heard == (scales[0] if len(scales) == 1 else 1.0)
+    elif request.kind == "k_norm":
+        unit = noise.k_norm(step, 1.0, values.shape, int(request.ball or 0))
+        np.testing.assert_allclose(request.answer, values + scales[0] * unit, rtol=1e-9)
+        assert heard == scales[0]
     elif request.kind == "choose":
         assert [heard] == scales
         assert request.answer == np.argmax(values + noise.gumbel(step, scales[0], values.shape))

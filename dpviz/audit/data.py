@@ -83,11 +83,26 @@ def moved_record(claim: float) -> Sources:
     return _grids([10, 10], [9, 11])
 
 
+def moved_to_nobody(claim: float) -> Sources:
+    """A record moves from a block of ten to an empty one."""
+    return _grids([10, 0, 0, 0], [9, 0, 1, 0])
+
+
 def synopsis_size(claim: float) -> Sources:
     """Records in one corner; with one more record, a uniform grid of 2 x 2 cells becomes 3 x 3."""
     # The synopsis has ceil(sqrt(N epsilon / 10)) cells per axis; N is the true number of records.
     n = int(40 / claim + 1e-9)
     return _record_in((0, 0), np.pad([[n]], (0, 5)))
+
+
+def crowded_corner(claim: float) -> RecordPair:
+    """Many records in one corner of a box of many columns; one more joins them."""
+    unit = Domain(((0.0, 1.0),) * CROWD_COLUMNS)
+    before, after = (
+        Records(points=np.ones((1, CROWD_COLUMNS)), domain=unit, cut=True, weights=np.array([size]))
+        for size in (CROWD, CROWD + 1)
+    )
+    return before, after
 
 
 def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
@@ -147,8 +162,8 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 #: Ten records at one end of a line; an eleventh one joins there.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
-#: The same in a corner of a box with eight columns.
-eleventh_in_many_columns = partial(_record_at, [1.0] * 8, np.ones((10, 8)))
+#: Columns and records with which DP-Refine nearly always takes the same steps.
+CROWD_COLUMNS, CROWD = 400, 2400
 
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))

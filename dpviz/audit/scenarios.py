@@ -97,7 +97,12 @@ class Scenario:
 
 
 def scenarios(method: str | None = None, variant: str | None = None) -> tuple[Scenario, ...]:
-    """All scenarios, or those of a method or variant, with planted mistakes last."""
+    """All scenarios, or those of a method or variant, with planted mistakes last.
+
+    Of a method with one variant it is that one, whichever is asked for.
+    """
+    if method in CARDS and variant in _VARIANTS:
+        variant = CARDS[method].variant(variant).name
     return tuple(
         one for one in _SCENARIOS if method in (None, one.method) and variant in (None, one.variant)
     )
@@ -244,6 +249,25 @@ _MORE_CELLS = (
 )
 
 
+def _first_and_moved(method: str) -> tuple[Scenario, ...]:
+    """A first record, and one that moves: the likelihood of all answers, which says most."""
+    likelihood = (scores.LIKELIHOOD,)
+    return (
+        *_both(likelihood, method, "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000)[1:],
+        *_both(
+            likelihood,
+            method,
+            "moved-record",
+            "A person moves from one block of ten to a block of none: two counts change, and the "
+            "number of empty blocks.",
+            data.moved_to_nobody,
+            10_000,
+            relation="replace_one",
+            sides=_MOVE,
+        )[1:],
+    )
+
+
 def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
     """Grid size from the true (published) or a noisy (sound) number of records."""
     pair = partial(data.grid_size, variant="sound", share=share)
@@ -315,6 +339,7 @@ _DESIGNED = (
     # On a declared domain the published variants keep their promise, too.
     *_cells("privqt", "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000),
     *_cells("privthr", "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000),
+    *_first_and_moved("twostage"),
     *_far_range("dplloyd", 10_000),
     *_outside_ball("dplloyd", 10_000),
     *_far_record("dpkmeanspp", 8_000, 4_000),
@@ -396,9 +421,9 @@ _DESIGNED = (
     *_centers(
         "dprefine",
         "many-columns",
-        "Ten persons stand in a corner of a box of eight columns; an eleventh one joins them.",
-        data.eleventh_in_many_columns,
-        2_000,
+        "Many persons stand in one corner of a box of four hundred columns; one more joins them.",
+        data.crowded_corner,
+        5_000,
         clusters=1,
     )[1:],
 )
@@ -501,6 +526,21 @@ _PLANTED = (
         scores.WAVECLUSTER_RELEASES,
         options={"density": 0.1},
         run=planted.exact_pruning,
+    ),
+    _planted(
+        "twostage",
+        "half-last-noise",
+        "one person joins an empty cell, with half of the noise that the last step takes",
+        data.first_in_cell,
+        bug=Bug("dense and empty cells"),
+    ),
+    _planted(
+        "twostage",
+        "moved-unknown",
+        "a person moves from one block of ten to a block of none, with noise only for one who "
+        "joins or leaves",
+        data.moved_to_nobody,
+        sides=_MOVE,
     ),
     _planted(
         "privthrem",

@@ -99,8 +99,9 @@ SCENARIOS = (
     step_scenario("privqt", data.eleventh_in_cell),
     step_scenario("privthr", data.second_block),
     step_scenario("privthr", data.second_block, alpha=0.5),
-    step_scenario("twostage", data.eleventh_in_cell),
     step_scenario("twostage", data.first_in_cell),
+    # Few cells are significant: the rough counts get more of the budget.
+    step_scenario("twostage", data.eleventh_in_cell, density=0.99),
     step_scenario("privthrem", data.third_block),
     step_scenario("privthrem", data.third_block, alpha=0.2),
     step_scenario("baseline", data.eleventh_on_line, synopsis="adaptive_grid"),
@@ -120,7 +121,7 @@ SCENARIOS = (
     _kmeans("hybrid"),
     step_scenario("gupt", data.swapped_centers, public=(data.DEALT,), clusters=2),
     _kmeans("dprefine"),
-    step_scenario("dprefine", data.eleventh_in_many_columns, clusters=1),
+    step_scenario("dprefine", data.crowded_corner, clusters=1),
     step_scenario("privgene", data.opposite_end, public=(data.BRED,), clusters=2, iterations=1),
 )
 

@@ -194,6 +194,8 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
         f"True run: {_positive(true.positive)}. "
         + _ranked(p, "k", "d", true.k or 0, true.positive, true.value)
     ]
+    if private.sampled:
+        return [*said, _sampled(p, picture.private)]
     begin = f"Private run: {_positive(private.positive)}. "
     if private.estimate is not None:
         begin += (
@@ -214,6 +216,23 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
         f"{law.last[at]:.0f} in the true L and the probability {_percent(law.probability[at])}."
     )
     return said
+
+
+def _sampled(p: float, private: Stages) -> str:
+    """Where the cells come from that samples of the subband agree on."""
+    threshold, cells = private.threshold, int(private.significant.sum())
+    found = (
+        "Nothing stands out from the noise, so no cell is significant."
+        if not cells
+        else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
+        f"{threshold.value:.4g} is the median threshold, and significant are the {cells:,} cells "
+        "that are so in most samples."
+    )
+    return (
+        f"Private run: samples of the subband, given all that was released, have "
+        f"{_positive(threshold.positive)} in the middle. {found} The bars are means over the "
+        "samples: no cut of them gives these cells exactly."
+    )
 
 
 def _positive(m: int) -> str:

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 #: Prior of a half's part: number of levels from none to all, and mass at both ends together.
 LEVELS, ZERO = 48, 0.25
 
+#: Blocks with fewer records than that hold none: what noise left of nothing.
+LEAST = 1e-4
+
 
 def denoised(
     noisy: NDArray[np.float64], variances: NDArray[np.float64], ndim: int, total: float
 ) -> NDArray[np.float64]:
-    """Counts (m,) of a grid of equal sides in row-major order, with the given total.
+    """Counts (m,) of a grid of equal sides in row-major order, with the given total, or a bit less.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ def denoised(
 
     found = np.empty(len(noisy))
     side = round(len(noisy) ** (1 / ndim))
-    kernels.denoise(noisy, variances, side, ndim, total, LEVELS, ZERO, found)
+    kernels.denoise(noisy, variances, side, ndim, total, LEVELS, ZERO, LEAST, found)
     return found
 
 
@@ -59,5 +62,5 @@ def denoised_parts(
     from dpviz.kmeans import kernels
 
     found = np.empty(len(noisy))
-    kernels.denoise_parts(noisy, variance, parts, firsts, ndim, totals, LEVELS, ZERO, found)
+    kernels.denoise_parts(noisy, variance, parts, firsts, ndim, totals, LEVELS, ZERO, LEAST, found)
     return found

@@ -455,7 +455,7 @@ def box_sum(values, side, lows, highs):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def denoise(noisy, variances, side, ndim, total, levels, zero, found):  # type: ignore[no-untyped-def]
+def denoise(noisy, variances, side, ndim, total, levels, zero, least, found):  # type: ignore[no-untyped-def]
     """Write counts of a grid that add up to a total, halving blocks from the whole grid down.
 
     Parameters
@@ -464,12 +464,14 @@ def denoise(noisy, variances, side, ndim, total, levels, zero, found):  # type: 
         Shape (side^ndim,), in row-major order.
     levels, zero
         Prior of a half's part, as in :func:`fraction`.
+    least
+        Blocks with no more than that get nothing.
     """
     found[:] = 0.0
     waiting = [(np.zeros(ndim, dtype=np.int64), np.full(ndim, side, dtype=np.int64), total)]
     while len(waiting) > 0:
         lows, highs, sum_ = waiting.pop()
-        if sum_ <= 1e-9:
+        if sum_ <= least:
             continue
         axis = np.argmax(highs - lows)
         if highs[axis] - lows[axis] == 1:
@@ -494,7 +496,7 @@ def denoise(noisy, variances, side, ndim, total, levels, zero, found):  # type: 
 
 
 @compiled()
-def denoise_parts(noisy, variance, parts, firsts, ndim, totals, levels, zero, found):  # type: ignore[no-untyped-def]
+def denoise_parts(noisy, variance, parts, firsts, ndim, totals, levels, zero, least, found):  # type: ignore[no-untyped-def]
     """Write counts of the subcells of every split cell, which add up to the cell's total.
 
     Parameters
@@ -517,5 +519,6 @@ def denoise_parts(noisy, variance, parts, firsts, ndim, totals, levels, zero, fo
                 totals[cell],
                 levels,
                 zero,
+                least,
                 found[begin:end],
             )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.kmeans.choose_clusters import (
     MOST,
+    NOTHING,
     USUAL,
     ClusterChoice,
     NoisyPoints,
@@ -25,7 +26,7 @@ from dpviz.kmeans.passes import assigned
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import Prototypes, noise_deviation, residual_step
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import utility_plus
+from dpviz.kmeans.start import sphere_packing, utility_plus
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
@@ -46,6 +47,9 @@ LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
 
 #: Records per cluster, over the noise of a mean, from which on one and two last steps pay.
 ONE_STEP, TWO_STEPS = 1.5, 4.0
+
+#: With fewer records per cluster, over the noise of a mean, a tree is noise.
+BLIND = 1.0
 
 #: Distance of the parts from a split prototype, and their scale, in its scales.
 OFFSET, PART_SCALE = 0.5, 0.9
@@ -93,10 +97,24 @@ def residual_tree(
     most = K if NEARLY * K < most < K else most
     growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
     levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
+
+    def packed(left: float, count: float) -> tuple[NDArray[np.float64], ClusterChoice | None]:
+        # A tree would follow the noise: centres that look at no data are no worse, and shrunk moves
+        # follow what can be seen.
+        start = _packed(clusters or NOTHING.clusters, d, noise.generator("places"))
+        found = residual_step(
+            records, space, accountant, start, number=1, epsilon=left, size=count, shrink=True
+        )
+        return found.centers, None if clusters else NOTHING
+
+    if levels == 1 and not steps:
+        return packed(epsilon, size.value)
     shares = _geometric(epsilon - last, LEVEL_GROWTH, levels)
     tree = _root(records, space, accountant, shares[0], size.least)
     variance = noise_deviation(d + 2, times / shares[0]) ** 2
     records_size = size.pooled(float(tree.counts[0]), variance)
+    if records_size * epsilon < BLIND * K * unit:
+        return packed(epsilon - shares[0], records_size)
     number = 0
     for level in range(1, levels):
         grown = min(math.ceil(len(tree.centers) * growth), most)
@@ -141,6 +159,13 @@ def _chosen(
         variances=np.full(m * DRAWN, deviation**2 / DRAWN),
     )
     return choose_clusters(points, int(generator.integers(2**31)), most=min(m, MOST))
+
+
+def _packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
+    """Centres that keep away from each other, with the scale of records anywhere in the box."""
+    centers = sphere_packing(clusters, ndim, generator)
+    scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
+    return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
 
 
 def _geometric(total: float, growth: float, steps: int) -> list[float]:

@@ -159,8 +159,9 @@ def draw_controls(
         "Variant",
         **state.choice("variant", ("sound", "published")),
         on_change=on_variant,
-        disabled=not card.spends,
-        help="As printed in the paper, or the same idea with a proof that holds.",
+        disabled=not card.spends or len(card.variants) == 1,
+        help="As printed in the paper, or the same idea with a proof that holds. A method of our "
+        "own has the sound one alone.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
 

@@ -73,7 +73,10 @@ def config_of(state: UrlState, family: Family, neighbours: Neighbours) -> Any:
     for one in card.parameters:
         given[one.name] = one.value(state.get(one.link))
     return family.config(
-        method=card.name, variant=state.get("variant"), neighbours=neighbours, **given
+        method=card.name,
+        variant=card.variant(state.get("variant")).name,
+        neighbours=neighbours,
+        **given,
     )
 
 

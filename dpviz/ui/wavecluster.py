@@ -144,7 +144,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":
         show_caption(f"{told(picture)} True values, for the owner's screen only.")
-    if notices := runs.grid.source.notices(config.level):
+    if notices := [*runs.private.stages.notices, *runs.grid.source.notices(config.level)]:
         show_caption(" ".join(notices))
     show_below(
         state,

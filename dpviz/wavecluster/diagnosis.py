@@ -248,8 +248,11 @@ class Diagnostics:
             "true_cells": (true, private),
             "twice_budget": (doubled, doubled),
         }
+        # Cells of a run are its own; they need not be a cut of its subband.
         return {
-            name: connected_components(significant_cells(cells.average, other.threshold.value))[0]
+            name: cells.labels
+            if cells is other
+            else connected_components(significant_cells(cells.average, other.threshold.value))[0]
             for name, (cells, other) in parts.items()
         }
 

@@ -20,7 +20,12 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
-from dpviz.wavecluster.wavelet import average_subband, check_level, detail_subbands
+from dpviz.wavecluster.wavelet import (
+    average_subband,
+    check_level,
+    detail_subbands,
+    sums_blocks,
+)
 
 #: Synopses read records rounded to a public lattice of about this many cells, so that a change
 #: of the budget needs no pass over the points. Each record is rounded separately, so every
@@ -262,6 +267,26 @@ class Stages:
     def cluster_sizes(self) -> NDArray[np.int64]:
         """Cells per cluster, from the largest."""
         return cluster_sizes(self.labels, self.n_clusters)
+
+    @property
+    def notices(self) -> list[str]:
+        """Notes for users on what a private run shows."""
+        if not self.threshold.sampled:
+            return []
+        said = [
+            "Private counts and coefficients are means, given what was released: not noisy counts "
+            "themselves. Within a block they tell nothing apart."
+            if sums_blocks(self.wavelet)
+            else "Private counts and coefficients are means, given what was released: not noisy "
+            "counts themselves."
+        ]
+        if not self.n_clusters:
+            said.insert(
+                0,
+                "Nothing found: what was released does not stand out from its noise. More "
+                "records, a larger ε or a coarser grid may show something.",
+            )
+        return said
 
     @cached_property
     def details(self) -> tuple[dict[str, NDArray[np.float64]], ...]:

@@ -55,6 +55,9 @@ ZEROS = 25
 #: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
 BACK = 0.5
 
+#: Chance of finding something in data without a record, at most.
+FALSE_ALARM = 0.01
+
 #: Chances of being significant from which on a cell is taken, and samples that judge them.
 CHANCES, JUDGES = (0.5, 0.6, 0.7, 0.8, 0.9), 25
 
@@ -114,6 +117,8 @@ def estimate(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     judges = np.unique(np.linspace(0, len(bands) - 1, JUDGES).astype(int))
     mask = _least_wrong(chance, significant[judges].reshape(len(judges), *bands.shape[1:]))
+    if not stands_out(released):
+        mask = np.zeros_like(mask)
     return Estimate(
         mask=mask,
         mean=samples.mean(axis=0),
@@ -121,6 +126,20 @@ def estimate(
         threshold=float(np.median(thresholds)) if mask.any() else np.inf,
         chance=chance,
     )
+
+
+def stands_out(released: Released) -> bool:
+    """Whether the releases are unlikely if all counts are 0, by chances that add up.
+
+    Under that hypothesis no release of a cell, rough or fine, is likely to have a tail probability
+    below 1 over the number of releases, and the number of zeros is that of the low cells.
+    """
+    q = np.exp(-released.rate)
+    tails = np.where(released.noisy > 0, q**released.noisy / (1 + q), 1.0)
+    missing = int(released.low.sum()) - released.zeros
+    beyond = math.exp(-released.zeros_rate * missing) if missing > 0 else 1.0
+    # Each cell was released twice at most; Laplace noise or geometric, half of it is above 0.
+    return bool(min(2 * tails.size * float(tails.min()), beyond / 2) < FALSE_ALARM / 2)
 
 
 def _least_wrong(chance: Floats, significant: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -158,7 +158,10 @@ def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> Non
             (found if row.found else missed).add((row.method, kind(row.step)))
     assert {method for method, _ in found} == set(SPENDING)
     never = {one for one in missed - found if not one[1].endswith("records")}
-    assert never == {("contour", "partition")}
+    # K-norm noise in many columns hides what one record moves: "many numbers". The distances from
+    # the centres have a few hundredths of the budget.
+    tree = {("dprefine", "residuals #"), ("dprefine", "distances #")}
+    assert never == {("contour", "partition"), *tree}
     assert ("dpkmeans_mapreduce", "partition") in found
 
 

@@ -27,7 +27,7 @@ from dpviz.ui.live_figure import encode
 WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")
 
 #: Sound methods that release a noisy grid with their default start.
-WITH_GRID = ("dpkmeanspp", "dpkmeansup", "contour", "eugkm", "hybrid")
+WITH_GRID = ("dpkmeanspp", "dpkmeansup", "contour", "eugkm", "hybrid", "dprefine")
 NAMES = ("east", "north", "height", "age", "weight")
 PAIRS = [(2, (0, 1)), (2, (1, 0)), (3, (0, 2)), (3, (1, 0)), (5, (4, 2))]
 

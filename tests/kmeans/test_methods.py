@@ -294,7 +294,9 @@ def assert_usable(found: KMeansRun, records: Records, config: KMeansConfig) -> N
         np.testing.assert_array_equal(found.path[-1], end)
         assert [tuple(row) for row in end.tolist()] == sorted(map(tuple, end.tolist()))
     assert bool(found.path) == (config.method in STARTING or bool(found.iterations))
-    assert bool(found.decision) == (config.method == "hybrid")
+    # A grid decides whether a step follows; with more columns there is no grid.
+    refined = config.method == "dprefine" and found.grid is not None
+    assert bool(found.decision) == (config.method == "hybrid" or refined)
 
 
 def budget_of(found: KMeansRun) -> float:
@@ -320,8 +322,12 @@ def assert_paid(found: KMeansRun, config: KMeansConfig) -> None:
     )
     assert found.ledger.neighbours == config.neighbours or not budget
     twice = (config.method, config.variant) == ("privgene", "published")
+    rough = 0.0
     for spend in found.ledger:
-        assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / spend.epsilon)
+        # Counts that get finer have the noise of both their budgets together.
+        nested, rough = rough, spend.epsilon if spend.step == "rough cells" else 0.0
+        budget = nested + spend.epsilon
+        assert spend.scale == pytest.approx((1 + twice) * spend.sensitivity / budget)
         assert spend.epsilon > 0
 
 

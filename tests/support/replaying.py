@@ -29,6 +29,7 @@ class Request:
     edges: NDArray[np.float64] | None = None
     monotone: bool = False
     ball: int | None = None
+    levels: int = 0
 
 
 class Recorder(Accountant):
@@ -98,6 +99,7 @@ class Recorder(Accountant):
                 edges=given[0] if kind == "interval" else None,
                 monotone=options.get("monotone", False),
                 ball=options.get("ball"),
+                levels=len(given[1]) if kind == "gradual" else 0,
             )
         )
         return answer

@@ -38,10 +38,10 @@ from dpviz.wavecluster.pipeline import cluster
 
 #: Available techniques, each with its variant.
 TECHNIQUES = tuple(
-    f"{name}-{variant}"
+    f"{name}-{variant.name}"
     for name in WAVECLUSTER
     if CARDS[name].spends
-    for variant in ("sound", "published")
+    for variant in CARDS[name].variants
 )
 
 EPSILONS = (0.1, 5.0)

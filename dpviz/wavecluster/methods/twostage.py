@@ -82,6 +82,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         (lambda blocks: gain * blocks) if whole else partial(transform, config=config),
     )
     mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
+    # More digits would only lengthen a release.
+    mean = np.round(mean, 3)
     labels, n_clusters = connected_components(found.mask)
     threshold = Threshold(
         k=rank_of(config.density, found.positive) if n_clusters else 0,
