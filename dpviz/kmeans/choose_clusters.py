@@ -129,7 +129,7 @@ class ClusterChoice:
 
 
 #: The choice where noise leaves nothing to choose from.
-_NOTHING = ClusterChoice(
+NOTHING = ClusterChoice(
     clusters=LEAST,
     tried=np.empty(0, dtype=np.intp),
     centers=(),
@@ -170,7 +170,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     points = points.coarse(_POINTS)
     heavy = points.weights > 0
     if min(heavy.sum(), most) < LEAST:
-        return _NOTHING
+        return NOTHING
     places, weights = points.places[heavy], points.weights[heavy]
     groups = best_of(places, weights, min(_GROUPS * most, len(places)), seed)
     # Empty points count as well: what noise has added to others it has taken off these.
@@ -182,7 +182,7 @@ def choose_clusters(points: NoisyPoints, seed: int, most: int = MOST) -> Cluster
     sizes = _sums(own, weights, len(groups))
     kept = (sizes > 0) & (counts > SOME * np.sqrt(variances))
     if kept.sum() < LEAST:
-        return _NOTHING
+        return NOTHING
     places, weights = places[kept[own]], weights[kept[own]]
     tried, places_of, silhouettes, least, surest = [], [], [], [], []
     for K, labels in _joins(groups[kept], sizes[kept], min(most, int(kept.sum()))):

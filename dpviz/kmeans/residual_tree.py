@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpviz.kmeans.choose_clusters import (
     MOST,
+    NOTHING,
     USUAL,
     ClusterChoice,
     NoisyPoints,
@@ -97,13 +98,14 @@ def residual_tree(
     growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
     levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
 
-    def packed(left: float, count: float) -> NDArray[np.float64]:
+    def packed(left: float, count: float) -> tuple[NDArray[np.float64], ClusterChoice | None]:
         # A tree would follow the noise: centres that look at no data are no worse, and shrunk moves
         # follow what can be seen.
-        start = _packed(K, d, noise.generator("places"))
-        return residual_step(
+        start = _packed(clusters or NOTHING.clusters, d, noise.generator("places"))
+        found = residual_step(
             records, space, accountant, start, number=1, epsilon=left, size=count, shrink=True
-        ).centers
+        )
+        return found.centers, None if clusters else NOTHING
 
     if levels == 1 and not steps:
         return packed(epsilon, size.value)
