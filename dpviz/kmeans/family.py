@@ -99,7 +99,7 @@ FAMILY = Family(
     parameters=PARAMETERS,
     methods=METHODS,
     scores=SCORES,
-    first="dplloyd",
+    first="dprefine",
     quick=(
         "wcss",
         "nicv",

@@ -30,7 +30,7 @@ from dpviz.ui.parameters import (
 )
 from dpviz.ui.state import Control, UrlState, choice
 
-FIRST, FIRST_METHOD = "gaussians", "privthrem"
+FIRST, FIRST_METHOD = "gaussians", "twostage"
 
 #: Methods that can be released: those with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
