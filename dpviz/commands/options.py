@@ -143,7 +143,7 @@ def config_of(given: argparse.Namespace) -> Configuration:
     config: Configuration = family.config(
         method=given.method,
         epsilon=given.epsilon,
-        variant=given.variant,
+        variant=family.methods[given.method].card.taken(given.variant),
         neighbours=neighbours(given),
         **((family.suited(known) if known else {}) | values),
     )

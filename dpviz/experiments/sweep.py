@@ -549,7 +549,7 @@ def _setting(
     config = family.config(
         method=method,
         epsilon=epsilon,
-        variant=plan.variant,
+        variant=family.methods[method].card.taken(plan.variant),
         neighbours=plan.neighbours,
         **plan.parameters(subject, method, step),
     )

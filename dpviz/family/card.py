@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from dpviz.family.parameter import Parameter
@@ -95,6 +95,10 @@ class Card:
         """Return the variant of that name; a method of our own has one, whatever is asked for."""
         named = (variant for variant in self.variants if variant.name == name)
         return next(named, self.variants[0])
+
+    def taken(self, name: str) -> str:
+        """Name of the variant that is run; an unknown one is left for the configuration to refuse."""
+        return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None where the method has none."""
