@@ -16,8 +16,9 @@ from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, like
 #: Shares of the budget to choose from, from the smallest; the last release takes all of it.
 SHARES = (0.4, 0.5, 0.65, 0.8)
 
-#: Where cells times epsilon squared is below this, only shares from ``LARGE`` on are tried: there
-#: the number of zeros is too noisy with any share to be worth more.
+#: The budget is small where cells times epsilon squared is below this, which is public. There only
+#: shares from ``LARGE`` on are tried: the number of zeros is too noisy with any share to be worth
+#: more. And doubtful cells join no large clusters.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
 #: Steps that recover the law of the counts.

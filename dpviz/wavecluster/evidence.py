@@ -21,7 +21,7 @@ Evidence = Literal["structure", "even", "unclear", "noise"]
 #: Level of both tests together. The law fitted to so few draws has too light a tail: measured,
 #: this level holds 0.01, the chance of something else than "noise" without records, and of
 #: "structure" with evenly spread ones.
-FALSE_ALARM = 0.006
+FALSE_ALARM = 0.004
 
 #: Draws of evenly spread records, to which a law is fitted.
 DRAWS = 60

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from dpviz.compiled import compiled
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Floats
 
@@ -21,6 +22,9 @@ LIKELY = 0.25
 
 #: Clusters of so few cells are reported only if their cells are, on average, so likely.
 FEW, SURE = 5, 0.5
+
+#: A cell with less than this chance does not join clusters that both hold this share of all cells.
+WEAK, LARGE = 0.9, 0.2
 
 
 def likely_cells(chance: Floats) -> NDArray[np.bool_]:
@@ -54,3 +58,66 @@ def likely_cells(chance: Floats) -> NDArray[np.bool_]:
     kept[0] = False
     found: NDArray[np.bool_] = kept[labels]
     return found
+
+
+def without_necks(mask: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
+    """Leave out the cells that would join two large clusters on weak evidence.
+
+    A wrong join costs a whole cluster in every score, a wrong gap a cell; and where chances are
+    rough, one of several doubtful cells is enough for a join.
+
+    Parameters
+    ----------
+    mask, chance
+        Cells to report and chance of each of being significant, same shape.
+    """
+    padded = np.pad(np.where(mask, chance, -1.0), 1, constant_values=-1.0)
+    steps = np.argwhere(np.ones((3,) * mask.ndim)) - 1
+    near = (steps[steps.any(axis=1)] * (np.array(padded.strides) // padded.itemsize)).sum(axis=1)
+    flat = padded.ravel()
+    order = np.flatnonzero(flat >= 0)
+    order = order[np.argsort(-flat[order], kind="stable")]
+    kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
+    found: NDArray[np.bool_] = kept[(slice(1, -1),) * mask.ndim]
+    return found
+
+
+@compiled()
+def grown(
+    order: NDArray[np.int64], weak: NDArray[np.bool_], near: NDArray[np.int64], large: float
+) -> NDArray[np.bool_]:
+    """Add cells one by one, but for weak ones that touch two large clusters of those before.
+
+    Parameters
+    ----------
+    order
+        Flat places of the cells; none lies at the edge of the grid.
+    weak
+        Mask of the places that join nothing large, flat.
+    near
+        Steps from a place to those that touch it.
+    large
+        Cells of a large cluster, at least.
+    """
+    parent = np.full(weak.size, -1)
+    size = np.zeros(weak.size, np.int64)
+    roots = np.empty(near.size, np.int64)
+    for cell in order:
+        found, big = 0, 0
+        for step in near:
+            root = cell + step
+            if parent[root] < 0:
+                continue
+            while parent[root] != root:
+                root = parent[root]
+            if not np.any(roots[:found] == root):
+                roots[found] = root
+                found += 1
+                big += size[root] >= large
+        if big > 1 and weak[cell]:
+            continue
+        parent[cell], size[cell] = cell, 1
+        for root in roots[:found]:
+            parent[root] = cell
+            size[cell] += size[root]
+    return parent >= 0

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.compiled import compiled
+from dpviz.wavecluster.budget_share import SMALL_BUDGET
 from dpviz.wavecluster.deconvolution import (
     Bins,
     Floats,
@@ -27,7 +28,7 @@ from dpviz.wavecluster.deconvolution import (
     likelihood,
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
-from dpviz.wavecluster.likely_cells import likely_cells
+from dpviz.wavecluster.likely_cells import likely_cells, without_necks
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -117,6 +118,8 @@ def estimate(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     shown = evidence(released, generator)
     mask = likely_cells(chance)
+    if released.low.size * (released.rough_rate + released.zeros_rate) ** 2 < SMALL_BUDGET:
+        mask = without_necks(mask, chance)
     if shown in ("even", "noise"):
         mask = np.zeros_like(mask)
     return Estimate(

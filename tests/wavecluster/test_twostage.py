@@ -20,12 +20,13 @@ from dpviz.metrics.matching import dsg_c
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.secure import SecureAccountant
+from dpviz.wavecluster import likely_cells as likely
 from dpviz.wavecluster import random_field
 from dpviz.wavecluster.budget_share import LARGE, SHARES, SMALL_BUDGET, choose_share
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.evidence import DRAWS, Evidence, coherence, evidence
-from dpviz.wavecluster.likely_cells import FEW, likely_cells
+from dpviz.wavecluster.likely_cells import FEW, likely_cells, without_necks
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
@@ -215,14 +216,62 @@ def test_small_clusters_that_are_rather_false_are_dropped() -> None:
     chance[15, 4:9] = 0.4
     chance[10, 10:12] = 0.6
     found = likely_cells(chance)
-    assert not found[15].any()
-    np.testing.assert_array_equal(found[10] | (chance[10] < 0.5), True)
-    # Of more cells than that a cluster is a matter of their number alone.
+    assert found[2:6, 2:8].all()
+    assert found[10, 10:12].all()
+    assert not found[13:].any()
+    # A cluster of more than ``FEW`` cells is reported if its cells are in rank.
     chance[14:16, 4:14] = 0.45
-    assert found.sum() > 24
     assert likely_cells(chance)[14:16].sum() > FEW
     assert not likely_cells(np.zeros((3, 3))).any()
     assert not likely_cells(np.full((3, 3), 0.01)).any()
+
+
+def two_blobs() -> tuple[NDArray[np.bool_], Floats]:
+    """Two certain 5 x 6 clusters, with a doubtful cell between them."""
+    chance = np.zeros((5, 13))
+    chance[:, :6] = chance[:, 7:] = 1.0
+    chance[2, 6] = 0.6
+    return chance > 0, chance
+
+
+def test_doubtful_cells_join_no_large_clusters() -> None:
+    mask, chance = two_blobs()
+    apart = without_necks(mask, chance)
+    assert (mask & ~apart).sum() == 1
+    assert connected_components(apart)[1] == 2
+    chance[2, 6] = 0.95
+    np.testing.assert_array_equal(without_necks(mask, chance), mask)
+    # A small cluster may be joined.
+    chance[2, 6] = 0.6
+    chance[:, 8:] = 0.0
+    np.testing.assert_array_equal(without_necks(chance > 0, chance), chance > 0)
+    empty = np.zeros((4, 4))
+    assert not without_necks(empty > 0, empty).any()
+
+
+@quick
+@given(st.integers(0, 2**30), st.sampled_from([(30,), (9, 11), (4, 5, 6)]))
+def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
+    seed: int, shape: tuple[int, ...]
+) -> None:
+    chance = np.random.default_rng(seed).random(shape) ** 0.3
+    mask = chance > 0.8
+    kept = without_necks(mask, chance)
+    assert not (kept & ~mask).any()
+    assert (chance[mask & ~kept] < likely.WEAK).all()
+    # What the definition says, cell by cell, from the likeliest on.
+    plain, large = np.zeros(shape, dtype=bool), max(likely.LARGE * mask.sum(), FEW)
+    flat = chance.ravel()
+    for place in np.argsort(-flat, kind="stable"):
+        if not mask.ravel()[place]:
+            continue
+        labels, number = connected_components(plain)
+        at = np.unravel_index(place, shape)
+        near = np.unique(labels[tuple(slice(max(one - 1, 0), one + 2) for one in at)])
+        sizes = np.bincount(labels.ravel(), minlength=number + 1)[near[near > 0]]
+        if (sizes >= large).sum() < 2 or flat[place] >= likely.WEAK:
+            plain[at] = True
+    np.testing.assert_array_equal(kept, plain)
 
 
 def rough(counts: NDArray[np.int64], rate: float, seed: int, share: float = 0.65) -> Released:
