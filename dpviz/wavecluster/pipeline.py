@@ -324,7 +324,8 @@ class Stages:
             "themselves. Within a block they tell nothing apart."
             if sums_blocks(self.wavelet)
             else "Private counts and coefficients are means, given what was released: not noisy "
-            "counts themselves."
+            "counts themselves. With other wavelets than Haar, PrivTHR can find more of the true "
+            "cells of blurred data."
         ]
         if self.evidence == "unclear" and self.n_clusters:
             said.insert(0, _UNCLEAR)
