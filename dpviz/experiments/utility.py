@@ -117,7 +117,7 @@ class Cost:
 def costs(method: str | None = None) -> tuple[Cost, ...]:
     """Return the measured figures, of one method or of all.
 
-    Empty for a method that spends no budget.
+    Empty for a method that has no two variants to compare.
 
     Raises
     ------
@@ -167,7 +167,9 @@ def sentence(method: str) -> str:
     """
     rows = costs(method)
     if not rows:
-        return f"{CARDS[method].title} spends no budget, so there is nothing to compare."
+        card = CARDS[method]
+        why = "is sound alone" if card.spends else "spends no budget"
+        return f"{card.title} {why}, so there is nothing to compare."
     return compared(rows)
 
 

@@ -148,6 +148,8 @@ def draw(wanted: Wanted, one: BenchSet, family: str, data: Dataset) -> list[str]
     )
     start, drawn, notes = time.perf_counter(), 0, []
     for method, variant in product(methods, wanted.variants):
+        if variant not in [own.name for own in FAMILIES[family].methods[method].card.variants]:
+            continue
         plans = [
             Plan(
                 subjects=(subject,), methods=(method,), epsilons=wanted.epsilons,

@@ -22,7 +22,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.experiments.utility import FILE, Cost, Spread, costs
 from dpviz.families import CARDS
-from dpviz.family.card import VariantName
+from dpviz.family.card import Card, VariantName
 from dpviz.family.run_domain import run_domain
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
@@ -87,7 +87,7 @@ SETUPS = {
 
 def main(names: list[str]) -> None:
     """Measure the methods of these names, or all, and write the figures."""
-    chosen = names or [name for name, card in CARDS.items() if card.spends]
+    chosen = names or [name for name, card in CARDS.items() if compares(card)]
     rows = [row for row in costs() if row.method not in chosen] if FILE.exists() else []
     for method, data, epsilon in cells(chosen):
         rows += measure(method, data, epsilon)
@@ -165,6 +165,11 @@ def spread(values: list[float]) -> Spread:
     found = band(values)
     median, low, high = (float(f"{one:.4g}") for one in (found.median, found.low, found.high))
     return Spread(median=median, low=low, high=high)
+
+
+def compares(card: Card) -> bool:
+    """Whether a method has two variants that spend: one of our own has the sound one alone."""
+    return card.spends and len(card.variants) > 1
 
 
 def settings(method: str, data: str) -> dict[str, Any]:

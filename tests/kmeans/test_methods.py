@@ -47,6 +47,7 @@ from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
+from tests.support.replaying import Recorder as Listener
 
 SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
 VARIANTS = ("sound", "published")
@@ -716,11 +717,12 @@ def test_defaults_fill_what_a_method_has_and_nothing_else(name: str, variant: An
 
 def replayed(
     config: KMeansConfig, one: NDArray[np.float64], other: NDArray[np.float64]
-) -> tuple[KMeansRun, KMeansRun, Recorder]:
+) -> tuple[KMeansRun, KMeansRun, Listener]:
     """Run on one data set, then on another with the answers of the first."""
-    asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
+    asked = Listener(SeededNoise(7), config.epsilon, config.neighbours)
     found = KMEANS[config.method].run(records_of(one), config, asked)
-    replay = Recorder(SeededNoise(7), config.epsilon, config.neighbours, asked.answered)
+    answers = [request.answer for request in asked.requests]
+    replay = Listener(SeededNoise(7), config.epsilon, config.neighbours, answers=answers)
     again = KMEANS[config.method].run(records_of(other), config, replay)
     return found, again, replay
 
@@ -745,7 +747,8 @@ def test_private_results_are_functions_of_the_mechanisms_answers(
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
     found, again, replay = replayed(config, one, other)
     assert_same(found, again)
-    assert not replay.left
+    assert replay.answers is not None
+    assert next(replay.answers, None) is None
 
 
 @pytest.mark.parametrize(
@@ -810,9 +813,13 @@ def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDAr
     return place(rng.random((number, ndim)))
 
 
+# Nested counts and K-norm noise have laws of their own: tests/test_replay.py compares them.
+SIMPLE = tuple(pair for pair in PRIVATE if pair[0] != "dprefine")
+
+
 @settings(max_examples=200, deadline=None)
 @given(
-    config=configs(PRIVATE).filter(promises),
+    config=configs(SIMPLE).filter(promises),
     ndim=st.sampled_from([1, 2, 3]),
     n=st.sampled_from([3, 30, 300]),
     seed=seeds,

@@ -29,7 +29,9 @@ from dpviz.data.reading.read import read_counts, read_table
 from dpviz.domain import Domain
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS
+from dpviz.family.parameter import CHOOSE
 from dpviz.kmeans import grid as kmeans_grid
+from dpviz.kmeans.grid import CELLS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods import gupt, mcmc
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, KMeansConfig
@@ -126,6 +128,8 @@ def config_of(rng: random.Random, ndim: int, neighbours: Neighbours) -> dict[str
             given["alpha"] = rng.choice([0.05, 0.5, 0.95])
         if method == "baseline":
             given["synopsis"] = rng.choice(SYNOPSES)
+        if CARDS[method].parameter("choose"):
+            given["choose"] = rng.choice(CHOOSE.options)
         return given
     given["clusters"] = rng.choice([1, 2, 3, 5, 20])
     options = {
@@ -134,6 +138,8 @@ def config_of(rng: random.Random, ndim: int, neighbours: Neighbours) -> dict[str
         "schedule": SCHEDULES,
         "geometry": GEOMETRIES,
         "temperature": ["printed", "posterior"],
+        "cells": CELLS,
+        "choose": CHOOSE.options,
     }
     for name in DEFAULTS[method]:
         if rng.random() < 0.6:

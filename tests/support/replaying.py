@@ -87,6 +87,8 @@ class Recorder(Accountant):
         answer = ask(step, *given, **options)
         if self.answers is not None:
             fixed = next(self.answers)
+            if kind in ("laplace", "choose"):
+                assert np.shape(fixed) == np.shape(answer)
             # Of an interval only the value is an answer; its number stays inside.
             answer = (answer[0], fixed[1]) if kind == "interval" else fixed
         self.requests.append(

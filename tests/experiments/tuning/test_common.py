@@ -100,7 +100,7 @@ SEARCHES = (
         ),
         12,
     ),
-    (lambda d, **more: null_clusters(WAVE, 50, (1, 2), **more), 10),
+    (lambda d, **more: null_clusters(WAVE, 50, (1, 2), **more), 12),
 )
 
 
