@@ -48,4 +48,5 @@ def quick_after_the_mechanisms() -> Iterator[None]:
         patch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 1)
         patch.setattr("dpviz.wavecluster.random_field.SWEEPS", 9)
         patch.setattr("dpviz.wavecluster.random_field.FEWEST", 9)
+        patch.setattr("dpviz.wavecluster.evidence.DRAWS", 3)
         yield

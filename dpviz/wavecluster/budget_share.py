@@ -16,6 +16,11 @@ from dpviz.wavecluster.deconvolution import Bins, expectation_maximisation, like
 #: Shares of the budget to choose from, from the smallest; the last release takes all of it.
 SHARES = (0.4, 0.5, 0.65, 0.8)
 
+#: The budget is small where cells times epsilon squared is below this, which is public. There only
+#: shares from ``LARGE`` on are tried: the number of zeros is too noisy with any share to be worth
+#: more. And doubtful cells join no large clusters.
+SMALL_BUDGET, LARGE = 64.0, 0.65
+
 #: Steps that recover the law of the counts.
 STEPS = 60
 
@@ -62,6 +67,8 @@ def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Cho
     near = 3 * cells * float(around[0] - around[1]) / width
     best = (math.inf, Choice(0, 2 / first))
     for number, share in enumerate(SHARES):
+        if share < LARGE and cells * rate**2 < SMALL_BUDGET:
+            continue
         rest = (1 - share) * rate
         limit = min(max(math.log(max(cells * rest**2, 1e-9)), 2.0), 4.0)
         above_limit = limit - share * rate * threshold

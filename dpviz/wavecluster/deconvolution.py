@@ -36,6 +36,10 @@ class Released:
         This number, noisy.
     zeros_rate
         1 over the scale of its noise.
+    rough
+        Release of all counts that tells which are low, same shape.
+    rough_rate
+        1 over the scale of its noise.
     """
 
     noisy: Floats
@@ -43,6 +47,8 @@ class Released:
     low: NDArray[np.bool_]
     zeros: float
     zeros_rate: float
+    rough: Floats
+    rough_rate: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,6 +18,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside, flat_cells, grid_shape
 from dpviz.privacy.ledger import Ledger
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
+from dpviz.wavecluster.evidence import Evidence
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.threshold import Threshold, density_threshold, significant_cells
 from dpviz.wavecluster.wavelet import (
@@ -256,6 +257,22 @@ class Source:
         return quantize(positions.points, self.domain, shape, weights=positions.weights)[0]
 
 
+#: Notices on what releases show, where that is no cluster or no structure.
+_NOTHING = (
+    "Nothing found: what was released does not stand out from its noise. More records, a larger ε "
+    "or a coarser grid may show something."
+)
+_EVEN = (
+    "Nothing found: what was released shows records, but no more structure than evenly spread "
+    "records show."
+)
+_UNCLEAR = (
+    "Read the clusters with care: what was released shows no more structure than evenly spread "
+    "records show, and is too noisy to show a weak one. More records, a larger ε or a coarser grid "
+    "may show more."
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stages:
     """All stages of one run of the pipeline, true or private.
@@ -274,6 +291,8 @@ class Stages:
         Number of clusters.
     wavelet, level
         Wavelet and level of the transform from M to W.
+    evidence
+        What the releases of a private run show, where the technique tests it.
     """
 
     counts: NDArray[np.number]
@@ -283,6 +302,7 @@ class Stages:
     n_clusters: int
     wavelet: str
     level: int
+    evidence: Evidence = "structure"
 
     @property
     def significant(self) -> NDArray[np.bool_]:
@@ -304,14 +324,13 @@ class Stages:
             "themselves. Within a block they tell nothing apart."
             if sums_blocks(self.wavelet)
             else "Private counts and coefficients are means, given what was released: not noisy "
-            "counts themselves."
+            "counts themselves. With other wavelets than Haar, PrivTHR can find more of the true "
+            "cells of blurred data."
         ]
-        if not self.n_clusters:
-            said.insert(
-                0,
-                "Nothing found: what was released does not stand out from its noise. More "
-                "records, a larger ε or a coarser grid may show something.",
-            )
+        if self.evidence == "unclear" and self.n_clusters:
+            said.insert(0, _UNCLEAR)
+        elif not self.n_clusters:
+            said.insert(0, _EVEN if self.evidence == "even" else _NOTHING)
         return said
 
     @cached_property

@@ -2,8 +2,8 @@
 
 An empirical Bayes random field. A cell's count has a prior that depends on the mean of its
 neighbours, learned on the way, times the likelihood of what was released of it; Gibbs sampling
-gives samples of all counts at once. Each sample has its own rank, threshold and significant cells;
-of several masks of cells the one is taken that is least wrong over the samples.
+gives samples of all counts at once. Each sample has its own rank, threshold and significant cells:
+the share of samples in which a cell is significant is its chance.
 
 Post-processing alone: nothing here reads data, and any other estimate is as private.
 """
@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.compiled import compiled
-from dpviz.metrics.matching import dsg_c
-from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.budget_share import SMALL_BUDGET
 from dpviz.wavecluster.deconvolution import (
     Bins,
     Floats,
@@ -28,6 +27,8 @@ from dpviz.wavecluster.deconvolution import (
     expectation_maximisation,
     likelihood,
 )
+from dpviz.wavecluster.evidence import Evidence, evidence
+from dpviz.wavecluster.likely_cells import likely_cells, without_necks
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -48,21 +49,14 @@ SAMPLES = 50
 #: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
 MEMORY, PRIOR = 0.9, 2.0
 
-#: How unlikely small counts are that the noise hides: power of 1 + their number, in the first
-#: prior and in the field.
-SPARSE_FIRST, SPARSE = 1.5, 1.5
+#: How unlikely small counts are that the noise hides: power of 1 + their number.
+SPARSE = 0.75
 
 #: Shares of zeros that are tried.
 ZEROS = 25
 
 #: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
 BACK = 0.5
-
-#: Chance of finding something in data without a record, at most.
-FALSE_ALARM = 0.01
-
-#: Chances of being significant from which on a cell is taken, and samples that judge them.
-CHANCES, JUDGES = (0.5, 0.6, 0.7, 0.8, 0.9), 25
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +66,10 @@ class Estimate:
     Parameters
     ----------
     mask
-        Significant cells of the subband. None of them: nothing stands out from the noise.
+        Significant cells of the subband; none of them where the releases show no structure
+        although they would.
+    evidence
+        What the releases show.
     mean
         Mean of the counts given the releases, shape of the releases.
     positive
@@ -84,6 +81,7 @@ class Estimate:
     """
 
     mask: NDArray[np.bool_]
+    evidence: Evidence
     mean: Floats
     positive: int
     threshold: float
@@ -114,56 +112,24 @@ def estimate(
     flat = bands.reshape(len(bands), -1)
     positive = (flat >= ZERO).sum(axis=1)
     ranks = np.array([rank_of(density, int(number)) for number in positive])
-    moved = np.clip(np.round(ranks - BACK * ranks.std()), 1, flat.shape[1]).astype(int)
-    thresholds = np.sort(flat, axis=1)[np.arange(len(flat)), -moved]
-    significant = flat >= np.maximum(thresholds, ZERO)[:, None]
+    moved = np.round(ranks - BACK * ranks.std()).clip(0).astype(int)
+    thresholds = np.sort(flat, axis=1)[np.arange(len(flat)), -np.maximum(moved, 1)]
+    significant = (flat >= np.maximum(thresholds, ZERO)[:, None]) & (moved > 0)[:, None]
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
-    judges = np.unique(np.linspace(0, len(bands) - 1, JUDGES).astype(int))
-    mask = _least_wrong(chance, significant[judges].reshape(len(judges), *bands.shape[1:]))
-    if not stands_out(released):
+    shown = evidence(released, generator)
+    mask = likely_cells(chance)
+    if released.low.size * (released.rough_rate + released.zeros_rate) ** 2 < SMALL_BUDGET:
+        mask = without_necks(mask, chance)
+    if shown in ("even", "noise"):
         mask = np.zeros_like(mask)
     return Estimate(
         mask=mask,
+        evidence=shown,
         mean=samples.mean(axis=0),
         positive=int(np.median(positive)),
         threshold=float(np.median(thresholds)) if mask.any() else np.inf,
         chance=chance,
     )
-
-
-def stands_out(released: Released) -> bool:
-    """Whether the releases are unlikely if all counts are 0, by chances that add up.
-
-    Under that hypothesis no release of a cell, rough or fine, is likely to have a tail probability
-    below 1 over the number of releases, and the number of zeros is that of the low cells.
-    """
-    q = np.exp(-released.rate)
-    tails = np.where(released.noisy > 0, q**released.noisy / (1 + q), 1.0)
-    missing = int(released.low.sum()) - released.zeros
-    beyond = math.exp(-released.zeros_rate * missing) if missing > 0 else 1.0
-    # Each cell was released twice at most; Laplace noise or geometric, half of it is above 0.
-    return bool(min(2 * tails.size * float(tails.min()), beyond / 2) < FALSE_ALARM / 2)
-
-
-def _least_wrong(chance: Floats, significant: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mask of the likely cells whose clusters differ least from those of the samples (DSG_C).
-
-    No cells at all are the answer where they are no worse than any.
-    """
-    truths = [connected_components(one)[0] for one in significant]
-    best = np.zeros(chance.shape, dtype=bool)
-    # DSG_C of no clusters, of which all samples but empty ones miss all.
-    least = float(significant.any(axis=tuple(range(1, significant.ndim))).mean())
-    for level in CHANCES:
-        mask = chance >= level
-        if not mask.any():
-            break
-        labels = connected_components(mask)[0]
-        # A hair for fewer cells: chances are shares of samples.
-        wrong = float(np.mean([dsg_c(one, labels) for one in truths])) + 1e-3 * (level - 0.5)
-        if wrong < least:
-            least, best = wrong, mask
-    return best
 
 
 def field_samples(
@@ -224,7 +190,7 @@ def _first_prior(
         )
         mixed = chances @ tried
         score = float(times @ np.log(mixed))
-        score -= SPARSE_FIRST * math.log1p(float(times.sum() * tried[1:small].sum()))
+        score -= SPARSE * math.log1p(float(times.sum() * tried[1:small].sum()))
         zeros = float((times * chances[:, 0] * tried[0] / mixed)[low].sum())
         score -= released.zeros_rate * abs(zeros - released.zeros)
         if score > best:

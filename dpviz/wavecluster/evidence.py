@@ -1,0 +1,102 @@
+"""Whether released counts show records, and structure among them.
+
+Tests of two hypotheses on what was released: "no record at all", and "records spread evenly over
+all cells". Post-processing alone: nothing here reads data.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from scipy import ndimage, stats
+
+from dpviz.wavecluster.deconvolution import Floats, Released
+
+#: What releases show: structure; records, but no more structure than evenly spread ones have;
+#: the same, though too little to see structure at all; nothing beyond their noise.
+Evidence = Literal["structure", "even", "unclear", "noise"]
+
+#: Level of both tests together. The law fitted to so few draws has too light a tail: measured,
+#: this level holds 0.01, the chance of something else than "noise" without records, and of
+#: "structure" with evenly spread ones.
+FALSE_ALARM = 0.004
+
+#: Draws of evenly spread records, to which a law is fitted.
+DRAWS = 60
+
+#: From this on the test would see a structure: (records per cell)^2 over the variance of a rough
+#: count, times the root of the number of cells.
+ENOUGH = 50.0
+
+
+def evidence(released: Released, generator: np.random.Generator) -> Evidence:
+    """What the releases show.
+
+    Parameters
+    ----------
+    released
+        Releases of the counts.
+    generator
+        Randomness of the draws that the rough counts are compared with.
+    """
+    chance = _chance_if_even(released, generator)
+    if chance is not None and chance < FALSE_ALARM / 2:
+        return "structure"
+    if _chance_if_none(released) >= FALSE_ALARM / 2:
+        return "noise"
+    if chance is None:
+        return "structure"
+    records = max(float(released.rough.mean()), 0.0)
+    power = records**2 * math.sqrt(released.rough.size)
+    return "even" if power >= ENOUGH * (records + _variance(released.rough_rate)) else "unclear"
+
+
+def _variance(rate: float) -> float:
+    """Variance of two-sided geometric noise."""
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
+def coherence(counts: Floats) -> float:
+    """Sum over the cells of the squared deviation of the 3 x 3 (x 3 ...) cells around each.
+
+    Deviations are those from the mean of all cells.
+    """
+    sums = counts - counts.mean()
+    for axis in range(counts.ndim):
+        sums = ndimage.convolve1d(sums, np.ones(3), axis, mode="constant")
+    return float((sums**2).sum())
+
+
+def _chance_if_even(released: Released, generator: np.random.Generator) -> float | None:
+    """Chance of so much structure in the rough counts if their records are spread evenly.
+
+    None where no arrangement can be told from another, as on 2 x 2 cells.
+    """
+    rough = released.rough
+    even, stop = max(float(rough.mean()), 0.0), -np.expm1(-released.rough_rate)
+    drawn = np.empty(DRAWS)
+    for number in range(DRAWS):
+        noise = generator.geometric(stop, rough.shape) - generator.geometric(stop, rough.shape)
+        drawn[number] = coherence(generator.poisson(even, rough.shape) + noise.astype(float))
+    mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
+    if variance <= 1e-9 * mean**2:
+        return None
+    # A quadratic form of nearly normal sums: a gamma law with their mean and variance.
+    return float(stats.gamma.sf(coherence(rough), mean**2 / variance, scale=variance / mean))
+
+
+def _chance_if_none(released: Released) -> float:
+    """Chance of so many records, rough or by cells that are not empty, if there are none."""
+    missing = int(released.low.sum()) - released.zeros
+    # The tail of geometric noise; that of Laplace noise is smaller.
+    beyond = (
+        math.exp(-released.zeros_rate * missing) / (1 + math.exp(-released.zeros_rate))
+        if missing > 0
+        else 1.0
+    )
+    deviation = math.sqrt(_variance(released.rough_rate) * released.rough.size)
+    total = float(released.rough.sum())
+    many = float(stats.norm.sf(total / deviation)) if deviation else float(total <= 0)
+    return min(1.0, 2 * min(beyond, many))

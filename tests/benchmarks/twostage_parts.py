@@ -1,0 +1,159 @@
+"""Two-stage without one of its parts: something simpler in the place of a function or constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.samples import load_sample, sample
+from dpviz.metrics.matching import dsg_c
+from dpviz.noise_source import SeededNoise
+from dpviz.privacy.mechanisms import Accountant, Level
+from dpviz.wavecluster.budget_share import SHARES, Choice
+from dpviz.wavecluster.deconvolution import Released
+from dpviz.wavecluster.methods.twostage import FINER, ROUGH
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.random_field import neighbours
+from dpviz.wavecluster.truth import Truth, run
+from tests.conftest import reference_file
+
+EPSILONS = (0.1, 0.25, 0.5, 1.0)
+
+
+# -- what is scored --------------------------------------------------------------------------
+
+
+def _core(name: str, grid: int, density: float) -> Truth:
+    """True run on a set of the papers, in the range of its data."""
+    points = np.loadtxt(reference_file(f"{name}.csv"), delimiter=",")
+    data = Dataset(name="", points=points)
+    return Truth(Source.build(data, grid, data.bounds(from_data=True)), _config(grid, density))
+
+
+def _sample(name: str) -> Truth:
+    """True run on a sample data set, with its own grid and density."""
+    facts = sample(name)
+    source = Source.build(load_sample(name), facts.grid)
+    return Truth(source, _config(facts.grid, facts.density))
+
+
+def _config(grid: int, density: float) -> Config:
+    return Config(method="twostage", grid=grid, density=density)
+
+
+def draw(truth: Truth, epsilon: float, seed: int) -> float:
+    """DSG_C of one run."""
+    config = Config(
+        method="twostage", grid=truth.config.grid, density=truth.config.density, epsilon=epsilon
+    )
+    found = run(truth.source, config, SeededNoise(seed)).stages
+    return dsg_c(truth.stages.labels, found.labels)
+
+
+DATA: Mapping[str, Callable[[], Truth]] = {
+    "DS1": partial(_core, "ds1", 64, 0.58),
+    "DS2": partial(_core, "ds2", 40, 0.10),
+    "DS3": partial(_core, "ds3", 36, 0.23),
+    "Gaussians": partial(_sample, "gaussians"),
+    "Spirals": partial(_sample, "spirals"),
+    "Shapes": partial(_sample, "shapes"),
+}
+
+
+# -- what takes the place of a part ------------------------------------------------------------
+
+
+def _once(counts: Any, config: Config, accountant: Accountant) -> Any:
+    """All counts with the whole budget; the number of zeros is known by their noise alone."""
+    gradual = accountant.gradual(counts, [Level(ROUGH, config.epsilon)], sensitivity=1)
+    rate = 1 / gradual.scales[0]
+    released = Released(
+        noisy=gradual.noisy, rate=np.full(counts.shape, rate),
+        low=np.zeros(counts.shape, dtype=bool), zeros=0.0, zeros_rate=0.0,
+        rough=gradual.noisy, rough_rate=rate,
+    )  # fmt: skip
+    return released, config, {}
+
+
+def _independent(counts: Any, config: Config, accountant: Accountant) -> Any:
+    """Rough counts with the smallest share; others have noise of their own, for the rest."""
+    share = SHARES[0]
+    parts = (share * config.epsilon, (1 - share) * config.epsilon)
+    rough, finer = (
+        accountant.gradual(counts, [Level(step, part)], sensitivity=1)
+        for step, part in zip((ROUGH, FINER), parts, strict=True)
+    )
+    rates = [1 / one.scales[0] for one in (rough, finer)]
+    low = rough.noisy < _limit(counts.size, rates[1]) / rates[0]
+    weights = np.square(rates) / np.square(rates).sum()
+    both = np.round(weights[0] * rough.noisy + weights[1] * finer.noisy)
+    zeros = float((counts[low] == 0).sum() + accountant.noise.laplace("zeros", 1 / rates[1], ()))
+    released = Released(
+        noisy=np.where(low, rough.noisy, both),
+        rate=np.where(low, rates[0], math.hypot(*rates)),
+        low=low, zeros=zeros, zeros_rate=rates[1], rough=rough.noisy, rough_rate=rates[0],
+    )  # fmt: skip
+    return released, config, {}
+
+
+def _limit(cells: int, rest: float) -> float:
+    """Limit of low counts, in noise scales."""
+    return min(max(math.log(max(cells * rest**2, 1e-9)), 2.0), 4.0)
+
+
+def _fixed(noisy: Any, rate: float, density: float) -> Choice:
+    """The same share whatever the counts are."""
+    number = SHARES.index(0.65)
+    return Choice(number, _limit(noisy.size, 0.35 * rate) / (0.65 * rate))
+
+
+def _alone(shape: tuple[int, ...]) -> Any:
+    """No cell has neighbours."""
+    near, weights = neighbours(shape)
+    return np.full_like(near, -1), weights
+
+
+_FIELD, _METHOD = "dpviz.wavecluster.random_field", "dpviz.wavecluster.methods.twostage"
+
+#: What each part is, what stands in its place, and where.
+PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
+    (
+        "Number of empty cells",
+        "one release of all counts with the whole budget",
+        {f"{_METHOD}:release": _once},
+    ),
+    (
+        "Nested noise",
+        "independent noise on rough and finer counts, for 40% and 60% of the budget",
+        {f"{_METHOD}:release": _independent},
+    ),
+    (
+        "Share from noisy counts",
+        "65% of the budget for rough counts",
+        {f"{_METHOD}:choose_share": _fixed},
+    ),
+    (
+        "Neighbours in the prior",
+        "one prior for all cells",
+        {f"{_FIELD}:neighbours": _alone},
+    ),
+    (
+        "Cells by blended chances",
+        "all cells that are rather significant than not",
+        {
+            f"{_FIELD}:likely_cells": lambda chance: chance >= 0.5,
+            f"{_FIELD}:without_necks": lambda mask, chance: mask,
+        },
+    ),
+    (
+        "Gaps where a join is doubtful",
+        "all likely cells",
+        {f"{_FIELD}:without_necks": lambda mask, chance: mask},
+    ),
+)
