@@ -101,6 +101,13 @@ class Card:
         return next((one for one in self.parameters if one.name == name), None)
 
     @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        if self.origin == "ours":
+            return f"{self.algorithm}, {self.paper}"
+        return f"{self.paper}, {self.algorithm}"
+
+    @property
     def spends(self) -> bool:
         """Whether the method takes a privacy budget at all."""
         return self.parameter("epsilon") is not None
