@@ -64,7 +64,7 @@ def methods_command(given: argparse.Namespace) -> tuple[Report, str]:
     lines = []
     for card in CARDS.values():
         lines.append(f"{card.name:<{width}}  {card.title}: {card.summary}")
-        lines.append(f"{'':<{width}}  {card.paper}, {card.algorithm}")
+        lines.append(f"{'':<{width}}  {card.source}")
         lines += [f"{'':<{width}}  {variant.name}: {variant.text}" for variant in card.variants]
     return {"methods": [card.facts for card in CARDS.values()]}, "\n".join(lines)
 

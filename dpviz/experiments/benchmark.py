@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpviz.families import CARDS
+from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
 
 #: File of the figures.
@@ -307,6 +307,53 @@ def wins(cells: pd.DataFrame, value: str, *, lower: bool) -> dict[tuple[str, str
     number = first.groupby(["method", "variant", "epsilon"]).size()
     every = real.groupby(["method", "variant", "epsilon"]).size()
     return {key: int(number.get(key, 0)) for key in every.index}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """How often a method is the best.
+
+    Parameters
+    ----------
+    score
+        Name of the score.
+    best, cases
+        In how many cases, a set and an epsilon each, it has the best median; number of cases.
+    sets
+        Number of sets.
+    """
+
+    score: str
+    best: int
+    cases: int
+    sets: int
+
+
+def lead(found: Benchmark, family: str, method: str) -> Lead | None:
+    """How often a sound method is the best of a family on sets not seen; None without figures.
+
+    Variants of ours that are not private, and lines that read no data, take no part.
+    """
+    names = [one.name for one in found.chosen(family, group="unseen")]
+    for score in found.scores(family):
+        cells = found.rows(family, score, names)
+        keys = zip(cells["method"], cells["variant"], strict=True)
+        cells = cells[[_private(*key) for key in keys]]
+        own = (cells["method"] == method) & (cells["variant"] == "sound")
+        if own.any():
+            lower = score_of(score).better == "<="
+            won = wins(cells, "median", lower=lower)
+            best = sum(number for key, number in won.items() if key[:2] == (method, "sound"))
+            sets = cells["data"][own].nunique()
+            return Lead(score=score, best=best, cases=int(own.sum()), sets=sets)
+    return None
+
+
+def _private(method: str, variant: str) -> bool:
+    """Whether a method promises privacy: peers do, of ours what has a proof."""
+    if method in OTHERS:
+        return not is_reference(method)
+    return method in CARDS and CARDS[method].variant(variant).private
 
 
 def _geometric(values: pd.Series) -> float:

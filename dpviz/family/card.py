@@ -97,12 +97,19 @@ class Card:
         return next(named, self.variants[0])
 
     def taken(self, name: str) -> str:
-        """Name of the variant that is run; an unknown one is left for the configuration to refuse."""
+        """Name of the variant that is run; an unknown one is left for others to refuse."""
         return self.variant(name).name if name in get_args(VariantName) else name
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, or None where the method has none."""
         return next((one for one in self.parameters if one.name == name), None)
+
+    @property
+    def source(self) -> str:
+        """Where it comes from, in words."""
+        if self.origin == "ours":
+            return f"{self.algorithm}, {self.paper}"
+        return f"{self.paper}, {self.algorithm}"
 
     @property
     def spends(self) -> bool:

@@ -38,7 +38,7 @@ from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.state import Control, CorrectedError, UrlState, choice, number, whole
 
-FIRST_METHODS = ("privqt", "privthr", "privthrem")
+FIRST_METHODS = ("privqt", "privthr", "privthrem", "twostage")
 
 VARIANTS = ("sound", "published")
 

@@ -19,6 +19,7 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.cost_panel import cost_panel
 from dpviz.ui.data_panel import ActiveData, data_controls
+from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part
 from dpviz.ui.parameters import (
@@ -126,7 +127,7 @@ def run_settings(
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
-    """Show seed, redraw, variant and reset.
+    """Show seed, redraw, variant and reset, and why the default method is the default.
 
     Parameters
     ----------
@@ -164,6 +165,8 @@ def draw_controls(
         "own has the sound one alone.",
     )
     right.button("Reset", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+    # Last: the controls stay where they are when another method is chosen.
+    show_first(card)
 
 
 def show_below(

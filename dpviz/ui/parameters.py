@@ -59,9 +59,16 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
 
 
 def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) -> None:
-    """Set the choices of a method to its defaults in the chosen variant, if it has that one."""
-    variant = family.methods[state.get("method")].card.variant(state.get("variant")).name
-    if variant != state.get("variant"):
+    """Set the choices of a method to its defaults in the chosen variant, if it has that one.
+
+    ``but`` those that the link gives; a variant of the link that the method lacks is corrected.
+    """
+    card, asked = family.methods[state.get("method")].card, state.get("variant")
+    variant = card.variant(asked).name
+    if variant != asked and "variant" in but:
+        note = f"{card.title} has no {asked} variant, as it is in no paper; {variant} is used."
+        state.correct("variant", variant, note)
+    elif variant != asked:
         state.set("variant", variant)
     for name, value in family.defaults(state.get("method"), state.get("variant")).items():
         link = family.parameter(name).link

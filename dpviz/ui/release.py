@@ -17,6 +17,7 @@ from dpviz.family.parameter import Parameter
 from dpviz.home import home
 from dpviz.release.request import Request
 from dpviz.ui.data_panel import ActiveData, data_controls
+from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (
     boxes,
@@ -116,10 +117,11 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
         format_func=lambda name: f"{family_of(name).title}: {CARDS[name].title}",
         on_change=lambda: take_defaults(state, _family(state)),
     )
-    card = CARDS[state.get("method")]
+    card, family = CARDS[state.get("method")], _family(state)
     with right:
-        show_caption(f"{card.summary} ({card.paper})")
-    family = _family(state)
+        of_ours = card.origin == "ours"
+        show_caption(f"{card.summary} ({card.source if of_ours else card.paper})")
+        show_first(card)
     free = left_to_method(state, card, family)
     for column, one in _places(dragged(card, family)):
         boxes(state, one, columns, column, disabled=one.name in free)

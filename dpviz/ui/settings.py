@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpviz.family.card import Card
+from dpviz.ui.messages import plain_text
 
 MAX_SEED = 2**31 - 1
 
@@ -11,9 +12,10 @@ FILE_NAME = "dpviz-exploration-not-private"
 
 
 def card_text(card: Card) -> str:
-    """Card of a method: source, claims with their reasons, deviations, errors of the paper."""
-    promises = [f"* **{variant.name}**: {variant.text}" for variant in card.variants]
-    deviations = [f"* Differs from the paper: {deviation}" for deviation in card.deviations]
-    errata = [f"* The paper is off here: {erratum}" for erratum in card.errata]
-    title = f"**{card.title}** ({card.paper}, {card.algorithm}). {card.summary}"
+    """Card of a method: source, claims with reasons, deviations or notes, errors of the paper."""
+    differs = "" if card.origin == "ours" else "Differs from the paper: "
+    title = f"**{plain_text(card.title)}** ({plain_text(card.source)}). {plain_text(card.summary)}"
+    promises = [f"* **{one.name}**: {plain_text(one.text)}" for one in card.variants]
+    deviations = [f"* {differs}{plain_text(one)}" for one in card.deviations]
+    errata = [f"* The paper is off here: {plain_text(one)}" for one in card.errata]
     return "\n".join([title, "", *promises, *deviations, *errata])

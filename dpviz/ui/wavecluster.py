@@ -41,7 +41,7 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
-from dpviz.ui.messages import show_caption
+from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
@@ -202,7 +202,10 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns)
                 f"{score_of(name).title} of this draw with p": scores,
             }
         )
-        st.markdown(f"Chosen privately: **p = {found.config.density:g}**. {_price(scores, found)}")
+        st.markdown(
+            f"Chosen privately: **p = {found.config.density:g}**. "
+            f"{plain_text(_price(scores, found))}"
+        )
         st.dataframe(table, hide_index=True, height=248, key=f"{state.page}:choice rows")
         show_caption(
             "The private choice reads the second column alone: would the same clusters come out "

@@ -51,7 +51,7 @@ _SIDE, _GROWTH = 8.0, 0.2
 _FINEST = 256
 
 #: Budgets at which the price was measured, and for whose choice of g and p.
-PRICED, WHO = (0.5, 1.0, 2.0), ("privately", "64 and 0.5")
+PRICED, WHO = (0.5, 1.0, 2.0), ("chosen", "g 64, p 0.5")
 
 #: What the choice costs, measured: its F-measure with known classes over that of the best g and p
 #: in hindsight, mean over the sets, for each of ``WHO`` and ``PRICED``.

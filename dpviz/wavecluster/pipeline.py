@@ -321,7 +321,7 @@ class Stages:
             return []
         said = [
             "Private counts and coefficients are means, given what was released: not noisy counts "
-            "themselves. Within a block they tell nothing apart."
+            "themselves. All cells of a block are equal, so the subbands of details are 0."
             if sums_blocks(self.wavelet)
             else "Private counts and coefficients are means, given what was released: not noisy "
             "counts themselves. With other wavelets than Haar, PrivTHR can find more of the true "

@@ -60,12 +60,12 @@ def button(watched, name: str):
 def test_opens_with_curves_that_fit_the_window(comparer):
     watched = comparer()
     expect_title(watched, "DSG_C over ε · median and band of all 10 draws · sound")
-    expect_curves(watched, "PrivQT", "PrivTHR", "PrivTHREM", n=3)
+    expect_curves(watched, "PrivQT", "PrivTHR", "PrivTHREM", "Two-stage", n=4)
     image = watched.page.get_by_role("img", name=re.compile("Median of DSG_C over the privacy"))
     assert image.count() == 1
     box = image.bounding_box()
     assert box["y"] + box["height"] < 720
-    watched.page.get_by_text("240 of 240 runs").wait_for()
+    watched.page.get_by_text("320 of 320 runs").wait_for()
     watched.page.get_by_text("for exploring only").wait_for()
     assert watched.page.evaluate(CUT) == []
 

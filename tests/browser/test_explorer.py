@@ -68,7 +68,7 @@ def zoom(watched) -> list:
 
 def test_opens_clustered_without_a_click(explorer):
     watched = explorer()
-    assert "Fifteen Gaussians · PrivTHR · ε 1 " in title(watched)
+    assert "Fifteen Gaussians · Two-stage · ε 1 " in title(watched)
     cards = watched.page.evaluate(CARDS)
     assert cards["Clusters"][1] == "true 15"
     watched.page.wait_for_function(
@@ -101,7 +101,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
 
 
 def test_every_slider_by_keyboard_and_the_link_follows(explorer):
-    watched = explorer("data=spirals")
+    watched = explorer("data=spirals&method=privthr")
     for name, key, fragment, link in (
         ("Privacy budget", "ArrowRight", "ε 1.05", "epsilon=1.05"),
         ("share α", "ArrowLeft", "α 0.89", "alpha=0.89"),

@@ -88,17 +88,17 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     assert watched.page.get_by_role("dialog").count() == 0
     assert "epsilon=0.5&k=3" in watched.page.url
     watched.page.get_by_role("link", name="WaveCluster", exact=True).click()
-    expect_title(watched, "PrivTHR")
+    expect_title(watched, "Two-stage")
 
 
 def test_the_navigation_leads_to_the_page_and_back(explorer, app_url):
     watched = explorer(address=app_url("app.py"))
     watched.page.get_by_role("link", name="k-means", exact=True).click()
-    expect_title(watched, "DPLloyd")
+    expect_title(watched, "DP-Refine")
     watched.page.wait_for_url("**/kmeans?data=gaussians*")
-    assert watched.page.get_by_role("combobox", name="Method").input_value() == "DPLloyd"
+    assert watched.page.get_by_role("combobox", name="Method").input_value() == "DP-Refine"
     watched.page.get_by_role("link", name="WaveCluster", exact=True).click()
-    expect_title(watched, "PrivTHR")
+    expect_title(watched, "Two-stage")
     watched.page.wait_for_url(re.compile(r"/\?data=gaussians"))
 
 
@@ -150,7 +150,7 @@ def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
 
 
 def test_every_slider_and_the_player_by_keyboard(explorer):
-    watched = explorer("data=incomes&k=4&t=8")
+    watched = explorer("data=incomes&method=dplloyd&k=4&t=8")
     for name, key, fragment, link in (
         ("Privacy budget ε", "ArrowRight", "ε 1.05", "epsilon=1.05"),
         ("Clusters K", "ArrowRight", "K 5", "k=5"),
@@ -182,7 +182,7 @@ def test_every_slider_and_the_player_by_keyboard(explorer):
 
 
 def test_play_goes_through_all_steps_and_stops_at_the_end(explorer):
-    watched = explorer("data=incomes&t=3")
+    watched = explorer("data=incomes&method=dplloyd&t=3")
     assert "result" in heading(watched)
     watched.page.evaluate(RECORD)
     player(watched).click()
@@ -199,7 +199,7 @@ def test_play_goes_through_all_steps_and_stops_at_the_end(explorer):
 
 
 def test_a_click_or_a_drag_while_playing_pauses(explorer):
-    watched = explorer("data=incomes&t=10")
+    watched = explorer("data=incomes&method=dplloyd&t=10")
 
     def expect_stopped() -> None:
         player(watched).wait_for()
@@ -282,7 +282,9 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
 # ---- what fits where
 
 
-@pytest.mark.parametrize("link", ["data=incomes&method=mcmc", "data=checkins&method=dplloyd"])
+@pytest.mark.parametrize(
+    "link", ["data=incomes", "data=incomes&method=mcmc", "data=checkins&method=dplloyd"]
+)
 def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     watched = explorer(link, height=720)
     assert watched.page.evaluate(CUT) == []
@@ -354,7 +356,7 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     with watched.page.expect_download() as waiting:
         watched.page.get_by_role("button", name="Table of this view").click()
     download = waiting.value
-    assert "exploration-not-private-dplloyd-regions" in download.suggested_filename
+    assert "exploration-not-private-dprefine-regions" in download.suggested_filename
     lines = Path(download.path()).read_text().splitlines()
     assert lines[0].startswith("cluster,true monthly_income,private monthly_income,")
     assert len(lines) == 1 + 4

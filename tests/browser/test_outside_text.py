@@ -196,7 +196,7 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     page.get_by_role("link", name="k-means").click()
     settled(loaded)
     loaded.choose("Data", "Own data")
-    expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DPLloyd", timeout=30_000)
+    expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DP-Refine", timeout=30_000)
     open_panel(loaded, "Numbers behind the picture, downloads, code")
     # Its heads are names of columns.
     hover_over_table(page, 0)

@@ -597,7 +597,7 @@ def test_reset_goes_back_to_the_start(app):
     test = app(**LINK)
     finish(press(test, "Reset"))
     assert title(test).startswith("DSG_C over ε · median and band of all 10 draws")
-    assert test.query_params["methods"] == "privqt,privthr,privthrem"
+    assert test.query_params["methods"] == "privqt,privthr,privthrem,twostage"
 
 
 def test_budgets_are_spread_evenly_and_read_in_order():

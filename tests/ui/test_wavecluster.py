@@ -84,7 +84,9 @@ def test_opens_on_a_clustered_sample(app):
     assert not test.error
     assert not test.warning
     assert cards(test)["Clusters"][1] == "true 15"
-    assert "PrivTHR · ε 1 · α 0.90 · g 64 · p 0.58 · haar level 1 · seed 0" in title(test)
+    assert title(test) == (
+        "Fifteen Gaussians · Two-stage · ε 1 · g 64 · p 0.58 · haar level 1 · seed 0"
+    )
 
 
 @pytest.mark.parametrize("name", sample_names())
@@ -103,7 +105,7 @@ def test_classes_of_samples_are_scored_against(app, name):
     found, known, data = cards(app(data=name)), sample(name), load_sample(name)
     assert ("F (classes)" in found) == (known.classes is not None)
     if known.classes:
-        trial = trial_of(data, Config(method="privthr", grid=known.grid, density=known.density))
+        trial = trial_of(data, Config(method=FAMILY.first, grid=known.grid, density=known.density))
         private = trial.scores(trial.draw(0), 0, ("class_f",))["class_f"]
         expected = f"{private:.3f}", f"true {trial.true()['class_f']:.3f}"
         assert found["F (classes)"] == expected
@@ -136,20 +138,42 @@ def test_nothing_found_is_said_and_means_are_called_so(app):
     found = " ".join(one.value for one in app(data="shapes", method="twostage").caption)
     assert "Nothing found" not in found
     assert "are means, given what was released" in found
-    assert "are means, given" not in " ".join(
-        one.value for one in app(data="shapes", method="privthr").caption
-    )
+    published = app(data="shapes", method="privthr")
+    assert "are means, given" not in " ".join(one.value for one in published.caption)
 
 
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     test = app(data="shapes", method="twostage", variant="published")
     assert not test.error
+    assert "Two-stage has no published variant, as it is in no paper; sound is" in (
+        test.warning[0].value
+    )
+    assert test.query_params["variant"] == "sound"
     assert control(test.selectbox, "wavecluster:variant").disabled
     settings = app(data="shapes", method="twostage")
+    assert not settings.warning
     assert cards(test)["DSG_C"] == cards(settings)["DSG_C"]
-    assert not control(
-        app(data="shapes", method="privthr").selectbox, "wavecluster:variant"
-    ).disabled
+    # Methods of papers have both, and one of ours takes its own in silence.
+    method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
+    variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
+    checked(method("privthr").run())
+    assert (variant().disabled, variant().value) == (False, "sound")
+    checked(variant().set_value("published").run())
+    checked(method("twostage").run())
+    assert (variant().disabled, variant().value) == (True, "sound")
+    assert not test.warning
+
+
+@pytest.mark.parametrize("method", ["twostage", "privthr"])
+def test_the_card_stands_below_its_code_as_plain_text(app, method):
+    test = app(data="shapes", method=method)
+    test.session_state["wavecluster:behind"] = True
+    card = WAVECLUSTER[method].card
+    (said,) = (one.value for one in checked(test.run()).markdown if card.summary in one.value)
+    assert ("(our own method, no paper)" in said) == (card.origin == "ours")
+    assert ("Differs from the paper" in said) == (card.origin != "ours" and bool(card.deviations))
+    # Stars and brackets of formulas are no Markdown.
+    assert not re.search(r"(?<!\\)[*\[\]]", re.sub(r"(?m)^\* |\*\*", "", said))
 
 
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != "threshold"])
@@ -355,7 +379,7 @@ def test_a_level_that_does_not_fit_is_one_sentence(app):
 
 
 def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
-    test = app(epsilon=0.1)
+    test = app(epsilon=0.1, method="privthr", alpha=0.5)
     before = cards(test)
     redraw = next(one for one in test.button if one.label == "Redraw")
     checked(redraw.click().run())
@@ -363,12 +387,15 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
     assert "seed 1" in title(test)
     reset = next(one for one in test.button if one.label == "Reset")
     checked(reset.click().run())
-    assert "ε 1 · α 0.90" in title(test)
+    assert "Two-stage · ε 1 · g 64" in title(test)
     assert "seed 0" in title(test)
+    # The share of a method that is not chosen is back, too.
+    checked(control(test.selectbox, "wavecluster:method").set_value("privthr").run())
+    assert "ε 1 · α 0.90" in title(test)
 
 
 def test_changing_the_method_takes_its_alpha(app):
-    test = app()
+    test = app(method="privthr")
     checked(control(test.selectbox, "wavecluster:method").set_value("privthrem").run())
     assert "α 0.70" in title(test)
 
@@ -381,9 +408,10 @@ def test_another_sample_takes_its_grid(app):
 
 def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-yes" in text(app())
-    assert "dpv-card dpv-no" in text(app(variant="published"))
-    assert "dpv-card dpv-yes" in text(app(variant="published", domain="declared"))
-    modified = app(variant="published", domain="declared", neighbours="replace_one")
+    published = {"method": "privthr", "variant": "published"}
+    assert "dpv-card dpv-no" in text(app(**published))
+    assert "dpv-card dpv-yes" in text(app(**published, domain="declared"))
+    modified = app(**published, domain="declared", neighbours="replace_one")
     assert "dpv-card dpv-no" in text(modified)
     assert "it changes two, and the noise hides one" in text(modified)
     assert "dpv-card dpv-yes" in text(app(neighbours="replace_one"))
@@ -391,12 +419,12 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
     assert "e^1 = 2.72 times as likely" in text(app())
-    for link in ({"variant": "published"}, {"domain": "data"}, {"method": "wavecluster"}):
+    for link in (published, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
 
 
 def test_bounds_follow_the_variant_until_a_person_chooses(app):
-    test = app(data="incomes")
+    test = app(data="incomes", method="privthr")
     kind = lambda: next(one for one in test.radio if one.label == "Bounds of the grid")  # noqa: E731
     variant = lambda name: control(test.selectbox, "wavecluster:variant").set_value(name)  # noqa: E731
     assert kind().value == "declared"
@@ -500,7 +528,7 @@ def test_privthrem_starts_with_its_own_alpha_by_link_too(app):
 def test_the_papers_numbers_on_the_screen(app, name):
     _, positive, nonpositive, k, d, sizes, noise = TRUE[name]
     grid, density = GRIDS[name]
-    test = app(g=grid, p=density)
+    test = app(g=grid, p=density, method="privthr")
     upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
     found = cards(test)
     assert found["Clusters"][1] == f"true {len(sizes)}"

@@ -1,0 +1,46 @@
+"""Why the first method of a family is the default, in two sentences."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from dpviz.experiments.benchmark import Lead, benchmark, lead
+from dpviz.families import family_of, score_of
+from dpviz.family.card import Card
+from dpviz.ui.messages import show_caption
+
+
+def show_first(card: Card) -> None:
+    """Show why the chosen method is the default, if it is."""
+    family = family_of(card.name)
+    if card.name == family.first:
+        show_caption(*reason(card.title, _measured(family.name, card.name)))
+
+
+@cache
+def _measured(family: str, method: str) -> Lead | None:
+    """Lead of a method by the figures of this version."""
+    return lead(benchmark(), family, method)
+
+
+def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
+    """Both sentences, and what was counted; without figures they have no number.
+
+    Parameters
+    ----------
+    title
+        Name of the default method.
+    found
+        Its measured lead; None without figures.
+    """
+    first, others = f"Our own {title} is the default", "The papers' methods are one click away."
+    if found is None:
+        return f"{first}, made to err less at equal ε. {others}", None
+    score = score_of(found.score)
+    best = "lowest" if score.better == "<=" else "highest"
+    return (
+        f"{first}: {best} {score.title} at equal ε in {found.best} of {found.cases} cases. "
+        f"{others}",
+        f"A case is an ε and one of {found.sets} sets that were not seen in development. Compared "
+        "are medians of draws, with all private methods and all peers of the Benchmark page.",
+    )
