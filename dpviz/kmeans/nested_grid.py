@@ -139,10 +139,10 @@ def nested_grid(
     side = grid_side(size.value * epsilon / (clusters * times), clusters, d)
     cells = _cells(points, side)
     m = side**d
-    rough_variance, sub_variance = 2 * (times / first) ** 2, 2 * (times / second) ** 2
-    fine_variance = 2 * (times / epsilon) ** 2
     levels = (Level("rough cells", first), Level("fine cells", epsilon))
     gradual = accountant.gradual(tally(cells, m, weights), levels, sensitivity=1)
+    rough_variance, fine_variance = (2 * scale**2 for scale in gradual.scales)
+    sub_variance = 2 * (times / second) ** 2
     total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
     guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total, halves)
     parts = subcells(guess * second / times, d)

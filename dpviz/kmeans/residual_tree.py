@@ -37,8 +37,8 @@ PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 #: With more prototypes than this share of the clusters, there are at least as many as clusters.
 NEARLY = 0.6
 
-#: Factors by which levels grow: with few records per cluster and unit of 1/epsilon, and with many.
-MANY, FAST, SLOW = 1000.0, 20.0, 3.0
+#: Factor by which levels grow.
+GROWTH = 3.0
 
 #: A level's budget over that of the one before; the same of last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
@@ -129,12 +129,11 @@ def residual_tree(
     times = accountant.neighbours.multiplier
     room = TREE_NOISE * epsilon * size.value / mean_noise(d, times)
     most = most_prototypes(PER_CLUSTER, K, room)
-    growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
-    levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
+    levels = math.ceil(math.log(most) / math.log(GROWTH) - 1e-9) + 1
     shares = geometric(epsilon, LEVEL_GROWTH, levels)
     tree, records_size = root(records, space, accountant, shares[0], size)
     for level in range(1, levels):
-        grown = min(math.ceil(len(tree.centers) * growth), most)
+        grown = min(math.ceil(len(tree.centers) * GROWTH), most)
         want = most if level == levels - 1 else grown
         tree = _split(tree, want, OFFSET, noise.generator(f"splits {level}"))
         tree = residual_step(

@@ -16,7 +16,7 @@ STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
 LIGHT = 0.02
 
 #: Most iterations, and least share of the error that one has to gain.
-ITERATIONS, GAIN = 60, 1e-7
+ITERATIONS, GAIN = 60, 1e-5
 
 #: Distance of two centres that share a cluster, in root mean square distances of a mean cluster.
 APART = 0.3

@@ -446,9 +446,9 @@ def ratios(points: Floats, clusters: int, epsilon: float, least: float, seeds: i
 
 @pytest.mark.parametrize(
     ("name", "clusters", "epsilon", "median"),
-    # Measured with 30 seeds: 1.09, 1.005, 1.9, 1.065; margins cover medians of 9 other seeds.
-    [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.4),
-     ("unbalance", 8, 1.0, 1.12)],
+    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028; margins cover medians of 9 other seeds.
+    [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.2),
+     ("unbalance", 8, 1.0, 1.05)],
 )  # fmt: skip
 def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, median: float) -> None:
     file = SHARED / f"{name}.csv.gz"
@@ -461,9 +461,9 @@ def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, med
     assert 1 - 1e-9 <= np.median(found) <= median
 
 
-@pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.09), (1.0, 1.003)])
+@pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.06), (1.0, 1.001)])
 def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -> None:
-    # Measured: 1.047 and 1.0005.
+    # Measured with 24 seeds: 1.035 and 1.0002.
     points, middles = mixture(10, 10, 30_000, 1)
     least = wcss(points, middles)
     assert np.median(ratios(points, 10, epsilon, least)) <= median
