@@ -34,6 +34,7 @@ from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
 from dpviz.kmeans.grid import CELLS
+from dpviz.kmeans.grid_seeds import WHOLE_BOX
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.dprefine import GRID_COLUMNS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
@@ -80,6 +81,14 @@ PAIRS = {
     ("privgene", "sound"): 1000,
     ("dprefine", "sound"): 1500,
 }
+
+#: Columns and next steps of DP-Refine's ways to seeds: grid, projected grid, tree, no data.
+SEEDS = (
+    ("few", "rough cells", "fine cells"),
+    ("many", "root", "rough cells"),
+    *((columns, "root", "distances 1") for columns in ("few", "many")),
+    *((columns, "distances 1", "residuals 1") for columns in ("few", "many")),
+)
 
 #: The same with the noise of a release.
 SECURE_PAIRS = 160
@@ -453,7 +462,10 @@ def draw(
         )
         sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
         if method == "dprefine" and rng.random() < 0.5:
-            sides = (2,) * int(rng.integers(GRID_COLUMNS + 1, GRID_COLUMNS + 4))
+            sides = (2,) * int(rng.integers(GRID_COLUMNS + 1, WHOLE_BOX + 3))
+            if rng.random() < 0.3:
+                # Enough for a tree.
+                config = replace(config, epsilon=200.0)
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),
@@ -641,6 +653,8 @@ class Tally:
 
     compared: Counter[tuple[str, ...]] = field(default_factory=Counter)
     wavelets: Counter[tuple[str, int]] = field(default_factory=Counter)
+    #: By what the first steps are, of DP-Refine: seeds come in several ways.
+    seeds: Counter[tuple[str, ...]] = field(default_factory=Counter)
     refused: int = 0
 
 
@@ -669,6 +683,10 @@ def replay(case: Case, rng: np.random.Generator, data: Grid | People, tally: Tal
             error.add_note(f"neighbours: {joined}")
             raise
         tally.compared[case.kind] += 1
+        if case.config.method == "dprefine":
+            columns = len(places_of(result, data)[0]) > WHOLE_BOX
+            steps = tuple(dict.fromkeys(request.step for request in recorder.requests))
+            tally.seeds["many" if columns else "few", *steps[1:3]] += 1
         if isinstance(case.config, Config):
             tally.wavelets[case.config.wavelet, case.config.level] += 1
 
@@ -704,6 +722,8 @@ def replayed(method: str, variant: str, pairs: int, *, secure: bool = False) -> 
 def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -> None:
     tally = replayed(method, variant, PAIRS[method, variant])
     assert set(tally.compared) == kinds(method, variant)
+    if method == "dprefine":
+        assert min(tally.seeds[way] for way in SEEDS) >= 20, tally.seeds
     if method in BY_COEFFICIENTS and variant == "sound":
         assert {wavelet for wavelet, _ in tally.wavelets} == set(wavelet_names())
         assert {level for _, level in tally.wavelets} == {1, 2, 3}

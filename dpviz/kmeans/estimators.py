@@ -295,7 +295,7 @@ class PrivGene(_PrivateKMeans):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DPRefine(_PrivateKMeans):
-    """Nested grid, or in many columns a tree of residual steps, and k-means on it (ours).
+    """Noisy grid, or tree of residual steps, k-means on it, and residual steps (ours).
 
     Parameters and attributes as in :class:`EUGkM`, without ``cells``; there is one variant,
     ``"sound"``.

@@ -10,6 +10,10 @@ import numpy as np
 
 from dpviz.compiled import compiled
 
+#: Random halving of a block (:func:`halve`): by how much shorter than the longest one an axis may
+#: be, and least part of the axis that a cut leaves on either side.
+LONGEST, LEAST_CUT = 0.9, 0.3
+
 
 @compiled(inline="always")
 def own_center(points, i, centers):  # type: ignore[no-untyped-def]
@@ -406,119 +410,240 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 
 
 @compiled()
-def fraction(one, one_variance, other, other_variance, total, levels, zero):  # type: ignore[no-untyped-def]
+def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
     """Expected part of a total in the first of two halves, from both halves' noisy sums.
 
     Parameters
     ----------
     one, one_variance, other, other_variance
         Noisy sums and the variances of their noise, which is taken as normal.
-    levels, zero
-        Prior: uniform over as many levels, but for the mass ``zero`` at no part and all parts.
+    parts, prior
+        Possible parts, and their prior probabilities, shape (m,).
+    logs
+        Room for m numbers.
     """
     most = -np.inf
-    logs = np.empty(levels + 2)
-    for q in range(levels + 2):
-        part = (q + 0.5) / levels if q < levels else float(q - levels)
-        first, second = one - part * total, other - (1 - part) * total
+    for q in range(len(parts)):
+        first, second = one - parts[q] * total, other - (1 - parts[q]) * total
         logs[q] = -(first * first / one_variance + second * second / other_variance) / 2
         most = max(most, logs[q])
     mass, mean = 0.0, 0.0
-    for q in range(levels + 2):
-        part = (q + 0.5) / levels if q < levels else float(q - levels)
-        weight = np.exp(logs[q] - most) * ((1 - zero) / levels if q < levels else zero / 2)
-        mass += weight
-        mean += weight * part
+    for q in range(len(parts)):
+        # What is less likely by e^40 adds nothing.
+        if logs[q] > most - 40:
+            weight = prior[q] * np.exp(logs[q] - most)
+            mass += weight
+            mean += weight * parts[q]
     return mean / mass
 
 
 @compiled()
-def box_sum(values, side, lows, highs):  # type: ignore[no-untyped-def]
-    """Sum over the cells [lows, highs) of a grid of equal sides in row-major order."""
-    last = len(lows) - 1
-    at, total = lows.copy(), 0.0
-    while True:
-        first = 0
-        for j in range(last + 1):
-            first = first * side + at[j]
-        for k in range(highs[last] - lows[last]):
-            total += values[first + k]
-        j = last - 1
-        while j >= 0:
-            at[j] += 1
-            if at[j] < highs[j]:
-                break
-            at[j] = lows[j]
-            j -= 1
-        if j < 0:
-            return total
+def prefix_sums(values, side, ndim):  # type: ignore[no-untyped-def]
+    """Sums over all cells before each corner of a grid, shape ((side + 1)^ndim,), row-major."""
+    wide = side + 1
+    sums = np.zeros(wide**ndim)
+    for cell in range(side**ndim):
+        place, rest, stride = 0, cell, 1
+        for _ in range(ndim):
+            place += (rest % side + 1) * stride
+            rest //= side
+            stride *= wide
+        sums[place] = values[cell]
+    stride = 1
+    for _ in range(ndim):
+        for place in range(wide**ndim):
+            if (place // stride) % wide > 0:
+                sums[place] += sums[place - stride]
+        stride *= wide
+    return sums
 
 
 @compiled()
-def denoise(noisy, variances, side, ndim, total, levels, zero, least, found):  # type: ignore[no-untyped-def]
-    """Write counts of a grid that add up to a total, halving blocks from the whole grid down.
+def box_sum(sums, values, side, lows, highs):  # type: ignore[no-untyped-def]
+    """Sum over the cells [lows, highs) of a grid of equal sides, from :func:`prefix_sums`."""
+    ndim, cells, total = len(lows), 1, 0.0
+    for j in range(ndim):
+        cells *= highs[j] - lows[j]
+    if cells <= 1 << ndim:
+        # Fewer cells than the box has corners.
+        for cell in range(cells):
+            place, rest, stride = 0, cell, 1
+            for j in range(ndim - 1, -1, -1):
+                wide = highs[j] - lows[j]
+                place += (lows[j] + rest % wide) * stride
+                rest //= wide
+                stride *= side
+            total += values[place]
+        return total
+    for corner in range(1 << ndim):
+        place, sign = 0, 1.0
+        for j in range(ndim):
+            low = (corner >> j) & 1
+            place = place * (side + 1) + (lows[j] if low else highs[j])
+            if low:
+                sign = -sign
+        total += sign * sums[place]
+    return total
+
+
+@compiled()
+def halve(widths, generator):  # type: ignore[no-untyped-def]
+    """Random axis among the longest ones, and where to cut it; axis -1 for a single cell."""
+    axis, longest = -1, 0.0
+    for j in range(len(widths)):
+        if widths[j] > 1:
+            length = widths[j] * (1 + LONGEST * generator.random())
+            if length > longest:
+                axis, longest = j, length
+    if axis < 0:
+        return -1, 0
+    width = widths[axis]
+    if width == 2:
+        return axis, 1
+    cut = int(width * (LEAST_CUT + (1 - 2 * LEAST_CUT) * generator.random()) + 0.5)
+    return axis, min(max(cut, 1), width - 1)
+
+
+@compiled()
+def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, generator, found):  # type: ignore[no-untyped-def]
+    """Add counts of a grid that add up to a total, halving blocks from the whole grid down.
 
     Parameters
     ----------
     noisy, variances, found
         Shape (side^ndim,), in row-major order.
-    levels, zero
+    parts, prior
         Prior of a half's part, as in :func:`fraction`.
     least
         Blocks with no more than that get nothing.
+    passes
+        Number of random ways to halve, of which the mean is added.
     """
-    found[:] = 0.0
-    waiting = [(np.zeros(ndim, dtype=np.int64), np.full(ndim, side, dtype=np.int64), total)]
-    while len(waiting) > 0:
-        lows, highs, sum_ = waiting.pop()
-        if sum_ <= least:
-            continue
-        axis = np.argmax(highs - lows)
-        if highs[axis] - lows[axis] == 1:
-            number = 0
-            for j in range(ndim):
-                number = number * side + lows[j]
-            found[number] = sum_
-            continue
-        ends, begins = highs.copy(), lows.copy()
-        ends[axis] = begins[axis] = (lows[axis] + highs[axis]) // 2
-        part = fraction(
-            box_sum(noisy, side, lows, ends),
-            box_sum(variances, side, lows, ends),
-            box_sum(noisy, side, begins, highs),
-            box_sum(variances, side, begins, highs),
-            sum_,
-            levels,
-            zero,
-        )
-        waiting.append((lows, ends, sum_ * part))
-        waiting.append((begins, highs, sum_ * (1 - part)))
+    sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
+    logs = np.empty(len(parts))
+    for _ in range(passes):
+        waiting = [(np.zeros(ndim, dtype=np.int64), np.full(ndim, side, dtype=np.int64), total)]
+        while len(waiting) > 0:
+            lows, highs, sum_ = waiting.pop()
+            if sum_ <= least:
+                continue
+            axis, cut = halve(highs - lows, generator)
+            if axis < 0:
+                number = 0
+                for j in range(ndim):
+                    number = number * side + lows[j]
+                found[number] += sum_ / passes
+                continue
+            ends, begins = highs.copy(), lows.copy()
+            ends[axis] = begins[axis] = lows[axis] + cut
+            part = fraction(
+                box_sum(sums, noisy, side, lows, ends),
+                box_sum(spread, variances, side, lows, ends),
+                box_sum(sums, noisy, side, begins, highs),
+                box_sum(spread, variances, side, begins, highs),
+                sum_,
+                parts,
+                prior,
+                logs,
+            )
+            waiting.append((lows, ends, sum_ * part))
+            waiting.append((begins, highs, sum_ * (1 - part)))
 
 
 @compiled()
-def denoise_parts(noisy, variance, parts, firsts, ndim, totals, levels, zero, least, found):  # type: ignore[no-untyped-def]
-    """Write counts of the subcells of every split cell, which add up to the cell's total.
+def denoise_parts(  # type: ignore[no-untyped-def]
+    noisy, variance, sides, firsts, ndim, totals, parts, prior, least, passes, generator, found
+):
+    """Add counts of the subcells of every split cell, which add up to the cell's total.
 
     Parameters
     ----------
     noisy, found
         Of all subcells, cell by cell.
-    parts, firsts, totals
+    sides, firsts, totals
         Subcells per axis of each cell, 1 for none; number of its first subcell; its count.
     """
-    for cell in range(len(parts)):
-        if parts[cell] > 1:
+    for cell in range(len(sides)):
+        if sides[cell] > 1:
             begin = firsts[cell]
-            end = begin + parts[cell] ** ndim
+            end = begin + sides[cell] ** ndim
             variances = np.full(end - begin, variance)
             denoise(
                 noisy[begin:end],
                 variances,
-                parts[cell],
+                sides[cell],
                 ndim,
                 totals[cell],
-                levels,
-                zero,
+                parts,
+                prior,
                 least,
+                passes,
+                generator,
                 found[begin:end],
             )
+
+
+@compiled()
+def squares_to(points, centers, labels, squares):  # type: ignore[no-untyped-def]
+    """Write the squared distance of every point to the centre of its label."""
+    for i in range(points.shape[0]):
+        distance = 0.0
+        for j in range(points.shape[1]):
+            difference = points[i, j] - centers[labels[i], j]
+            distance += difference * difference
+        squares[i] = distance
+
+
+@compiled()
+def project(points, center, directions, projected):  # type: ignore[no-untyped-def]
+    """Write the coordinates of every point along directions (d, m), from a centre, in [-1, 1]."""
+    for i in range(points.shape[0]):
+        for k in range(directions.shape[1]):
+            place = 0.0
+            for j in range(points.shape[1]):
+                place += (points[i, j] - center[j]) * directions[j, k]
+            projected[i, k] = min(max(place, -1.0), 1.0)
+
+
+@compiled()
+def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
+    """Lloyd's iteration on weighted points, in place; ends where it gains a share below ``least``.
+
+    Returns errors (K,), and losses (K,): by how much the sum of squares grows without a centre.
+    Centres of empty clusters do not move.
+    """
+    clusters, ndim = centers.shape
+    last = np.inf
+    for _ in range(most):
+        errors, losses = np.zeros(clusters), np.zeros(clusters)
+        counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
+        for i in range(points.shape[0]):
+            weight = weights[i]
+            if weight <= 0:
+                continue
+            best, second, own = np.inf, np.inf, 0
+            for k in range(clusters):
+                distance = 0.0
+                for j in range(ndim):
+                    difference = points[i, j] - centers[k, j]
+                    distance += difference * difference
+                    if distance >= second:
+                        break
+                if distance < best:
+                    second, best, own = best, distance, k
+                elif distance < second:
+                    second = distance
+            errors[own] += weight * best
+            losses[own] += weight * (second - best)
+            counts[own] += weight
+            for j in range(ndim):
+                sums[own, j] += weight * points[i, j]
+        total = errors.sum()
+        if total >= last * (1 - least):
+            break
+        last = total
+        for k in range(clusters):
+            if counts[k] > 0:
+                for j in range(ndim):
+                    centers[k, j] = sums[k, j] / counts[k]
+    return errors, losses

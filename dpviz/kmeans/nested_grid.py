@@ -18,24 +18,24 @@ from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
 from dpviz.kmeans.grid import NoisyGrid
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant, Level
 
 #: Share of the budget for the rough counts.
-ROUGH = 0.4
+ROUGH = 0.3
 
 #: Records per subcell and per unit of 1/epsilon of their budget; share that rounds up.
-PER_SUBCELL, ROUNDED = 3.0, 0.3
+PER_SUBCELL, ROUNDED = 2.0, 0.3
 
-#: Most subcells per axis.
-MOST_PARTS = 8
+#: Most subcells per axis, and the number of columns from which on there are none: the noise of
+#: many subcells hides what is in them.
+MOST_PARTS, WHOLE = 16, 5
 
 #: Cells per cluster: CELLS * x^(3d / (2d + 4)), x the records per cluster times epsilon; at least
-#: the smaller one of FEWEST and x / 2.
-CELLS, FEWEST = 0.75, 8.0
+#: the smaller one of FEWEST and x. From three columns on there are more.
+CELLS, MORE_CELLS, FEWEST = 0.5, 0.75, 8.0
 
-#: Finer grids, and more subcells in all, take too long.
-MOST_CELLS, MOST_SUBCELLS = 2**18, 2**19
+#: Finer grids, and more subcells in all, take too long; the same for grids without subcells.
+MOST_CELLS, MOST_SUBCELLS, MOST_WHOLE = 2**18, 2**19, 2**13
 
 #: A noisy number of records is taken for at least as many, or as many per unit of 1/epsilon.
 LEAST = 10.0
@@ -89,6 +89,8 @@ class NestedGrid:
         The noisy counts there, and the variances of their noise, shape (m,).
     cells
         The same by the cells of the uniform grid.
+    means
+        Where the estimated records of these cells lie on average, shape (cells, d).
     """
 
     points: NDArray[np.float64]
@@ -96,6 +98,7 @@ class NestedGrid:
     counts: NDArray[np.float64]
     variances: NDArray[np.float64]
     cells: NoisyGrid
+    means: NDArray[np.float64]
 
     @property
     def noisy(self) -> NoisyPoints:
@@ -109,8 +112,8 @@ class NestedGrid:
 
 
 def nested_grid(
-    records: Records,
-    space: Space,
+    points: NDArray[np.float64],
+    weights: NDArray[np.int64] | None,
     accountant: Accountant,
     *,
     epsilon: float,
@@ -121,25 +124,27 @@ def nested_grid(
 
     Parameters
     ----------
-    space
-        The box.
+    points
+        Records, each at a place in [-1, 1]^d that hangs on no other record, shape (n, d).
+    weights
+        Records at each point, shape (n,); None for one each.
     clusters
         K: the grid has at least as many cells.
     size
         Number of records, released before.
     """
-    points, d = records.scaled(space), records.domain.ndim
+    d, halves = points.shape[1], accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
     times = accountant.neighbours.multiplier
     side = grid_side(size.value * epsilon / (clusters * times), clusters, d)
     cells = _cells(points, side)
     m = side**d
-    rough_variance, sub_variance = 2 * (times / first) ** 2, 2 * (times / second) ** 2
-    fine_variance = 2 * (times / epsilon) ** 2
     levels = (Level("rough cells", first), Level("fine cells", epsilon))
-    gradual = accountant.gradual(tally(cells, m, records.weights), levels, sensitivity=1)
+    gradual = accountant.gradual(tally(cells, m, weights), levels, sensitivity=1)
+    rough_variance, fine_variance = (2 * scale**2 for scale in gradual.scales)
+    sub_variance = 2 * (times / second) ** 2
     total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
-    guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total)
+    guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total, halves)
     parts = subcells(guess * second / times, d)
     split = parts > 1
     counts, variances = gradual.noisy.copy(), np.where(split, rough_variance, fine_variance)
@@ -149,7 +154,7 @@ def nested_grid(
     counts[~split], sub_counts = accountant.split(
         gradual,
         ~split,
-        _sub_counts(points, records.weights, side, cells, parts, firsts, len(owners)),
+        _sub_counts(points, weights, side, cells, parts, firsts, len(owners)),
     )
     if split.any():
         # Two noisy counts of a split cell, each weighted by the other's variance.
@@ -158,17 +163,20 @@ def nested_grid(
         counts = np.where(split, pooled, counts)
         variances = np.where(split, variances * of_added / (variances + of_added), variances)
     total = size.pooled(float(counts.sum()), float(variances.sum()))
-    weights = denoised(counts, variances, d, total)
-    grid = NoisyGrid(shape=(side,) * d, weights=weights, scale=times / epsilon)
-    sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, weights)
+    estimates = denoised(counts, variances, d, total, halves)
+    grid = NoisyGrid(shape=(side,) * d, weights=estimates, scale=times / epsilon)
+    sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, estimates, halves)
     middles = grid.centers
-    places, shares, found = [middles[~split]], [weights[~split]], [counts[~split]]
+    means = middles.copy()
+    places, shares, found = [middles[~split]], [estimates[~split]], [counts[~split]]
     for number in np.unique(parts[split]):
         # All cells of as many subcells at once.
         which = parts == number
         inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
         places.append((middles[which][:, None] + inside).reshape(-1, d))
         rows = firsts[which][:, None] + np.arange(number**d)
+        known = np.maximum(sub_weights[rows].sum(axis=1), 1e-9)
+        means[which] += sub_weights[rows] @ inside / known[:, None]
         shares.append(sub_weights[rows].ravel())
         found.append(sub_counts[rows].ravel())
     return NestedGrid(
@@ -177,6 +185,7 @@ def nested_grid(
         counts=np.concatenate(found),
         variances=np.append(variances[~split], np.full(len(sub_counts), sub_variance)),
         cells=grid,
+        means=means,
     )
 
 
@@ -188,15 +197,18 @@ def grid_side(records: float, clusters: int, ndim: int) -> int:
     records
         Records per cluster, times epsilon.
     """
-    least = min(FEWEST, records / 2)
-    cells = clusters * max(CELLS * records ** (1.5 * ndim / (ndim + 2)), least)
+    share = CELLS if ndim < 3 else MORE_CELLS
+    least = min(FEWEST, records)
+    cells = clusters * max(share * records ** (1.5 * ndim / (ndim + 2)), least)
     fewest = max(2, math.ceil(clusters ** (1 / ndim) - 1e-9))
-    most = int(MOST_CELLS ** (1 / ndim) + 1e-9)
+    most = int((MOST_CELLS if ndim < WHOLE else MOST_WHOLE) ** (1 / ndim) + 1e-9)
     return int(min(max(round(cells ** (1 / ndim)), fewest), max(most, fewest)))
 
 
 def subcells(records: NDArray[np.float64], ndim: int) -> NDArray[np.int64]:
     """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none."""
+    if ndim >= WHOLE:
+        return np.ones(len(records), dtype=np.int64)
     sides = np.floor((records / PER_SUBCELL) ** (1 / ndim) + ROUNDED)
     sides = np.clip(sides, 1, MOST_PARTS).astype(np.int64)
     for most in range(MOST_PARTS, 0, -1):

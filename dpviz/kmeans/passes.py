@@ -118,6 +118,46 @@ def assigned(
     return labels, squares
 
 
+def squares_to(
+    points: NDArray[np.float64], centers: NDArray[np.float64], labels: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Squared distance of every point to the centre of its label, shape (n,)."""
+    from dpviz.kmeans import kernels
+
+    squares = np.empty(len(points))
+
+    def part(begin: int) -> None:
+        chunk = slice(begin, begin + CHUNK)
+        kernels.squares_to(points[chunk], centers, labels[chunk], squares[chunk])
+
+    begins = range(0, len(points), CHUNK)
+    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    return squares
+
+
+def projected(
+    points: NDArray[np.float64], center: NDArray[np.float64], directions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Coordinates of every point along directions, from a centre, clipped to [-1, 1].
+
+    Parameters
+    ----------
+    points, center, directions
+        Shapes (n, d), (d,), (d, m).
+    """
+    from dpviz.kmeans import kernels
+
+    found = np.empty((len(points), directions.shape[1]))
+
+    def part(begin: int) -> None:
+        chunk = slice(begin, begin + CHUNK)
+        kernels.project(points[chunk], center, directions, found[chunk])
+
+    begins = range(0, len(points), CHUNK)
+    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    return found
+
+
 def residuals(
     points: NDArray[np.float64],
     weights: NDArray[np.int64] | None,

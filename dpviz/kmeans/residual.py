@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.counts import tally
 from dpviz.kmeans.grid import onto_simplex
-from dpviz.kmeans.passes import assigned, residuals
+from dpviz.kmeans.passes import assigned, residuals, squares_to
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
@@ -97,6 +97,7 @@ def residual_step(
     epsilon: float,
     size: float,
     shrink: bool = False,
+    labels: NDArray[np.int32] | None = None,
 ) -> Prototypes:
     """Move centres to their clusters' noisy means.
 
@@ -110,12 +111,18 @@ def residual_step(
         Noisy number of records.
     shrink
         Whether each centre moves less the more its move is noise (empirical Bayes).
+    labels
+        Cluster of each record, shape (n,), computed from the record and from what was released
+        alone; None takes the nearest centre.
     """
     points, d = records.scaled(space), records.domain.ndim
     centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
     times = accountant.neighbours.multiplier
     share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
-    labels, squares = assigned(points, centers)
+    if labels is None:
+        labels, squares = assigned(points, centers)
+    else:
+        squares = squares_to(points, centers, labels)
     # One clip radius for all: each cluster's own would need its scale, which is noisier.
     scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
     bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)

@@ -1,4 +1,4 @@
-"""A tree of residual steps: K centres in many columns, where grids have too many cells.
+"""A tree of residual steps: K centres in many columns, where records are many.
 
 The mean of all records is the root. Each level splits the prototypes of the one before, the widest
 first, and moves the parts by a residual step. k-means on the prototypes of the last level gives K
@@ -8,48 +8,40 @@ centres, which last residual steps improve.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.kmeans.choose_clusters import (
     MOST,
-    NOTHING,
     USUAL,
     ClusterChoice,
     NoisyPoints,
     choose_clusters,
 )
-from dpviz.kmeans.grid import onto_simplex
+from dpviz.kmeans.grid import NoisyGrid, onto_simplex
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.passes import assigned
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import Prototypes, noise_deviation, residual_step
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import sphere_packing, utility_plus
+from dpviz.kmeans.start import sphere_packing
+from dpviz.kmeans.weighted import k_means
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE, on_lattice
 
-#: Share of the budget for the tree, where last steps follow.
-TREE = 0.55
-
-#: Most prototypes: as many per cluster, and as many as noise allows.
-PER_CLUSTER, BY_NOISE = 4.0, 0.75 * 0.55
+#: Most prototypes: as many per cluster, and as many as noise allows with the last level's budget.
+PER_CLUSTER, ROOM, TREE_NOISE = 4.0, 0.75, 0.55
 
 #: With more prototypes than this share of the clusters, there are at least as many as clusters.
 NEARLY = 0.6
 
-#: Factors by which levels grow: with few records per cluster and unit of 1/epsilon, and with many.
-MANY, FAST, SLOW = 1000.0, 20.0, 3.0
+#: Factor by which levels grow.
+GROWTH = 3.0
 
 #: A level's budget over that of the one before; the same of last steps.
 LEVEL_GROWTH, LAST_GROWTH = 2.0, 1.5
-
-#: Records per cluster, over the noise of a mean, from which on one and two last steps pay.
-ONE_STEP, TWO_STEPS = 1.5, 4.0
-
-#: With fewer records per cluster, over the noise of a mean, a tree is noise.
-BLIND = 1.0
 
 #: Distance of the parts from a split prototype, and their scale, in its scales.
 OFFSET, PART_SCALE = 0.5, 0.9
@@ -67,6 +59,54 @@ DRAWN = 30
 RELOCATED, HALF_OFFSET, HALF_SCALE = 0.2, 0.05, 0.8
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Seeds:
+    """Clusters that last steps improve.
+
+    Parameters
+    ----------
+    clusters
+        K of them.
+    size
+        Noisy number of records, from all releases.
+    steps
+        Residual steps so far.
+    choice
+        How K was chosen; None where it was given.
+    grid
+        The noisy grid of the whole box; None where there is none.
+    """
+
+    clusters: Prototypes
+    size: float
+    steps: int
+    choice: ClusterChoice | None
+    grid: NoisyGrid | None = None
+
+
+def mean_noise(ndim: int, times: int) -> float:
+    """Noise of a cluster's mean, in clip radii, times its records and epsilon.
+
+    Parameters
+    ----------
+    times
+        Records of a person.
+    """
+    return math.sqrt(ndim * (ndim + 3)) * times
+
+
+def most_prototypes(per_cluster: float, clusters: int, room: float) -> int:
+    """Return how many prototypes are not noise, of so many per cluster.
+
+    Parameters
+    ----------
+    room
+        Records times epsilon, over the noise of a mean.
+    """
+    most = int(max(min(per_cluster * clusters, ROOM * room), 1))
+    return clusters if NEARLY * clusters < most < clusters else most
+
+
 def residual_tree(
     records: Records,
     space: Space,
@@ -75,8 +115,8 @@ def residual_tree(
     epsilon: float,
     clusters: int | None,
     size: Estimate,
-) -> tuple[NDArray[np.float64], ClusterChoice | None]:
-    """K centres (K, d), scaled, for ``epsilon``; and how K was chosen, where it was.
+) -> Seeds:
+    """K clusters for ``epsilon``.
 
     Parameters
     ----------
@@ -87,63 +127,76 @@ def residual_tree(
     """
     d, K, noise = records.domain.ndim, clusters or USUAL, accountant.noise
     times = accountant.neighbours.multiplier
-    # Noise of a mean, in radii, times records over the scale of the noise.
-    unit = math.sqrt(d * (d + 3)) * times
-    last = (1 - TREE) * epsilon
-    room = size.value * last / K / unit
-    steps = 0 if room < ONE_STEP else 1 if room < TWO_STEPS else 2
-    last = last if steps else 0.0
-    most = int(max(min(PER_CLUSTER * K, BY_NOISE * (epsilon - last) * size.value / unit), 1))
-    most = K if NEARLY * K < most < K else most
-    growth = FAST if size.value * epsilon / (K * times) < MANY else SLOW
-    levels = math.ceil(math.log(most) / math.log(growth) - 1e-9) + 1
-
-    def packed(left: float, count: float) -> tuple[NDArray[np.float64], ClusterChoice | None]:
-        # A tree would follow the noise: centres that look at no data are no worse, and shrunk moves
-        # follow what can be seen.
-        start = _packed(clusters or NOTHING.clusters, d, noise.generator("places"))
-        found = residual_step(
-            records, space, accountant, start, number=1, epsilon=left, size=count, shrink=True
-        )
-        return found.centers, None if clusters else NOTHING
-
-    if levels == 1 and not steps:
-        return packed(epsilon, size.value)
-    shares = _geometric(epsilon - last, LEVEL_GROWTH, levels)
-    tree = _root(records, space, accountant, shares[0], size.least)
-    variance = noise_deviation(d + 2, times / shares[0]) ** 2
-    records_size = size.pooled(float(tree.counts[0]), variance)
-    if records_size * epsilon < BLIND * K * unit:
-        return packed(epsilon - shares[0], records_size)
-    number = 0
+    room = TREE_NOISE * epsilon * size.value / mean_noise(d, times)
+    most = most_prototypes(PER_CLUSTER, K, room)
+    levels = math.ceil(math.log(most) / math.log(GROWTH) - 1e-9) + 1
+    shares = geometric(epsilon, LEVEL_GROWTH, levels)
+    tree, records_size = root(records, space, accountant, shares[0], size)
     for level in range(1, levels):
-        grown = min(math.ceil(len(tree.centers) * growth), most)
+        grown = min(math.ceil(len(tree.centers) * GROWTH), most)
         want = most if level == levels - 1 else grown
         tree = _split(tree, want, OFFSET, noise.generator(f"splits {level}"))
-        number += 1
         tree = residual_step(
             records, space, accountant, tree,
-            number=number, epsilon=shares[level], size=records_size,
+            number=level, epsilon=shares[level], size=records_size,
         )  # fmt: skip
-    choice = None
-    if clusters is None:
-        deviation = noise_deviation(d + 2, times / shares[-1])
-        choice = _chosen(tree, deviation, records_size, noise.generator("choice"))
+    return settled(tree, clusters, accountant, shares[-1], records_size, levels - 1)
+
+
+def settled(
+    tree: Prototypes,
+    clusters: int | None,
+    accountant: Accountant,
+    epsilon: float,
+    size: float,
+    steps: int,
+) -> Seeds:
+    """Make K clusters of prototypes.
+
+    Parameters
+    ----------
+    clusters
+        K; None chooses it.
+    epsilon
+        Budget of the step that gave the prototypes.
+    size, steps
+        As in :class:`Seeds`.
+    """
+    d, noise = tree.centers.shape[1], accountant.noise
+    choice, K = None, clusters
+    if K is None:
+        deviation = noise_deviation(d + 2, accountant.neighbours.multiplier / epsilon)
+        choice = _chosen(tree, deviation, size, noise.generator("choice"))
         K = choice.clusters
     if len(tree.centers) > K:
-        tree = _merged(tree, K, records_size, noise.generator("restarts"))
+        tree = _merged(tree, K, size, noise.generator("restarts"))
     elif len(tree.centers) < K:
         # What splits a ball best.
         offset = min(LAST_OFFSET, math.sqrt(2 * math.log(K) / d))
         tree = _split(tree, K, offset, noise.generator("splits"))
-    for step, share in enumerate(_geometric(last, LAST_GROWTH, steps)):
+    return Seeds(clusters=tree, size=size, steps=steps, choice=choice)
+
+
+def last_steps(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    seeds: Seeds,
+    *,
+    epsilon: float,
+    steps: int,
+    shrink: bool,
+) -> Prototypes:
+    """Clusters after residual steps, the second and later ones from relocated clusters."""
+    tree = seeds.clusters
+    for step, share in enumerate(geometric(epsilon, LAST_GROWTH, steps)):
         if step:
-            tree = relocated(tree, noise.generator("relocations"))
-        number += 1
+            tree = relocated(tree, accountant.noise.generator("relocations"))
         tree = residual_step(
-            records, space, accountant, tree, number=number, epsilon=share, size=records_size
-        )
-    return tree.centers, choice
+            records, space, accountant, tree,
+            number=seeds.steps + step + 1, epsilon=share, size=seeds.size, shrink=shrink,
+        )  # fmt: skip
+    return tree
 
 
 def _chosen(
@@ -161,23 +214,23 @@ def _chosen(
     return choose_clusters(points, int(generator.integers(2**31)), most=min(m, MOST))
 
 
-def _packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
+def packed(clusters: int, ndim: int, generator: np.random.Generator) -> Prototypes:
     """Centres that keep away from each other, with the scale of records anywhere in the box."""
     centers = sphere_packing(clusters, ndim, generator)
     scale = math.sqrt(ndim / 3) * clusters ** (-1 / ndim)
     return Prototypes(centers, np.zeros(clusters), np.full(clusters, scale))
 
 
-def _geometric(total: float, growth: float, steps: int) -> list[float]:
+def geometric(total: float, growth: float, steps: int) -> list[float]:
     """Budgets that grow by a factor and add up to a total."""
     parts = growth ** np.arange(steps)
     return [float(part) for part in total * parts / parts.sum()] if steps else []
 
 
-def _root(
-    records: Records, space: Space, accountant: Accountant, epsilon: float, least: float
-) -> Prototypes:
-    """Noisy number, mean and scale of all records."""
+def root(
+    records: Records, space: Space, accountant: Accountant, epsilon: float, size: Estimate
+) -> tuple[Prototypes, float]:
+    """Noisy number, mean and scale of all records, and the number pooled with another one."""
     points, d = records.scaled(space), records.domain.ndim
     scale = accountant.neighbours.multiplier / epsilon
     # Squares lie in [-1, 1], too: the less a number may change, the less is its noise worth.
@@ -186,14 +239,15 @@ def _root(
     sums = _exact_sums(whole, records.weights)
     (noisy,) = accountant.k_norm("root", sums[None], ball=0, sensitivity=1, epsilon=epsilon)
     deviation = noise_deviation(d + 2, scale)
-    count = max(float(noisy[0]), deviation, least)
+    count = max(float(noisy[0]), deviation, size.least)
     mean = np.clip(noisy[1 : d + 1] / count, -1, 1)
     # James-Stein: towards the middle of the box by as much as the mean is noise.
     length = max(float((mean**2).sum()), 1e-12)
     mean *= max(0.0, 1 - d * (deviation / count) ** 2 / length)
     square = d * (np.clip(noisy[-1] / count, -1, 1) + 1) / 2
     left = max(float(square - (mean**2).sum()), LEAST_SQUARE * d)
-    return Prototypes(mean[None], noisy[:1], np.array([math.sqrt(left)]))
+    whole_box = Prototypes(mean[None], noisy[:1], np.array([math.sqrt(left)]))
+    return whole_box, size.pooled(float(noisy[0]), deviation**2)
 
 
 def _exact_sums(
@@ -235,7 +289,7 @@ def _merged(
     """K prototypes: k-means on more of them, weighted by their numbers of records."""
     typical = float(np.median(tree.scales))
     weights = onto_simplex(tree.counts, size)
-    centers = utility_plus(tree.centers, weights, clusters, generator)
+    centers = k_means(tree.centers, weights, clusters, generator)
     labels, squares = assigned(tree.centers, centers)
     counts = np.bincount(labels, weights, clusters).astype(float)
     errors = np.bincount(labels, weights * (squares + tree.scales**2), clusters)

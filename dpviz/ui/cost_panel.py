@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, Spread, costs, frame, sentence
+from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, costs, frame, sentence
 from dpviz.families import CARDS
-from dpviz.ui.show import csv_button
+from dpviz.ui.show import csv_button, spread_text
 
 _HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
@@ -28,9 +28,9 @@ def cost_panel(method: str) -> None:
                 "score": SCORES[row.score],
                 "data": row.title,
                 "ε": row.epsilon,
-                "sound": _text(row.sound),
-                "sound, range of the data": _text(row.sound_on_range),
-                "published": _text(row.published),
+                "sound": spread_text(row.sound),
+                "sound, range of the data": spread_text(row.sound_on_range),
+                "published": spread_text(row.published),
                 "sound is": row.verdict,
             }
             for row in rows
@@ -64,8 +64,3 @@ def cost_overview() -> None:
     shown.index.name = "method"
     st.dataframe(shown, height="content")
     csv_button("dpviz-what-soundness-costs", lambda: frame(costs()), "All figures (CSV)")
-
-
-def _text(spread: Spread) -> str:
-    """Median with its band."""
-    return f"{spread.median:.3g} ({spread.low:.3g} to {spread.high:.3g})"

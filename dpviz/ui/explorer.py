@@ -30,6 +30,7 @@ from dpviz.ui.parameters import (
     slider,
     sliders_of,
 )
+from dpviz.ui.parts_panel import parts_panel
 from dpviz.ui.readouts import show_ledger, show_reason
 from dpviz.ui.settings import MAX_SEED, card_text
 from dpviz.ui.show import lazy_expander
@@ -238,3 +239,4 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
     st.code(command(again), language="shell", wrap_lines=True)
     st.markdown(card_text(CARDS[method]))
     cost_panel(method)
+    parts_panel(method)

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpviz.experiments.utility import Spread
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.serialize import csv_bytes
@@ -87,6 +88,11 @@ def csv_button(
         on_click="ignore",
         **{"icon": ":material/download:", **looks},
     )
+
+
+def spread_text(spread: Spread) -> str:
+    """Median with its band."""
+    return f"{spread.median:.3g} ({spread.low:.3g} to {spread.high:.3g})"
 
 
 def job_button(

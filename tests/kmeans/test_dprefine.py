@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.kmeans import kernels
-from dpviz.kmeans.denoise import LEAST, LEVELS, ZERO, denoised, denoised_parts
+from dpviz.kmeans.denoise import LEAST, PASSES, denoised, denoised_parts, passes, prior
+from dpviz.kmeans.grid_seeds import WHOLE_BOX
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.methods.dprefine import GRID_COLUMNS
 from dpviz.kmeans.nested_grid import (
@@ -29,12 +30,13 @@ from dpviz.kmeans.nested_grid import (
     subcells,
 )
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.passes import assigned, nearest, residuals, wcss
+from dpviz.kmeans.passes import assigned, fit, nearest, projected, residuals, squares_to, wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import EDGES, Prototypes, clip_radius, length_variance, noise_deviation
 from dpviz.kmeans.residual_tree import relocated
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import best_of, sphere_packing
+from dpviz.kmeans.weighted import swapped
 from dpviz.noise_source import SeededNoise, Silenced, unit_k_norm
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant, k_norm
@@ -66,41 +68,51 @@ def refined(records: Records, clusters: int, epsilon: float, seed: int = 0, **op
 
 def plain_fraction(one: float, v1: float, other: float, v2: float, total: float) -> float:
     """Posterior mean of a half's part by its definition."""
-    parts = [(q + 0.5) / LEVELS for q in range(LEVELS)] + [0.0, 1.0]
-    prior = [(1 - ZERO) / LEVELS] * LEVELS + [ZERO / 2] * 2
+    parts, masses = prior()
     logs = [
         -((one - p * total) ** 2) / (2 * v1) - (other - (1 - p) * total) ** 2 / (2 * v2)
         for p in parts
     ]
-    weights = [w * math.exp(log - max(logs)) for w, log in zip(prior, logs, strict=True)]
+    weights = [w * math.exp(log - max(logs)) for w, log in zip(masses, logs, strict=True)]
     return sum(w * p for w, p in zip(weights, parts, strict=True)) / sum(weights)
 
 
-def plain_denoised(noisy: Floats, variances: Floats, total: float) -> Floats:
-    """Counts of a grid by halving arrays, with plain sums."""
+def plain_pass(
+    noisy: Floats, variances: Floats, total: float, generator: np.random.Generator
+) -> Floats:
+    """Counts of a grid by halving arrays once, with plain sums."""
     found = np.zeros(noisy.shape)
     if total <= LEAST:
         return found
-    if noisy.size == 1:
+    lengths = {
+        axis: width * (1 + kernels.LONGEST * generator.random())
+        for axis, width in enumerate(noisy.shape)
+        if width > 1
+    }
+    if not lengths:
         found[...] = total
         return found
-    axis = int(np.argmax(noisy.shape))
-    middle = noisy.shape[axis] // 2
-    first = (*[slice(None)] * axis, slice(0, middle))
-    second = (*[slice(None)] * axis, slice(middle, None))
+    axis = max(lengths, key=lengths.__getitem__)
+    width, cut = noisy.shape[axis], 1
+    if width > 2:
+        low = kernels.LEAST_CUT
+        cut = int(width * generator.uniform(low, 1 - low) + 0.5)
+        cut = min(max(cut, 1), width - 1)
+    first = (*[slice(None)] * axis, slice(0, cut))
+    second = (*[slice(None)] * axis, slice(cut, None))
     part = plain_fraction(
         noisy[first].sum(), variances[first].sum(), noisy[second].sum(), variances[second].sum(),
         total,
     )  # fmt: skip
-    found[first] = plain_denoised(noisy[first], variances[first], total * part)
-    found[second] = plain_denoised(noisy[second], variances[second], total * (1 - part))
+    found[second] = plain_pass(noisy[second], variances[second], total * (1 - part), generator)
+    found[first] = plain_pass(noisy[first], variances[first], total * part, generator)
     return found
 
 
 @quick
 @given(
     side=st.integers(1, 6), ndim=st.integers(1, 3), seed=st.integers(0, 2**32),
-    total=st.sampled_from([0.0, 1e-5, 3.0, 400.0]), noise=st.sampled_from([1e-4, 1.0, 30.0]),
+    total=st.sampled_from([0.0, 1e-5, 3.0, 400.0]), noise=st.sampled_from([0.01, 1.0, 30.0]),
 )  # fmt: skip
 def test_denoising_is_that_of_its_definition(
     side: int, ndim: int, seed: int, total: float, noise: float
@@ -108,13 +120,32 @@ def test_denoising_is_that_of_its_definition(
     rng = np.random.default_rng(seed)
     noisy = rng.poisson(total / side**ndim, side**ndim) + rng.normal(0, noise, side**ndim)
     variances = noise**2 * rng.uniform(0.5, 2, side**ndim)
-    found = denoised(noisy, variances, ndim, total)
-    shape = (side,) * ndim
-    plain = plain_denoised(noisy.reshape(shape), variances.reshape(shape), total)
-    np.testing.assert_allclose(found, plain.ravel(), rtol=1e-9, atol=1e-9)
+    found = denoised(noisy, variances, ndim, total, np.random.default_rng(seed))
+    shape, generator = (side,) * ndim, np.random.default_rng(seed)
+    plain = np.mean(
+        [
+            plain_pass(noisy.reshape(shape), variances.reshape(shape), total, generator)
+            for _ in range(PASSES)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(found, plain.ravel(), rtol=1e-6, atol=1e-6)
     assert (found >= 0).all()
     # Blocks that hold next to nothing are dropped: at most so much for each.
     assert -1e-9 * total <= total - found.sum() <= 2 * side**ndim * LEAST + 1e-9 * total
+
+
+@quick
+@given(seed=st.integers(0, 2**32), ndim=st.integers(1, 5), side=st.integers(1, 6))
+def test_sums_of_boxes_are_sums_of_cells(seed: int, ndim: int, side: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(-9, 10, (side,) * ndim).astype(float)
+    ends = np.sort(rng.integers(0, side + 1, (ndim, 2)), axis=1)
+    ends[:, 1] = np.maximum(ends[:, 1], np.minimum(ends[:, 0] + 1, side))
+    ends[:, 0] = np.minimum(ends[:, 0], ends[:, 1] - 1)
+    sums = kernels.prefix_sums(values.ravel(), side, ndim)
+    found = kernels.box_sum(sums, values.ravel(), side, ends[:, 0], ends[:, 1])
+    assert found == values[tuple(slice(low, high) for low, high in ends)].sum()
 
 
 def test_parts_of_cells_are_denoised_each_by_itself() -> None:
@@ -123,18 +154,24 @@ def test_parts_of_cells_are_denoised_each_by_itself() -> None:
     of_cell = np.where(parts > 1, parts**2, 0)
     firsts = np.cumsum(of_cell) - of_cell
     noisy, totals = rng.normal(2, 3, of_cell.sum()), rng.uniform(0, 40, 5)
-    found = denoised_parts(noisy, 9.0, parts, firsts, 2, totals)
+    generators = [np.random.default_rng(4) for _ in range(2)]
+    found = denoised_parts(noisy, 9.0, parts, firsts, 2, totals, generators[0])
     for cell in np.flatnonzero(parts > 1):
         rows = slice(firsts[cell], firsts[cell] + of_cell[cell])
-        alone = denoised(noisy[rows], np.full(of_cell[cell], 9.0), 2, totals[cell])
+        variances = np.full(of_cell[cell], 9.0)
+        alone = denoised(noisy[rows], variances, 2, totals[cell], generators[1])
         np.testing.assert_array_equal(found[rows], alone)
+
+
+def test_grids_of_very_many_cells_are_halved_less_often() -> None:
+    assert [passes(cells) for cells in (1, 2**15, 2**16, 2**30)] == [8, 8, 4, 2]
 
 
 def test_nothing_but_noise_comes_out_nearly_empty_beside_a_group() -> None:
     # 64 cells, one of a thousand records: a projection leaves some of the noise everywhere.
     noisy = np.random.default_rng(1).laplace(0, 10, 64)
     noisy[27] += 1000
-    found = denoised(noisy, np.full(64, 200.0), 2, 1000.0)
+    found = denoised(noisy, np.full(64, 200.0), 2, 1000.0, np.random.default_rng(2))
     assert found[27] > 900
     assert (found < 20).sum() == 63
 
@@ -222,18 +259,60 @@ def test_radius_is_wide_where_noise_is_small_and_narrow_where_it_is_large() -> N
     assert narrow < 1 < 2.9 < wide
 
 
-@pytest.mark.parametrize("ndim", range(1, GRID_COLUMNS + 1))
+@quick
+@given(seed=st.integers(0, 2**32), ndim=st.integers(1, 9), m=st.integers(1, 6))
+def test_projections_and_squares_are_those_of_their_definitions(
+    seed: int, ndim: int, m: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    points, center = rng.uniform(-1, 1, (40, ndim)), rng.uniform(-1, 1, ndim)
+    directions, centers = rng.normal(size=(ndim, m)), rng.uniform(-1, 1, (m, ndim))
+    places = projected(points, center, directions)
+    np.testing.assert_allclose(places, ((points - center) @ directions).clip(-1, 1), atol=1e-12)
+    # A record's place hangs on no other record.
+    np.testing.assert_array_equal(places[7:9], projected(points[7:9], center, directions))
+    labels, squares = assigned(points, centers)
+    np.testing.assert_array_equal(squares_to(points, centers, labels), squares)
+
+
+@quick
+@given(seed=st.integers(0, 2**32), clusters=st.integers(1, 9))
+def test_weighted_k_means_is_lloyds(seed: int, clusters: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, weights = rng.uniform(-1, 1, (60, 3)), rng.uniform(0, 5, 60)
+    weights[rng.integers(60, size=20)] = 0
+    start = rng.uniform(-1, 1, (clusters, 3))
+    moved = start.copy()
+    kernels.weighted_lloyd(points, weights, moved, 1, 0.0)
+    labels = nearest(points, start)
+    for k in range(clusters):
+        own = weights * (labels == k)
+        plain = own @ points / own.sum() if own.sum() else start[k]
+        np.testing.assert_allclose(moved[k], plain, atol=1e-12)
+    errors, losses = kernels.weighted_lloyd(points, weights, start.copy(), 1, 0.0)
+    found = fit(points, start, weights)
+    np.testing.assert_allclose(errors, found.errors, atol=1e-9)
+    np.testing.assert_allclose(losses, found.losses, atol=1e-9)
+    # Swaps never make it worse than where Lloyd's iteration ends.
+    ended = start.copy()
+    plain_errors, _ = kernels.weighted_lloyd(points, weights, ended, 60, 1e-7)
+    better = swapped(points, weights, start, np.random.default_rng(0), 4)
+    assert fit(points, better, weights).errors.sum() <= plain_errors.sum() * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("ndim", range(1, WHOLE_BOX + 2))
 def test_grids_have_enough_cells_and_never_too_many(ndim: int) -> None:
     sides = [grid_side(records, 20, ndim) for records in 10.0 ** np.arange(-3, 9)]
     assert sides == sorted(sides)
     assert sides[0] ** ndim >= 20
-    assert sides[-1] ** ndim <= 2**18
+    assert sides[-1] ** ndim <= (2**18 if ndim <= GRID_COLUMNS else 2**13)
     assert grid_side(1e9, 1000, ndim) ** ndim >= 1000
 
 
 def test_subcells_grow_with_records_and_stay_few_in_all() -> None:
-    parts = subcells(np.array([0.0, 3.0, 50.0, 1e9]), 2)
-    assert parts.tolist() == [1, 1, 4, MOST_PARTS]
+    parts = subcells(np.array([0.0, 2.0, 50.0, 1e9]), 2)
+    assert parts.tolist() == [1, 1, 5, MOST_PARTS]
+    assert subcells(np.full(3, 1e9), GRID_COLUMNS + 1).tolist() == [1, 1, 1]
     crowd = subcells(np.full(2**18, 1e9), 2)
     assert (crowd[crowd > 1] ** 2).sum() <= MOST_SUBCELLS
 
@@ -250,18 +329,25 @@ def test_relocation_joins_the_close_pair_and_splits_the_wide_cluster() -> None:
 # -- budgets and extremes ----------------------------------------------------------------------
 
 
-STEPS = {
-    2: {"records", "rough cells", "fine cells"},
-    8: {"records", "root", "distances 1", "residuals 1"},
-}
+GRID = {"records", "rough cells", "fine cells"}
+TREE = {"records", "root", "distances 1", "residuals 1", "distances 2", "residuals 2"}
 
 
-@pytest.mark.parametrize("ndim", STEPS)
-def test_ledger_holds_the_steps_and_the_whole_budget(ndim: int) -> None:
+@pytest.mark.parametrize(
+    ("ndim", "n", "steps"),
+    [(2, 400, GRID), (6, 400, GRID | {"distances 1", "residuals 1"}),
+     (8, 400, GRID | {"root", "distances 1", "residuals 1"}), (6, 40_000, TREE),
+     (12, 40_000, TREE), (8, 15, {"records", "distances 1", "residuals 1"})],
+)  # fmt: skip
+def test_ledger_holds_the_steps_and_the_whole_budget(ndim: int, n: int, steps: set[str]) -> None:
     rng = np.random.default_rng(0)
-    records = records_of(rng.uniform(-1, 1, (400, ndim)))
+    records = records_of(rng.uniform(-1, 1, (n, ndim)))
     run = refined(records, 5, 1.0)
-    assert STEPS[ndim] <= {spend.step for spend in run.ledger}
+    taken = {spend.step for spend in run.ledger}
+    assert steps <= taken
+    assert ("root" in taken) == ("root" in steps)
+    assert ("rough cells" in taken) == ("rough cells" in steps)
+    assert ("residuals 1" in taken) == (not run.decision.startswith("No residual step"))
     assert run.ledger.epsilon == pytest.approx(1.0, rel=1e-12)
 
 
@@ -329,15 +415,16 @@ def test_nested_grid_holds_the_records() -> None:
     points = np.random.default_rng(6).normal(0, 0.1, (3000, 2)).clip(-1, 1)
     records, size = records_of(points), Estimate(3000.0, 1e-6, 1.0)
     accountant = Accountant(SeededNoise(0), 1e4)
-    grid = nested_grid(
-        records, Space(records.domain), accountant, epsilon=1e4, clusters=4, size=size
-    )
+    scaled = records.scaled(Space(records.domain))
+    grid = nested_grid(scaled, None, accountant, epsilon=1e4, clusters=4, size=size)
     assert grid.weights.sum() == pytest.approx(3000, rel=1e-3)
     middle = (grid.points * grid.weights[:, None]).sum(axis=0) / 3000
     np.testing.assert_allclose(middle, points.mean(axis=0), atol=6e-3)
     cells = nearest(points, grid.cells.centers)
     counts = np.bincount(cells, minlength=len(grid.cells.weights))
     np.testing.assert_allclose(grid.cells.weights, counts, atol=3.0)
+    held = grid.cells.weights[:, None] * grid.means
+    np.testing.assert_allclose(held.sum(axis=0) / 3000, middle, atol=1e-4)
 
 
 # -- utility -----------------------------------------------------------------------------------
@@ -359,9 +446,9 @@ def ratios(points: Floats, clusters: int, epsilon: float, least: float, seeds: i
 
 @pytest.mark.parametrize(
     ("name", "clusters", "epsilon", "median"),
-    # Measured with 30 seeds: 1.09, 1.005, 1.9, 1.065; margins cover medians of 9 other seeds.
-    [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.4),
-     ("unbalance", 8, 1.0, 1.12)],
+    # Measured with 24 seeds: 1.097, 1.005, 1.72, 1.028; margins cover medians of 9 other seeds.
+    [("s1", 15, 0.1, 1.14), ("s1", 15, 1.0, 1.010), ("unbalance", 8, 0.1, 2.2),
+     ("unbalance", 8, 1.0, 1.05)],
 )  # fmt: skip
 def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, median: float) -> None:
     file = SHARED / f"{name}.csv.gz"
@@ -374,9 +461,9 @@ def test_reference_ratios_come_out(name: str, clusters: int, epsilon: float, med
     assert 1 - 1e-9 <= np.median(found) <= median
 
 
-@pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.09), (1.0, 1.003)])
+@pytest.mark.parametrize(("epsilon", "median"), [(0.1, 1.06), (1.0, 1.001)])
 def test_ten_gaussians_in_ten_columns_are_found(epsilon: float, median: float) -> None:
-    # Measured: 1.047 and 1.0005.
+    # Measured with 24 seeds: 1.035 and 1.0002.
     points, middles = mixture(10, 10, 30_000, 1)
     least = wcss(points, middles)
     assert np.median(ratios(points, 10, epsilon, least)) <= median

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
+from dpviz.experiments.ablations import parts, sentence
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.kmeans import VIEWS
@@ -950,3 +951,20 @@ def disabled_sliders(test):
         if one.proto.component_name == "dpviz_live_slider"
         and json.loads(one.proto.json)["spec"]["disabled"]
     }
+
+
+def test_card_says_what_each_part_brings(app):
+    test = app(method="dprefine")
+    move(test, behind=True)
+    (said,) = (one.value for one in test.markdown if "What each part brings" in one.value)
+    assert sentence("dprefine") in said
+    (table,) = (one.value for one in test.dataframe if "without the part" in one.value.columns)
+    rows = parts("dprefine")
+    assert list(zip(table["part"], table["data"], table["ε"], strict=True)) == [
+        (row.part, row.data, row.epsilon) for row in rows
+    ]
+    assert table["factor"].tolist() == [round(row.factor, 3) for row in rows]
+    # A method without figures has no such view.
+    test = app(method="dplloyd")
+    move(test, behind=True)
+    assert not any("What each part brings" in one.value for one in test.markdown)

@@ -1,36 +1,53 @@
-"""DP-Refine: a nested grid, or in many columns a tree of residual steps; ours."""
+"""DP-Refine: seeds from a noisy grid, or in many columns from a tree, and residual steps; ours."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import PRIVATE
-from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
+from dpviz.kmeans.choose_clusters import NOTHING, USUAL
+from dpviz.kmeans.grid_seeds import DIMENSIONS, WHOLE_BOX, grid_seeds
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.nested_grid import Estimate, NestedGrid, nested_grid
+from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.parameters import KMeansConfig, takes
-from dpviz.kmeans.passes import assigned
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.residual import Prototypes, residual_step, spread
-from dpviz.kmeans.residual_tree import residual_tree
+from dpviz.kmeans.residual import residual_step
+from dpviz.kmeans.residual_tree import last_steps, mean_noise, packed, residual_tree
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.start import utility_plus
 from dpviz.privacy.mechanisms import Accountant
 
-#: Up to as many columns a nested grid, from more on a residual tree.
+#: Up to as many columns a nested grid and at most one residual step.
 GRID_COLUMNS = 4
 
-#: Share of the budget for the number of records: before a grid, and before a tree.
+#: Share of the budget for the number of records: in few columns, and in many.
 GRID_SIZE, TREE_SIZE = 0.02, 0.01
 
-#: Share of the budget for a residual step after a grid, and records per cluster, times epsilon,
+#: In few columns: share of the budget for a residual step, and records per cluster, times epsilon,
 #: from which on there is one.
 LAST, ENOUGH = 0.2, 300.0
 
+#: In many columns: records per cluster, over the noise of a mean, from which on a tree is as good
+#: as a grid, and quicker.
+TREE_FROM = 40.0
+
+#: In many columns: share of the budget for last steps, and records per cluster, over the noise of
+#: a mean with that share, from which on one and two of them pay.
+TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
+
+#: In many columns: with fewer records per cluster, over the noise of a mean, all seeds are noise.
+BLIND = 1.0
+
+_DECISIONS = (
+    "No residual step: at this ε and number of records the start alone is better.",
+    "One residual step: at this ε and number of records it improves the start.",
+    "Two residual steps: at this ε and number of records they improve the start.",
+)
+_BLIND = (
+    "Centres that look at no data, and one residual step: at this ε and number of records all "
+    "else is noise."
+)
 
 CARD = Card(
     name="dprefine",
@@ -40,8 +57,11 @@ CARD = Card(
     summary=(
         f"Up to {GRID_COLUMNS} columns: noisy counts of a grid, whose full cells are split once "
         "more; k-means on the counts after noise is taken off, then one noisy iteration where "
-        "records are many. With more columns: prototypes that split and move to the noisy means of "
-        "their records, level by level; then k-means on them."
+        f"records are many. Up to {WHOLE_BOX} columns: a grid without split cells. More columns: a "
+        f"grid in a random projection to {DIMENSIONS} dimensions, which divides the records into "
+        "groups, whose noisy means go into k-means. With very many records, prototypes that split "
+        "and move to the noisy means of their records, level by level. Up to two noisy iterations "
+        "follow."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -55,79 +75,90 @@ CARD = Card(
                 "distance: Laplace mechanisms of sensitivity 1. Root and residuals: K-norm "
                 "mechanisms. A record changes one cluster, by a count of 1, a square of at most 1 "
                 "and a residual of length at most 1 (of the root: no entry by more than 1), which "
-                "is 1 in the norm of the noise; centres and clip radius were computed from outputs "
-                "before. Grid: which cells are split is computed from rough counts. A cell that is "
-                "not split gets a count with the noise of both budgets; its rough count is drawn "
-                "from that one, so both together cost both budgets. A cell that is split costs the "
-                "budget of its rough count and that of its subcells. So a record costs the same in "
-                "either, and each of m records in different cells an m-th of it."
+                "is 1 in the norm of the noise. Centres and clip radius were computed from outputs "
+                "before, and a record's cluster from these and from the record alone. Grid: which "
+                "cells are split is computed from rough counts. A cell that is not split gets a "
+                "count with the noise of both budgets; its rough count is drawn from that one, so "
+                "both together cost both budgets. A cell that is split costs the budget of its "
+                "rough count and that of its subcells. So a record costs the same in either, and "
+                "each of m records in different cells an m-th of it. Projection: its directions "
+                "are random numbers that look at no data and may be known; its middle and width "
+                "come from the root. So a record's projection, clipped to the box of the grid, "
+                "hangs on the record and on outputs alone, and lies in one cell and one group."
             ),
         ),
     ),
     parameters=takes("dprefine"),
     deviations=(
-        "No paper: built from known parts. Nested noise after Koufogiannis, Han, Pappas 2015, "
+        "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
+        "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
         "K-norm noise after Hardt, Talwar 2010, a grid of two levels as in Qardaji, Yang, Li 2013.",
         "A release has the same noise as the explorer, rounded to multiples of 2^-20. OpenDP has "
         "no K-norm noise: it is drawn as real numbers to as many digits as decide the rounding.",
         "All constants were chosen on sets of 2 to 32 columns that we looked at. They follow from "
         "the noisy number of records, epsilon, K and the number of columns, and from nothing else.",
-        "K can be chosen privately as in EUGkM: from the counts of the grid, or from the "
+        "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "
         "prototypes, each of which stands for random points around it. It costs no further "
         "epsilon. On 12 sets of 2 to 16 columns it reaches more than 0.99 of the best silhouette "
         "in hindsight at epsilon 0.5, 1 and 2.",
-        "k-means on the cells moves its least useful centre (Hu et al., Algorithm 3) instead of "
-        "only starting again.",
+        "k-means on the cells moves its least useful centre (as in Hu et al., Algorithm 3) besides "
+        "starting again.",
     ),
 )
 
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
-    """Nested grid and k-means on it, or residual tree (ours)."""
+    """Nested grid, or residual tree, and residual steps (ours)."""
     space, d = Space(records.domain), records.domain.ndim
-    given = None if config.choose == PRIVATE else config.clusters
+    clusters = None if config.choose == PRIVATE else config.clusters
     share = GRID_SIZE if d <= GRID_COLUMNS else TREE_SIZE
     size = Estimate.release(records, accountant, config.epsilon, share)
     # Rounded down: what is left may not sum to more than the budget.
     left = math.nextafter(config.epsilon - share * config.epsilon, 0)
-    if d > GRID_COLUMNS:
-        centers, choice = residual_tree(
-            records, space, accountant, epsilon=left, clusters=given, size=size
-        )
-        run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
-        return restored(choice.told(run) if choice else run, space)
-    K = given or USUAL
-    iterates = size.value * left / accountant.neighbours.multiplier > ENOUGH * K
-    last = LAST * left if iterates else 0.0
-    grid = nested_grid(records, space, accountant, epsilon=left - last, clusters=K, size=size)
-    choice = None
-    if given is None:
-        choice = choose_clusters(
-            grid.noisy, int(accountant.noise.generator("choice").integers(2**31))
-        )
-        K = choice.clusters
-    centers = utility_plus(grid.points, grid.weights, K, accountant.noise.generator("restarts"))
-    decision = "No residual step: at this ε and number of records the grid alone is better."
-    if iterates:
-        found = _scaled(centers, grid)
-        centers = residual_step(
-            records, space, accountant, found,
-            number=1, epsilon=last, size=size.value, shrink=True,
-        ).centers  # fmt: skip
-        decision = "One residual step: at this ε and number of records it improves the grid."
+    times, K = accountant.neighbours.multiplier, clusters or USUAL
+    # Records per cluster, over the scale of the noise of a count.
+    many = size.value * left / (times * K)
+    if d <= GRID_COLUMNS:
+        steps, last = (1, LAST * left) if many > ENOUGH else (0, 0.0)
+        seeded = grid_seeds
+    else:
+        noise = mean_noise(d, 1)
+        if many < BLIND * noise:
+            return _blind(records, space, accountant, config, left, size)
+        tree = many >= TREE_FROM * noise
+        room = TREE_LAST * many / noise
+        steps = 0 if room < ONE_STEP else 1 if room < TWO_STEPS else 2
+        last = TREE_LAST * left if steps else 0.0
+        seeded = residual_tree if tree else grid_seeds
+    seeds = seeded(records, space, accountant, epsilon=left - last, clusters=clusters, size=size)
+    found = last_steps(
+        records, space, accountant, seeds,
+        epsilon=last, steps=steps, shrink=d <= GRID_COLUMNS,
+    )  # fmt: skip
     run = KMeansRun(
         config=config,
-        centers=centers,
+        centers=found.centers,
         ledger=accountant.ledger,
-        grid=grid.cells,
-        decision=decision,
+        grid=seeds.grid,
+        decision=_DECISIONS[steps],
     )
+    return restored(seeds.choice.told(run) if seeds.choice else run, space)
+
+
+def _blind(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    config: KMeansConfig,
+    epsilon: float,
+    size: Estimate,
+) -> KMeansRun:
+    """Centres that look at no data, moved by as much as can be told from noise."""
+    choice = NOTHING if config.choose == PRIVATE else None
+    K = choice.clusters if choice else config.clusters
+    start = packed(K, records.domain.ndim, accountant.noise.generator("places"))
+    found = residual_step(
+        records, space, accountant, start, number=1, epsilon=epsilon, size=size.value, shrink=True
+    )
+    run = KMeansRun(config=config, centers=found.centers, ledger=accountant.ledger, decision=_BLIND)
     return restored(choice.told(run) if choice else run, space)
-
-
-def _scaled(centers: np.ndarray, grid: NestedGrid) -> Prototypes:
-    """Centres with the numbers and distances of the grid's records."""
-    labels, squares = assigned(grid.points, centers)
-    counts = np.bincount(labels, grid.weights, len(centers)).astype(float)
-    errors = np.bincount(labels, grid.weights * squares, len(centers))
-    return Prototypes(centers, counts, spread(np.sqrt(errors / np.maximum(counts, 1e-9))))

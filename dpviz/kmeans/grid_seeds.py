@@ -1,0 +1,116 @@
+"""Clusters from noisy counts of a grid, where noise would hide a tree's levels from each other.
+
+In few columns the grid covers the whole box. In many it covers a random projection of it to fewer
+dimensions: its k-means centres divide the records into groups, and a residual step in all columns
+gives each group's mean.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
+from dpviz.kmeans.nested_grid import Estimate, NestedGrid, nested_grid
+from dpviz.kmeans.passes import assigned, projected
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.residual import Prototypes, residual_step, spread
+from dpviz.kmeans.residual_tree import Seeds, mean_noise, most_prototypes, root, settled
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.weighted import k_means
+from dpviz.privacy.mechanisms import Accountant
+
+#: Up to as many columns the grid covers the whole box; else as many dimensions of a projection.
+WHOLE_BOX, DIMENSIONS = 7, 8
+
+#: Shares of the budget for the root, for the grid of a projection, and for the groups' means.
+ROOT, GRID, MEANS = 0.1, 0.3, 0.6
+
+#: Groups per cluster; half the width of the projection, in spreads of a column.
+GROUPS, WIDTH = 1.5, 2.2
+
+
+def grid_seeds(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    *,
+    epsilon: float,
+    clusters: int | None,
+    size: Estimate,
+) -> Seeds:
+    """K clusters for ``epsilon``.
+
+    Parameters
+    ----------
+    clusters
+        K; None chooses it from the grid, or from the groups.
+    size
+        Number of records, released before.
+    """
+    if records.domain.ndim > WHOLE_BOX:
+        return _projected(records, space, accountant, epsilon, clusters, size)
+    noise, K, choice = accountant.noise, clusters or USUAL, None
+    grid = nested_grid(
+        records.scaled(space), records.weights, accountant, epsilon=epsilon, clusters=K, size=size
+    )
+    if clusters is None:
+        choice = choose_clusters(grid.noisy, int(noise.generator("choice").integers(2**31)))
+        K = choice.clusters
+    return Seeds(
+        clusters=found(grid, K, noise.generator("restarts")),
+        size=float(grid.weights.sum()),
+        steps=0,
+        choice=choice,
+        grid=grid.cells,
+    )
+
+
+def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Prototypes:
+    """K clusters of a grid's estimated records, by k-means, with their numbers and scales."""
+    centers = k_means(
+        grid.points, grid.weights, clusters, generator,
+        few=grid.means, few_weights=grid.cells.weights,
+    )  # fmt: skip
+    labels, squares = assigned(grid.points, centers)
+    counts = np.bincount(labels, grid.weights, clusters).astype(float)
+    errors = np.bincount(labels, grid.weights * squares, clusters)
+    return Prototypes(centers, counts, spread(np.sqrt(errors / np.maximum(counts, 1e-9))))
+
+
+def _projected(
+    records: Records,
+    space: Space,
+    accountant: Accountant,
+    epsilon: float,
+    clusters: int | None,
+    size: Estimate,
+) -> Seeds:
+    """K clusters from a grid in a random projection."""
+    points, d, noise = records.scaled(space), records.domain.ndim, accountant.noise
+    times = accountant.neighbours.multiplier
+    whole, records_size = root(records, space, accountant, ROOT * epsilon, size)
+    room = MEANS * epsilon * records_size / mean_noise(d, times)
+    groups = most_prototypes(GROUPS, clusters or USUAL, room)
+    # Random directions, at right angles to each other, in units of the projection's half-width.
+    normal = noise.generator("directions").normal(size=(d, DIMENSIONS))
+    directions = np.linalg.qr(normal)[0]
+    width = WIDTH * float(whole.scales[0]) / math.sqrt(d)
+    places = projected(points, whole.centers[0], np.ascontiguousarray(directions / width))
+    grid = nested_grid(
+        places, records.weights, accountant, epsilon=GRID * epsilon, clusters=groups, size=size
+    )
+    middles = found(grid, groups, noise.generator("groups")).centers
+    # A record's group hangs on its own place and on what was released.
+    labels = assigned(places, middles)[0]
+    start = Prototypes(
+        np.clip(whole.centers + middles @ directions.T * width, -1, 1),
+        np.zeros(groups),
+        np.repeat(whole.scales, groups),
+    )
+    tree = residual_step(
+        records, space, accountant, start,
+        number=1, epsilon=MEANS * epsilon, size=records_size, labels=labels,
+    )  # fmt: skip
+    return settled(tree, clusters, accountant, MEANS * epsilon, records_size, 1)

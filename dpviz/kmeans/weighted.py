@@ -1,0 +1,126 @@
+"""k-means of weighted points: starts on a few of them, swaps of centres, last steps on all."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.kmeans.start import enough
+
+Floats = NDArray[np.float64]
+
+#: Starts of k-means; failed swaps in a row that end it, of few points and of all.
+STARTS, FEW_SWAPS, SWAPS = 5, 8, 4
+
+#: Points with fewer records are left out.
+LIGHT = 0.02
+
+#: Most iterations, and least share of the error that one has to gain.
+ITERATIONS, GAIN = 60, 1e-5
+
+#: Distance of two centres that share a cluster, in root mean square distances of a mean cluster.
+APART = 0.3
+
+#: From so many clusters on, swaps that follow a failure take one of as many candidates.
+SEVERAL, CANDIDATES = 6, 3
+
+#: A swap has to gain at least this share of the error.
+BETTER = 1e-6
+
+
+def k_means(
+    points: Floats,
+    weights: Floats,
+    clusters: int,
+    generator: np.random.Generator,
+    *,
+    few: Floats | None = None,
+    few_weights: Floats | None = None,
+) -> Floats:
+    """Centres (K, d) of weighted points (n, d), (n,).
+
+    Parameters
+    ----------
+    few, few_weights
+        Fewer points that stand for the same: k-means starts there.
+    """
+    from sklearn.cluster import kmeans_plusplus
+
+    if few is None or few_weights is None:
+        few, few_weights = points, weights
+    start, start_weights = _heavy(few, few_weights, clusters, generator)
+    best: Floats | None = None
+    least = np.inf
+    for _ in range(STARTS):
+        seed = int(generator.integers(2**31))
+        centers: Floats = kmeans_plusplus(
+            start, clusters, sample_weight=start_weights, random_state=seed
+        )[0]
+        error = float(_lloyd(start, start_weights, centers)[0].sum())
+        if best is None or error < least:
+            best, least = centers, error
+    assert best is not None  # noqa: S101 - there is at least one start
+    best = swapped(start, start_weights, best, generator, FEW_SWAPS)
+    if len(points) == len(few):
+        return best
+    return swapped(*_heavy(points, weights, clusters, generator), best, generator, SWAPS)
+
+
+def swapped(
+    points: Floats,
+    weights: Floats,
+    centers: Floats,
+    generator: np.random.Generator,
+    failures: int,
+) -> Floats:
+    """Lloyd's iteration, then moves of a useless centre into a cluster of a large error.
+
+    Parameters
+    ----------
+    failures
+        Moves in a row without a gain that end it.
+
+    Notes
+    -----
+    k-means-u* (Fritzke 2017, arXiv 1706.09059) with a choice among the candidates next in line.
+    """
+    best = centers.copy()
+    errors, losses = _lloyd(points, weights, best)
+    clusters, d = best.shape
+    failed = 0
+    while failed < failures and clusters > 1:
+        # The first try takes the first of both orders, the ones that follow also those behind.
+        several = CANDIDATES if clusters >= SEVERAL and failed else 1
+        useless = int(np.argsort(losses)[generator.integers(several)])
+        worst = int(np.argsort(-errors)[generator.integers(several)])
+        if useless == worst:
+            failed += 1
+            continue
+        direction = generator.normal(size=d)
+        length = APART * np.sqrt(errors[worst] * clusters / max(weights.sum(), 1e-300))
+        offset = length * direction / np.linalg.norm(direction)
+        moved = best.copy()
+        moved[useless], moved[worst] = best[worst] + offset, best[worst] - offset
+        moved_errors, moved_losses = _lloyd(points, weights, moved)
+        if moved_errors.sum() < errors.sum() * (1 - BETTER):
+            best, errors, losses, failed = moved, moved_errors, moved_losses, 0
+        else:
+            failed += 1
+    return best
+
+
+def _heavy(
+    points: Floats, weights: Floats, clusters: int, generator: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Points that weigh something, at least as many as clusters."""
+    found, shares = enough(points, np.where(weights > LIGHT, weights, 0), clusters, generator)
+    assert shares is not None  # noqa: S101 - there were weights
+    return np.ascontiguousarray(found), np.ascontiguousarray(shares)
+
+
+def _lloyd(points: Floats, weights: Floats, centers: Floats) -> tuple[Floats, Floats]:
+    """Move centres, in place; errors and losses of the clusters."""
+    from dpviz.kmeans import kernels
+
+    errors, losses = kernels.weighted_lloyd(points, weights, centers, ITERATIONS, GAIN)
+    return errors, losses
