@@ -33,6 +33,10 @@ _AT_ONCE = 1 << 20
 #: count, times the root of the number of cells.
 ENOUGH = 50.0
 
+#: Level of the test for structure from there on: any structure is far below, and a draw of evenly
+#: spread records that is a little uneven by chance is above.
+PLAIN = 1e-4
+
 
 def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     """What the releases show.
@@ -45,15 +49,16 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
         Randomness of the draws that the rough counts are compared with.
     """
     chance = _chance_if_even(released, generator)
-    if chance is not None and chance < FALSE_ALARM / 2:
+    records = max(float(released.rough.mean()), 0.0)
+    power = records**2 * math.sqrt(released.rough.size)
+    plain = power >= ENOUGH * (records + _variance(released.rough_rate))
+    if chance is not None and chance < (PLAIN if plain else FALSE_ALARM / 2):
         return "structure"
     if _chance_if_none(released) >= FALSE_ALARM / 2:
         return "noise"
     if chance is None:
         return "structure"
-    records = max(float(released.rough.mean()), 0.0)
-    power = records**2 * math.sqrt(released.rough.size)
-    return "even" if power >= ENOUGH * (records + _variance(released.rough_rate)) else "unclear"
+    return "even" if plain else "unclear"
 
 
 def _variance(rate: float) -> float:
