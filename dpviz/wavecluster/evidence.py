@@ -26,9 +26,16 @@ FALSE_ALARM = 0.004
 #: Draws of evenly spread records, to which a law is fitted.
 DRAWS = 60
 
+#: Cells of several draws that are drawn at once.
+_AT_ONCE = 1 << 20
+
 #: From this on the test would see a structure: (records per cell)^2 over the variance of a rough
 #: count, times the root of the number of cells.
 ENOUGH = 50.0
+
+#: Level of the test for structure from there on: any structure is far below, and a draw of evenly
+#: spread records that is a little uneven by chance is above.
+PLAIN = 1e-4
 
 
 def evidence(released: Released, generator: np.random.Generator) -> Evidence:
@@ -42,15 +49,16 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
         Randomness of the draws that the rough counts are compared with.
     """
     chance = _chance_if_even(released, generator)
-    if chance is not None and chance < FALSE_ALARM / 2:
+    records = max(float(released.rough.mean()), 0.0)
+    power = records**2 * math.sqrt(released.rough.size)
+    plain = power >= ENOUGH * (records + _variance(released.rough_rate))
+    if chance is not None and chance < (PLAIN if plain else FALSE_ALARM / 2):
         return "structure"
     if _chance_if_none(released) >= FALSE_ALARM / 2:
         return "noise"
     if chance is None:
         return "structure"
-    records = max(float(released.rough.mean()), 0.0)
-    power = records**2 * math.sqrt(released.rough.size)
-    return "even" if power >= ENOUGH * (records + _variance(released.rough_rate)) else "unclear"
+    return "even" if plain else "unclear"
 
 
 def _variance(rate: float) -> float:
@@ -58,15 +66,27 @@ def _variance(rate: float) -> float:
     return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
 
 
-def coherence(counts: Floats) -> float:
+def coherence(counts: Floats) -> Floats:
     """Sum over the cells of the squared deviation of the 3 x 3 (x 3 ...) cells around each.
 
     Deviations are those from the mean of all cells.
+
+    Parameters
+    ----------
+    counts
+        Several grids of counts, shape (m, g, ...).
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,).
     """
-    sums = counts - counts.mean()
-    for axis in range(counts.ndim):
+    axes = tuple(range(1, counts.ndim))
+    sums = counts - counts.mean(axis=axes, keepdims=True)
+    for axis in axes:
         sums = ndimage.convolve1d(sums, np.ones(3), axis, mode="constant")
-    return float((sums**2).sum())
+    found: Floats = (sums**2).sum(axis=axes)
+    return found
 
 
 def _chance_if_even(released: Released, generator: np.random.Generator) -> float | None:
@@ -76,15 +96,18 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
     """
     rough = released.rough
     even, stop = max(float(rough.mean()), 0.0), -np.expm1(-released.rough_rate)
-    drawn = np.empty(DRAWS)
-    for number in range(DRAWS):
-        noise = generator.geometric(stop, rough.shape) - generator.geometric(stop, rough.shape)
-        drawn[number] = coherence(generator.poisson(even, rough.shape) + noise.astype(float))
-    mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
+    drawn: list[float] = []
+    while len(drawn) < DRAWS:
+        # As many at once as memory is for.
+        shape = (min(DRAWS - len(drawn), max(_AT_ONCE // rough.size, 1)), *rough.shape)
+        noise = generator.geometric(stop, shape) - generator.geometric(stop, shape)
+        drawn += coherence(generator.poisson(even, shape) + noise.astype(float)).tolist()
+    mean, variance = float(np.mean(drawn)), float(np.var(drawn, ddof=1))
     if variance <= 1e-9 * mean**2:
         return None
     # A quadratic form of nearly normal sums: a gamma law with their mean and variance.
-    return float(stats.gamma.sf(coherence(rough), mean**2 / variance, scale=variance / mean))
+    seen = float(coherence(rough[None])[0])
+    return float(stats.gamma.sf(seen, mean**2 / variance, scale=variance / mean))
 
 
 def _chance_if_none(released: Released) -> float:

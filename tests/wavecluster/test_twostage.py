@@ -25,7 +25,7 @@ from dpviz.wavecluster import random_field
 from dpviz.wavecluster.budget_share import LARGE, SHARES, SMALL_BUDGET, choose_share
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
-from dpviz.wavecluster.evidence import DRAWS, Evidence, coherence, evidence
+from dpviz.wavecluster.evidence import Evidence, coherence, evidence
 from dpviz.wavecluster.likely_cells import FEW, likely_cells, without_necks
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
@@ -314,7 +314,7 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
     counts[:, :6] += 20
     assert evidence(rough(counts, 0.3, 0), np.random.default_rng(0)) == "structure"
     # All sums over 3 x 3 cells are the same.
-    assert coherence(np.array([[1.0, 5.0], [0.0, 9.0]])) == pytest.approx(0)
+    assert coherence(np.array([[[1.0, 5.0], [0.0, 9.0]]])) == pytest.approx(0)
     two = np.array([[0, 50], [0, 9]])
     assert evidence(rough(two, 1.0, 0), np.random.default_rng(0)) == "structure"
     assert evidence(rough(two * 0, 1.0, 0), np.random.default_rng(0)) == "noise"
@@ -323,12 +323,11 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
 @quick
 @given(st.integers(0, 2**30), st.sampled_from([(7,), (4, 5), (3, 4, 3)]))
 def test_coherence_sums_squares_over_surroundings(seed: int, shape: tuple[int, ...]) -> None:
-    counts = np.random.default_rng(seed).normal(size=shape)
+    first, counts = np.random.default_rng(seed).normal(size=(2, *shape))
     off, total = counts - counts.mean(), 0.0
     for place in np.ndindex(shape):
         total += off[tuple(slice(max(at - 1, 0), at + 2) for at in place)].sum() ** 2
-    assert coherence(counts) == pytest.approx(total)
-    assert DRAWS > 2
+    assert coherence(np.stack([first, counts]))[1] == pytest.approx(total)
 
 
 # -- the method ------------------------------------------------------------------------------
