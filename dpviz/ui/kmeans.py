@@ -441,7 +441,9 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
 
 def _short(value: float) -> str:
     """Write three significant digits, with a power of ten if that is shorter."""
-    return f"{value:#.3g}" if 1e-3 <= abs(value) < 1e5 else f"{value:.2e}" if value else "0"
+    if not 1e-3 <= abs(value) < 1e5:
+        return f"{value:.2e}" if value else "0"
+    return f"{value:#.3g}".removesuffix(".")
 
 
 def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS, family_of
+from dpviz.family.parameter import CHOOSE
 from dpviz.home import home, home_folder
 from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
@@ -250,7 +251,9 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
     request = draft.request
     config, card = request.config, request.card
     parameters = ", ".join(
-        f"{name} {format_value(value)}" for name, value in request.parameters.items()
+        f"{name} {format_value(value)}"
+        for name, value in request.parameters.items()
+        if name != CHOOSE.name
     )
     neighbours = config.neighbours
     unit = (
@@ -373,7 +376,7 @@ def bundle() -> bool:
     show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
     shown = [(done.files[file], alt) for file, alt in pictures.items() if file in done.files]
-    for column, (picture, alt) in zip(st.columns(len(shown) or 1), shown, strict=False):
+    for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
         data = base64.b64encode(picture).decode()
         column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
     return True

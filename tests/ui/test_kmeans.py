@@ -303,6 +303,17 @@ def test_redraw_is_the_next_seed(app):
     assert_readouts(test, truth, run_of(truth, FAMILY.first, seed=5))
 
 
+@pytest.mark.parametrize("n", [240, 900])
+def test_errors_have_three_digits_and_end_with_one(app, n):
+    content, _, _ = table(2, n)
+    found = cards(upload(app(k=3), "own.csv", content))
+    for value in (*found["WCSS"], *found["NICV"]):
+        number = value.removeprefix("true ")
+        assert number[-1].isdigit()
+        assert len(number.replace(".", "").strip("0")) <= 3
+    assert (float(found["WCSS"][0]) > 100) == (n == 900)
+
+
 # ---- the player
 
 

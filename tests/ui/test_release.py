@@ -113,6 +113,15 @@ def test_a_grid_of_its_own_for_each_column_is_released(page, home: Path) -> None
     assert np.shape(document["result"]["counts"]) == (17, 8)
 
 
+@pytest.mark.parametrize(("method", "signs"), [("twostage", "g and p"), ("dprefine", "K")])
+def test_the_review_says_once_what_the_method_chooses(page, home: Path, method, signs) -> None:
+    for choose in ("private", "given"):
+        test = press(page(data="incomes", method=method, choose=choose), "Review the release")
+        (said,) = (one.value for one in test.markdown if "Method: " in one.value)
+        assert (f"It chooses {signs} itself, from noisy numbers." in said) == (choose == "private")
+        assert f"choose {choose}" not in said
+
+
 def test_reference_methods_are_not_on_offer(page) -> None:
     assert set(METHODS) == {name for name, card in CARDS.items() if card.spends}
     test = page(method="wavecluster")
