@@ -735,7 +735,7 @@ def promises(config: KMeansConfig) -> bool:
 
 @settings(max_examples=200, deadline=None)
 @given(
-    config=configs(LAPLACE).filter(promises),
+    config=configs(PRIVATE).filter(promises),
     ndim=st.sampled_from([1, 2, 3]),
     seed=seeds,
     sizes=st.lists(st.sampled_from([1, 4, 40, 400]), min_size=2, max_size=2),
