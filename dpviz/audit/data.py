@@ -163,7 +163,7 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
 
 #: Columns and records with which DP-Refine nearly always takes the same steps.
-CROWD_COLUMNS, CROWD = 400, 2400
+CROWD_COLUMNS, CROWD = 400, 800
 
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))

@@ -158,10 +158,10 @@ def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> Non
             (found if row.found else missed).add((row.method, kind(row.step)))
     assert {method for method, _ in found} == set(SPENDING)
     never = {one for one in missed - found if not one[1].endswith("records")}
-    # K-norm noise in many columns hides what one record moves: "many numbers". The distances from
-    # the centres have a few hundredths of the budget.
-    tree = {("dprefine", "residuals #"), ("dprefine", "distances #")}
-    assert never == {("contour", "partition"), *tree}
+    # K-norm noise in many columns hides what one record moves, the more so from few runs. The root
+    # and the distances from the centres have less than a tenth of the budget.
+    many = {("dprefine", kind) for kind in ("root", "residuals #", "distances #")}
+    assert never == {("contour", "partition"), *many}
     assert ("dpkmeans_mapreduce", "partition") in found
 
 
@@ -170,7 +170,8 @@ def test_figures_keep_to_what_can_be() -> None:
     for row in table():
         assert row.variant == "sound"
         assert row.runs <= 20_000
-        assert row.bound <= highest(row.runs)
+        # Bounds are rounded to four digits.
+        assert row.bound <= highest(row.runs) + 5e-5
         if row.factor == HALF:
             assert row.bound <= row.pair_loss <= row.largest_loss + 1e-4
             assert row.largest_loss == pytest.approx(1 + row.share)
