@@ -23,9 +23,6 @@ from dpviz.wavecluster.random_field import neighbours
 from dpviz.wavecluster.truth import Truth, run
 from tests.conftest import reference_file
 
-EPSILONS = (0.1, 0.25, 0.5, 1.0)
-
-
 # -- what is scored --------------------------------------------------------------------------
 
 
@@ -59,10 +56,8 @@ def draw(truth: Truth, epsilon: float, seed: int) -> float:
 DATA: Mapping[str, Callable[[], Truth]] = {
     "DS1": partial(_core, "ds1", 64, 0.58),
     "DS2": partial(_core, "ds2", 40, 0.10),
-    "DS3": partial(_core, "ds3", 36, 0.23),
     "Gaussians": partial(_sample, "gaussians"),
     "Spirals": partial(_sample, "spirals"),
-    "Shapes": partial(_sample, "shapes"),
 }
 
 
