@@ -149,19 +149,19 @@ def draws(plans: list[Plan]) -> dict[str, int]:
 # ---- what is drawn
 
 
-def test_opens_with_curves_of_three_techniques(app):
+def test_opens_with_curves_of_four_techniques(app):
     test = app()
     assert not test.error
     assert not test.warning
     assert title(test) == "DSG_C over ε · median and band of all 10 draws · sound"
     assert headings(test) == ["<b>Fifteen Gaussians</b>"]
-    assert bars(test) == ["240 of 240 runs"]
+    assert bars(test) == ["320 of 320 runs"]
     shown = figure(test)["figure"]["data"]
     named = [trace["name"] for trace in shown if trace.get("showlegend")]
-    assert named == ["PrivQT", "PrivTHR", "PrivTHREM"]
+    assert named == ["PrivQT", "PrivTHR", "PrivTHREM", "Two-stage"]
     assert figure(test)["base_name"].startswith("dpviz-exploration-not-private")
     assert "Fifteen Gaussians: PrivQT from" in figure(test)["alt"]
-    assert len(table(test)) == 24
+    assert len(table(test)) == 32
     assert any("for exploring only" in one.value for one in test.caption)
 
 
@@ -490,7 +490,7 @@ def test_a_failure_is_one_sentence(app, monkeypatch, fault, words):
     (said,) = [one.value for one in test.error]
     assert words in said
     assert "secret" not in said
-    assert any(label.startswith("Run 12") for label in labels(test))
+    assert any(label.startswith("Run 16") for label in labels(test))
 
 
 def test_what_does_not_fit_a_data_set_is_said_once(app, monkeypatch):
