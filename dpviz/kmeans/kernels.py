@@ -429,8 +429,8 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
         most = max(most, logs[q])
     mass, mean = 0.0, 0.0
     for q in range(len(parts)):
-        # What is less likely by e^40 adds nothing.
-        if logs[q] > most - 40:
+        # What is less likely by e^40 adds nothing; beside 10^18, 40 is nothing either.
+        if logs[q] >= most - 40:
             weight = prior[q] * np.exp(logs[q] - most)
             mass += weight
             mean += weight * parts[q]

@@ -56,6 +56,8 @@ OTHERS = {
     ("hybrid", "published", "true-size"): 200,
     ("gupt", "published", "true-size"): 200,
     ("privgene", "published", "true-size"): 60,
+    ("twostage", "sound", "half-last-noise"): 8000,
+    ("twostage", "sound", "moved-unknown"): 3000,
 }
 
 #: Share of a scenario's runs that the tests take where there is nothing to be found.

@@ -202,7 +202,8 @@ def test_a_bug_is_in_the_noise_and_not_on_the_ledger(method: str) -> None:
         answers.append(np.ravel(accountant.answers[0]))
     # The first step is the same query in all; later ones may be asked elsewhere.
     assert ledgers[0].spends[0] == ledgers[1].spends[0] == ledgers[2].spends[0]
-    if method != "privgene":
+    # Whole numbers of nested counts are no multiples of others: tests/privacy/test_gradual.py.
+    if method not in ("privgene", "twostage", "dprefine"):
         whole, half = answers[0] - answers[2], answers[1] - answers[2]
         np.testing.assert_allclose(half, whole / 2, atol=1e-6)
 
@@ -303,7 +304,11 @@ def test_pairs_of_the_cases_are_neighbours() -> None:
         if case.method in WAVECLUSTER:
             assert np.abs(joined.counts - without.counts).sum() == 1
         else:
-            np.testing.assert_array_equal(joined.points[:-1], without.points)
+            one, more = (
+                np.repeat(side.points, 1 if side.weights is None else side.weights, axis=0)
+                for side in (without, joined)
+            )
+            np.testing.assert_array_equal(more[:-1], one)
 
 
 def test_figures_belong_to_the_package() -> None:

@@ -110,7 +110,7 @@ def few_draws(test):
     return ran(box.set_value(10).run())
 
 
-LINK = {"g": 64, "p": 0.58, "epsilon": 3}
+LINK = {"method": "privthr", "g": 64, "p": 0.58, "epsilon": 3}
 
 
 def test_a_grid_of_its_own_for_each_column_is_searched_but_for_g(panel):
@@ -172,13 +172,13 @@ def test_grid_and_density_offer_scores_of_points_alone(panel):
     assert any("against the clusters without noise" in one.value for one in test.caption)
     ran(score.set_value("class_f").run())
     assert any("against the known classes, point by point" in one.value for one in test.caption)
-    without_alpha = choose_part(panel(**LINK, method="privqt"), "map")
+    without_alpha = choose_part(panel(**LINK | {"method": "privqt"}), "map")
     (pair,) = (one for one in without_alpha.selectbox if one.label == "Best")
     assert pair.options == ["g and p"]
 
 
 def test_the_null_set_needs_no_private_method(panel):
-    test = few_draws(choose_part(panel(**LINK, method="wavecluster"), "null"))
+    test = few_draws(choose_part(panel(**LINK | {"method": "wavecluster"}), "null"))
     press(test, "Count invented")
     assert any("PrivTHREM" in set(one.value["method"]) for one in test.dataframe)
     null = test.session_state["wavecluster:goal null found"][1]
@@ -198,7 +198,7 @@ def test_own_data_is_told_what_tuning_costs_and_offered_a_look_alike(panel):
 
 
 def test_a_search_of_k_means_can_be_stopped(panel):
-    test = panel("kmeans", k=15)
+    test = panel("kmeans", k=15, method="dplloyd")
     assert len(test.button_group[0].options) == 2
     (button,) = (one for one in test.button if one.label == "Find the smallest ε")
     ran(button.click().run())
