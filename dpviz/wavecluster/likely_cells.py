@@ -47,9 +47,7 @@ def likely_cells(chance: Floats) -> NDArray[np.bool_]:
     number = round(expected * (min(max(probable, 1), expected) / expected) ** LIKELY)
     if not number:
         return np.zeros(chance.shape, dtype=bool)
-    inside = ndimage.uniform_filter(np.ones(chance.shape), 3, mode="constant")
-    around = ndimage.uniform_filter(chance, 3, mode="constant") / inside
-    rank = (1 - SURROUNDINGS) * chance + SURROUNDINGS * around
+    rank = with_surroundings(chance)
     labels, clusters = connected_components(rank >= np.sort(rank, axis=None)[-number])
     flat = labels.ravel()
     cells = np.bincount(flat, minlength=clusters + 1)
@@ -58,6 +56,13 @@ def likely_cells(chance: Floats) -> NDArray[np.bool_]:
     kept[0] = False
     found: NDArray[np.bool_] = kept[labels]
     return found
+
+
+def with_surroundings(chance: Floats) -> Floats:
+    """Chance of each cell, blended with the mean of the 3 x 3 (x 3 ...) cells around."""
+    inside = ndimage.uniform_filter(np.ones(chance.shape), 3, mode="constant")
+    around: Floats = ndimage.uniform_filter(chance, 3, mode="constant") / inside
+    return (1 - SURROUNDINGS) * chance + SURROUNDINGS * around
 
 
 def without_necks(mask: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:

@@ -325,7 +325,7 @@ class Stages:
             if sums_blocks(self.wavelet)
             else "Private counts and coefficients are means, given what was released: not noisy "
             "counts themselves. With other wavelets than Haar, PrivTHR can find more of the true "
-            "cells of blurred data."
+            "cells of thin or sparse data."
         ]
         if self.evidence == "unclear" and self.n_clusters:
             said.insert(0, _UNCLEAR)

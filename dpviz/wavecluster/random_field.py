@@ -28,7 +28,7 @@ from dpviz.wavecluster.deconvolution import (
     likelihood,
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
-from dpviz.wavecluster.likely_cells import likely_cells, without_necks
+from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings, without_necks
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -92,7 +92,7 @@ def estimate(
     released: Released,
     density: float,
     generator: np.random.Generator,
-    transform: Callable[[Floats], Floats] = lambda counts: counts,
+    transform: Callable[[Floats], Floats] = lambda samples: samples,
 ) -> Estimate:
     """Significant cells given what was released.
 
@@ -105,10 +105,11 @@ def estimate(
     generator
         Randomness of the samples.
     transform
-        From counts to the subband whose cells are wanted.
+        From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
+        wanted.
     """
     samples = field_samples(released, density, generator)
-    bands = np.array([transform(one) for one in samples])
+    bands = transform(samples)
     flat = bands.reshape(len(bands), -1)
     positive = (flat >= ZERO).sum(axis=1)
     ranks = np.array([rank_of(density, int(number)) for number in positive])
@@ -130,6 +131,27 @@ def estimate(
         threshold=float(np.median(thresholds)) if mask.any() else np.inf,
         chance=chance,
     )
+
+
+def likely_counts(samples: Floats) -> Floats:
+    """Samples without the records of the cells that are likeliest to be empty.
+
+    As many cells keep theirs as are filled in a sample on average: those that are filled in the
+    most samples, with their surroundings. Where small counts are is uncertain, so each sample has
+    them in other places, more scattered than the true ones. Every coefficient of a filter whose
+    reach holds one of them would be positive, and the rank too large.
+
+    Parameters
+    ----------
+    samples
+        Samples of the counts, shape (m, g, ...).
+    """
+    filled = (samples > 0).mean(axis=0)
+    rank = with_surroundings(filled)
+    number = round(float(filled.sum()))
+    least = np.sort(rank, axis=None)[-number] if number else np.inf
+    found: Floats = samples * (rank >= least)
+    return found
 
 
 def field_samples(

@@ -19,7 +19,7 @@ from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, Stages, transform
-from dpviz.wavecluster.random_field import estimate
+from dpviz.wavecluster.random_field import estimate, likely_counts
 from dpviz.wavecluster.threshold import Threshold, rank_of
 from dpviz.wavecluster.wavelet import check_level, sums_blocks
 
@@ -39,7 +39,8 @@ CARD = Card(
         "of the others only the number of empty ones is released. Significant are the cells that "
         "are likeliest to be so under a random field given all that was released; none, where "
         "these releases would show a structure and show none. Other wavelets than Haar need the "
-        "counts of cells: with them, on blurred data, PrivTHR can find more of the true cells."
+        "counts of cells; of these, the likeliest to be empty are taken for empty. With them, on "
+        "thin or sparse data, PrivTHR can find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -70,8 +71,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     """Release counts in two stages, and find the significant cells given them.
 
     For Haar the counts are those of the blocks, of which the average subband is a multiple; for
-    other wavelets those of the cells, and each sample of them is transformed. The run's counts
-    and subband are means given the releases.
+    other wavelets those of the cells, and each sample of them is transformed, see
+    :func:`~dpviz.wavecluster.random_field.likely_counts`. The run's counts and subband are means
+    given the releases.
     """
     check_level(config.level, source.shape)
     whole = sums_blocks(config.wavelet)
@@ -82,7 +84,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         released,
         config.density,
         accountant.noise.generator("samples"),
-        (lambda blocks: gain * blocks) if whole else partial(transform, config=config),
+        (lambda blocks: gain * blocks) if whole else partial(_subbands, config=config),
     )
     mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
     # More digits would only lengthen a release.
@@ -173,6 +175,11 @@ def _with_density(
         return rank_of(density, max(round(filled), 1))
 
     return with_density(config, accountant, subband, rank, redrawn)
+
+
+def _subbands(samples: NDArray[np.float64], config: Config) -> NDArray[np.float64]:
+    """Subbands of samples of the cells' counts."""
+    return np.array([transform(one, config) for one in likely_counts(samples)])
 
 
 def _spread(blocks: NDArray[np.float64], shape: tuple[int, ...], level: int) -> NDArray[np.float64]:
