@@ -93,27 +93,3 @@ def all_refined(data: Any, config: Any, accountant: Accountant) -> Any:
     built = accountant.split
     accountant.split = split  # type: ignore[method-assign]
     return family_of(config.method).run(data, config, accountant)
-
-
-def all_zeros(data: Any, config: Any, accountant: Accountant) -> Any:
-    """A method that refines some of its counts, and shows the number of zeros among all."""
-
-    def split(gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
-        return built(gradual, where, float((gradual.values == 0).sum()))
-
-    built = accountant.split
-    accountant.split = split  # type: ignore[method-assign]
-    return family_of(config.method).run(data, config, accountant)
-
-
-def wide_clip(data: Any, config: Any, accountant: Accountant) -> Any:
-    """A method whose K-norm noise hides residuals of length 1 where they have up to twice that."""
-
-    def k_norm(step: str, values: Floats, *, ball: int, **named: Any) -> Floats:
-        wide = values.copy()
-        wide[:, values.shape[1] - ball :] *= 2
-        return built(step, wide, ball=ball, **named)
-
-    built = accountant.k_norm
-    accountant.k_norm = k_norm  # type: ignore[method-assign]
-    return family_of(config.method).run(data, config, accountant)

@@ -602,14 +602,6 @@ _PLANTED = (
     ),
     _planted(
         "twostage",
-        "all-zeros",
-        "one person joins an empty cell of many; the number of zeros is that of all cells, refined "
-        "ones too",
-        data.first_of_many_cells,
-        run=planted.all_zeros,
-    ),
-    _planted(
-        "twostage",
         "moved-unknown",
         "a person moves from one block of ten to one of many blocks of none, with noise only for "
         "one who joins or leaves",
@@ -629,7 +621,7 @@ _PLANTED = (
         "all-cells",
         "one person joins many in one place; each cell is refined, split ones too, and the "
         "subcells are paid for with the same budget",
-        partial(data.crowd, size=100_000, columns=1, place=0.0),
+        partial(data.crowd, size=400, columns=1, place=0.0),
         options={"clusters": 2},
         run=planted.all_refined,
     ),
@@ -652,19 +644,10 @@ _PLANTED = (
     ),
     _planted(
         "dprefine",
-        "wrong-sensitivity",
-        "one person joins many far away; residuals are clipped to twice the length that the "
-        "noise is for",
-        partial(data.crowd, size=10, columns=5),
-        options={"clusters": 30},
-        run=planted.wide_clip,
-    ),
-    _planted(
-        "dprefine",
         "moved-unknown",
-        "one of very many persons moves to the opposite end of a line, with noise only for one who "
-        "joins or leaves",
-        partial(data.far_move, size=100_000, columns=1),
+        "one of 400 persons moves to the opposite end of a line, with noise only for one who joins "
+        "or leaves",
+        partial(data.far_move, size=400, columns=1),
         options={"clusters": 2},
         sides=_MOVE,
     ),

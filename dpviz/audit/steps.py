@@ -157,10 +157,10 @@ DPREFINE = (
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
     # In more columns: centres that look at no data, and a residual step.
-    _refined(10, 10, clusters=30, runs=100),
+    _refined(10, 16, clusters=30, runs=100),
     # A grid of the whole box; one of a projection, and a residual step.
     _refined(1_260, 5, clusters=100, runs=100),
-    _refined(750, 8, clusters=40, runs=60),
+    _refined(830, 40, clusters=10, runs=60),
     # A tree of three levels, and two last steps.
     _refined(100_000, 5, clusters=1, runs=200),
 )
@@ -172,8 +172,8 @@ SCENARIOS = (
     # Few cells are significant: the counts up to the share get up to 0.8 of the budget.
     step_scenario("twostage", data.one_of_eleven, density=0.99),
     # With p = 1/2 the last step gets up to 0.6.
-    step_scenario("twostage", data.one_of_many, runs=2_000),
-    step_scenario("twostage", data.eleventh_point, choose="private", runs=1_000),
+    step_scenario("twostage", data.one_of_many, runs=1_000),
+    step_scenario("twostage", data.eleventh_point, choose="private", runs=200),
     step_scenario("privthrem", data.third_block),
     step_scenario("privthrem", data.third_block, alpha=0.2),
     step_scenario("baseline", data.eleventh_on_line, synopsis="adaptive_grid"),
