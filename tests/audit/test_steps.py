@@ -161,7 +161,8 @@ def test_half_the_noise_of_each_kind_of_step_is_found_with_some_options() -> Non
         if row.factor == HALF:
             (found if row.found else missed).add((row.method, kind(row.step)))
     assert {method for method, _ in found} == set(SPENDING)
-    assert {one for one in missed - found if not one[1].endswith("records")} == set()
+    sizes = {one for one in missed if one[1].endswith(("records", "choice of the grid"))}
+    assert missed - found <= sizes
     assert ("dpkmeans_mapreduce", "partition") in found
 
 
