@@ -6,6 +6,7 @@ the person, or before and after a record is replaced.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -51,6 +52,10 @@ def _record_in(cell: tuple[int, ...], before: ArrayLike, claim: float = 1.0) -> 
     return _grids(before, after)
 
 
+#: Blocks of two cells: enough for Two-stage to have low counts with a budget of 1, whether
+#: neighbours differ by one record or by two.
+BLOCKS_APART = 64
+
 #: The only record lies in one cell, which gets a second record.
 largest_cell = partial(_record_in, (0, 0), [[1, 0], [0, 0]])
 
@@ -59,6 +64,12 @@ one_of_eleven = partial(_record_in, (0, 0), [[5, 0] * 11, [0] * 22])
 
 #: No record, then one.
 first_in_cell = partial(_record_in, (0, 0), [[0, 0], [0, 0]])
+
+#: The same on more cells, of which the number of zeros changes.
+first_of_many_cells = partial(_record_in, (0,), np.zeros(2 * BLOCKS_APART))
+
+#: Every second of many cells has five records; one of them gets a sixth record.
+one_of_many = partial(_record_in, (0,), [5, 0] * BLOCKS_APART)
 
 #: A cell of ten records gets an eleventh record.
 eleventh_in_cell = partial(_record_in, (0, 0), [[10, 0], [0, 0]])
@@ -84,8 +95,10 @@ def moved_record(claim: float) -> Sources:
 
 
 def moved_to_nobody(claim: float) -> Sources:
-    """A record moves from a block of ten to an empty one."""
-    return _grids([10, 0, 0, 0], [9, 0, 1, 0])
+    """A record moves from a block of ten to an empty one of many."""
+    before, after = np.zeros((2, 2 * BLOCKS_APART), dtype=np.int64)
+    before[0], after[[0, 2]] = 10, (9, 1)
+    return _grids(before, after)
 
 
 def synopsis_size(claim: float) -> Sources:
@@ -95,14 +108,31 @@ def synopsis_size(claim: float) -> Sources:
     return _record_in((0, 0), np.pad([[n]], (0, 5)))
 
 
-def crowded_corner(claim: float) -> RecordPair:
-    """Many records in one corner of a box of many columns; one more joins them."""
-    unit = Domain(((0.0, 1.0),) * CROWD_COLUMNS)
+def crowd(claim: float, *, size: int, columns: int, place: float = 1.0) -> RecordPair:
+    """Many records in one corner of a box; one joins in the opposite corner.
+
+    There it changes each count and sum by as much as may be, wherever centres and clip radius lie.
+
+    Parameters
+    ----------
+    size
+        Number of records before. They are one point with a weight, so a run takes no longer.
+    place
+        Where it joins, on the diagonal; 0 is where the others are.
+    """
+    unit = Domain(((0.0, 1.0),) * columns)
+    points = np.array([[0.0], [place]]) * np.ones(columns)
     before, after = (
-        Records(points=np.ones((1, CROWD_COLUMNS)), domain=unit, cut=True, weights=np.array([size]))
-        for size in (CROWD, CROWD + 1)
+        Records(points=points[: len(weights)], domain=unit, cut=True, weights=np.array(weights))
+        for weights in ([size], [size, 1])
     )
     return before, after
+
+
+def far_move(claim: float, *, size: int, columns: int) -> RecordPair:
+    """One of many records in one corner of a box moves to the opposite corner."""
+    before, after = crowd(claim, size=size, columns=columns)
+    return before, replace(after, weights=np.array([size - 1, 1]))
 
 
 def first_of_all(method: str, claim: float) -> tuple[Any, Any]:
@@ -134,6 +164,15 @@ def far_point(claim: float, domain: Domain | None = UNIT_SQUARE) -> Sources:
     return one, other
 
 
+def eleventh_point(claim: float) -> Sources:
+    """Ten points in one place of a line, and an eleventh one; no grid is laid over them yet."""
+    line = Domain(((0.0, 1.0),))
+    one, other = (
+        Source.build(Dataset(name="audit", points=np.full((n, 1), 0.3)), 16, line) for n in (10, 11)
+    )
+    return one, other
+
+
 # -- records of the k-means family -------------------------------------------------------
 
 
@@ -161,9 +200,6 @@ first_record_in_many_columns = partial(_record_at, [1.0] * 40, np.empty((0, 40))
 
 #: Ten records at one end of a line; an eleventh one joins there.
 eleventh_record = partial(_record_at, [1.0], np.ones((10, 1)))
-
-#: Columns and records with which DP-Refine nearly always takes the same steps.
-CROWD_COLUMNS, CROWD = 400, 800
 
 #: Two records, then three: GUPT makes one block of two records and two blocks of three.
 number_of_blocks = partial(_record_at, [0.25], np.full((2, 1), 0.25))

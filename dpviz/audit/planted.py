@@ -8,13 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import Any
 
-from dpviz.privacy.mechanisms import Accountant
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.families import family_of
+from dpviz.privacy.mechanisms import Accountant, Gradual
 from dpviz.wavecluster.methods import privqt, privthr
 from dpviz.wavecluster.methods.privthr import pruned_threshold
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
 from dpviz.wavecluster.threshold import Threshold, density_threshold
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.number] | float
 
 #: Half of the noise, and almost none: a noise distribution cannot have the scale 0.
 HALF, NONE = 0.5, 1e-9
@@ -72,3 +81,15 @@ def _at(threshold: Threshold, run: Run) -> Run:
         run,
         stages=cluster(stages.counts, run.config, average=stages.average, threshold=threshold),
     )
+
+
+def all_refined(data: Any, config: Any, accountant: Accountant) -> Any:
+    """A method whose nested releases refine all counts, and show the numbers beside them, too."""
+
+    def split(gradual: Gradual, where: Mask, numbers: Numbers) -> tuple[Floats, Floats]:
+        finest, noisy = built(gradual, np.ones_like(where), numbers)
+        return finest[where], noisy
+
+    built = accountant.split
+    accountant.split = split  # type: ignore[method-assign]
+    return family_of(config.method).run(data, config, accountant)

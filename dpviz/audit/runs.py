@@ -15,7 +15,14 @@ from dpviz.audit.classifier import CLASSIFIER_NAME, classifier_scores
 from dpviz.audit.histogram import Histogram
 from dpviz.audit.scenarios import Scenario, find
 from dpviz.audit.scores import LIKELIHOOD, LIKELIHOOD_NAME, names, row
-from dpviz.audit.transcript import Recorder, Replay, TranscriptEnd, log_likelihood
+from dpviz.audit.transcript import (
+    Call,
+    Recorder,
+    Replay,
+    TranscriptEnd,
+    Until,
+    log_likelihood,
+)
 from dpviz.display import Displayed
 from dpviz.errors import InputError, check_number
 from dpviz.families import family_of
@@ -247,6 +254,33 @@ class ScenarioRuns:
         with suppress(TranscriptEnd):
             return self._run(self._pair[side], config, recorder), recorder
         return None, recorder
+
+    def calls(self, step: str, seed: int, number: int) -> tuple[Call, Call] | None:
+        """Use of a step's mechanism on both data sets, each after the first one's earlier answers.
+
+        Returns
+        -------
+        tuple of two calls, or None
+            None where this run has no such step, or it is a part of nested releases.
+        """
+        answers = self.record(0, seed, number)[1].answers
+        for end in range(len(answers)):
+            found = []
+            for data in self._pair:
+                until = Until(
+                    answers[:end],
+                    self._scenario.noise(seed, 0, number),
+                    self._config.epsilon,
+                    self._config.neighbours,
+                )
+                with suppress(TranscriptEnd):
+                    self._run(data, self._config, until)
+                if until.call is not None and until.call.step == step:
+                    found.append(until.call)
+            if found:
+                without, joined = found
+                return without, joined
+        return None
 
     def _ratio(self, recorder: Recorder) -> float:
         """Log-likelihood ratio of a run's answers: second data set over first."""

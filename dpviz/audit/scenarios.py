@@ -9,13 +9,14 @@ from typing import Any
 
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
-from dpviz.audit.planted import Bug
+from dpviz.audit.planted import NONE, Bug
 from dpviz.errors import InputError
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
 from dpviz.family.trial import Configuration
+from dpviz.kmeans.methods.dprefine import GRID_SIZE
 from dpviz.noise_source import NoiseSource, SeededNoise
 from dpviz.privacy.ledger import Neighbours, Relation
 
@@ -253,19 +254,46 @@ def _first_and_moved(method: str) -> tuple[Scenario, ...]:
     """A first record, and one that moves: the likelihood of all answers, which says most."""
     likelihood = (scores.LIKELIHOOD,)
     return (
-        *_both(likelihood, method, "first-record", f"{_NOBODY}.", data.first_in_cell, 10_000)[1:],
+        *_both(likelihood, method, "first-record", f"{_NOBODY}.", data.first_of_many_cells, 3_000)[
+            1:
+        ],
         *_both(
             likelihood,
             method,
             "moved-record",
-            "A person moves from one block of ten to a block of none: two counts change, and the "
-            "number of empty blocks.",
+            "A person moves from one block of ten to one of many blocks of none: two counts "
+            "change, and the number of empty blocks.",
             data.moved_to_nobody,
-            10_000,
+            3_000,
             relation="replace_one",
             sides=_MOVE,
         )[1:],
+        *_both(
+            likelihood,
+            method,
+            "private-grid",
+            "Ten persons stand in one place; an eleventh one joins them. The grid and p follow "
+            "from noisy numbers.",
+            data.eleventh_point,
+            2_000,
+            choose="private",
+        )[1:],
+        _undeclared(method, partial(data.far_point, domain=None)),
     )
+
+
+def _undeclared(method: str, pair: Callable[[float], tuple[Any, Any]], **options: Any) -> Scenario:
+    """A method that is private under a declared domain, under the range of the data."""
+    return _both(
+        (scores.LIKELIHOOD,),
+        method,
+        "far-range",
+        "Many persons stand close together, and nobody declared a domain; one joins far away. The "
+        "range of the data grows, and all that is laid over it moves.",
+        pair,
+        200,
+        **options,
+    )[1]
 
 
 def _grid_size(method: str, runs: int, share: float) -> tuple[Scenario, ...]:
@@ -281,6 +309,23 @@ def _first_record(method: str, runs: int, **options: Any) -> tuple[Scenario, ...
     return _centers(
         method, "first-record", text, data.first_record, runs, **{"clusters": 1, **options}
     )
+
+
+def _far_from_crowd(
+    name: str, clusters: int, *, size: int, columns: int, **options: Any
+) -> tuple[Scenario, ...]:
+    """DP-Refine's steps, which hang on the number of records and of columns."""
+    return _both(
+        (scores.LIKELIHOOD,),
+        "dprefine",
+        name,
+        f"{size:,} persons stand in one corner of a box of {columns} columns; one more joins in "
+        "the opposite corner.",
+        partial(data.crowd, size=size, columns=columns),
+        1_000,
+        clusters=clusters,
+        **options,
+    )[1:]
 
 
 _SHIFTED = (
@@ -418,14 +463,23 @@ _DESIGNED = (
     *_first_record("gupt", 5_000)[1:],
     *_first_record("privgene", 10_000, iterations=1)[1:],
     *_first_record("dprefine", 5_000)[1:],
-    *_centers(
+    *_far_from_crowd("eight-columns", 40, size=750, columns=8),
+    *_far_from_crowd("tree", 1, size=100_000, columns=5),
+    *_far_from_crowd("blind", 30, size=10, columns=5),
+    *_far_from_crowd("private-clusters", 1, size=100_000, columns=1, choose="private"),
+    *_both(
+        (scores.LIKELIHOOD,),
         "dprefine",
-        "many-columns",
-        "Many persons stand in one corner of a box of four hundred columns; one more joins them.",
-        data.crowded_corner,
-        5_000,
+        "moved-record",
+        "One of very many persons moves to the opposite corner of a box of five columns: two "
+        "cells, clusters or distances change.",
+        partial(data.far_move, size=100_000, columns=5),
+        2_000,
         clusters=1,
+        relation="replace_one",
+        sides=_MOVE,
     )[1:],
+    _undeclared("dprefine", partial(data.far_record, declared=False), clusters=2),
 )
 
 #: Methods without a designed scenario get the simplest one.
@@ -446,6 +500,10 @@ _PLAIN = tuple(
 
 
 # -- planted mistakes --------------------------------------------------------------------
+
+
+#: Many records at one end of a line, and one that joins at the other end.
+_crowd = partial(data.crowd, size=100_000, columns=1)
 
 
 def _planted(
@@ -530,16 +588,67 @@ _PLANTED = (
     _planted(
         "twostage",
         "half-last-noise",
-        "one person joins an empty cell, with half of the noise that the last step takes",
-        data.first_in_cell,
+        "one person joins an empty cell of many, with half of the noise that the last step takes",
+        data.first_of_many_cells,
         bug=Bug("dense and empty cells"),
     ),
     _planted(
         "twostage",
+        "all-counts",
+        "one person joins an empty cell of many; each count is refined, and low ones take part in "
+        "the number of zeros as well, for the same budget",
+        data.first_of_many_cells,
+        run=planted.all_refined,
+    ),
+    _planted(
+        "twostage",
         "moved-unknown",
-        "a person moves from one block of ten to a block of none, with noise only for one who "
-        "joins or leaves",
+        "a person moves from one block of ten to one of many blocks of none, with noise only for "
+        "one who joins or leaves",
         data.moved_to_nobody,
+        sides=_MOVE,
+    ),
+    _planted(
+        "dprefine",
+        "half-fine-noise",
+        f"t{_ELEVENTH}, with half of the noise that the fine cells take",
+        data.eleventh_record,
+        options={"clusters": 2},
+        bug=Bug("fine cells"),
+    ),
+    _planted(
+        "dprefine",
+        "all-cells",
+        "one person joins many in one place; each cell is refined, split ones too, and the "
+        "subcells are paid for with the same budget",
+        partial(data.crowd, size=400, columns=1, place=0.0),
+        options={"clusters": 2},
+        run=planted.all_refined,
+    ),
+    _planted(
+        "dprefine",
+        "unsplit-budget",
+        f"t{_ELEVENTH}, and the number of records gets the whole budget, as if nothing followed",
+        data.eleventh_record,
+        options={"clusters": 2},
+        bug=Bug("records", GRID_SIZE),
+    ),
+    _planted(
+        "dprefine",
+        "true-radius",
+        "one person joins many far away, and the clip radius of the residual step follows from "
+        "the true distances",
+        _crowd,
+        options={"clusters": 2},
+        bug=Bug("distances *", NONE),
+    ),
+    _planted(
+        "dprefine",
+        "moved-unknown",
+        "one of 400 persons moves to the opposite end of a line, with noise only for one who joins "
+        "or leaves",
+        partial(data.far_move, size=400, columns=1),
+        options={"clusters": 2},
         sides=_MOVE,
     ),
     _planted(

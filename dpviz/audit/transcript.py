@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,6 +23,9 @@ from dpviz.privacy.mechanisms import Accountant, Gradual, Level, exact_levels, k
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
+
+#: Scale at which two-sided geometric noise is 0 but for one in e^1000.
+_NO_NOISE = 1e-3
 
 #: Steps whose choices a release does not show: the block or set of each record.
 HIDDEN = ("blocks", "sets")
@@ -62,7 +66,8 @@ class _Built(Accountant):
         built = 1 / np.cumsum(
             [one / self._bug.of(step) for one, (step, _) in zip(added, levels, strict=True)]
         )
-        found: list[float] = built.tolist()
+        # Whole numbers have no noise at any smaller scale; methods divide by its variance.
+        found: list[float] = np.maximum(built, _NO_NOISE).tolist()
         return found
 
 
@@ -281,6 +286,83 @@ class Replay(_Built):
         self.log_likelihood += log
         if not self._remaining or log == -np.inf:
             raise TranscriptEnd
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One use of a mechanism: its name, and all that it was handed."""
+
+    name: str
+    given: tuple[Any, ...]
+    named: dict[str, Any]
+
+    @property
+    def step(self) -> str:
+        """Step that pays for it."""
+        return str(self.given[0])
+
+    def run(self, accountant: Accountant) -> Any:
+        """Use the mechanism once more, alone."""
+        return getattr(accountant, self.name)(*self.given, **self.named)
+
+
+class Until(Replay):
+    """Accountant that returns answers of another run, and ends the method before the next one.
+
+    ``call`` is then the mechanism that would have given it. Nested releases ask for an answer in
+    several calls, none of which costs its own share alone: none of them is kept.
+    """
+
+    call: Call | None = None
+
+    def laplace(self, *given: Any, **named: Any) -> Floats:
+        """Return an answer of the Laplace mechanism, or keep its call."""
+        self._reach(Call("laplace", given, named))
+        return super().laplace(*given, **named)
+
+    def laplace_disjoint(self, *given: Any, **named: Any) -> Floats:
+        """Return an answer of the Laplace mechanism on disjoint rows, or keep its call."""
+        self._reach(Call("laplace_disjoint", given, named))
+        return super().laplace_disjoint(*given, **named)
+
+    def gradual(self, *given: Any, **named: Any) -> Gradual:
+        """Return the coarsest of nested releases, or end."""
+        self._reach(None)
+        return super().gradual(*given, **named)
+
+    def finer(self, *given: Any) -> Floats:
+        """Return a finer one of nested releases, or end."""
+        self._reach(None)
+        return super().finer(*given)
+
+    def split(self, *given: Any) -> tuple[Floats, Floats]:
+        """Return the finest of nested releases, or end."""
+        self._reach(None)
+        return super().split(*given)
+
+    def k_norm(self, *given: Any, **named: Any) -> Floats:
+        """Return an answer of the K-norm mechanism, or keep its call."""
+        self._reach(Call("k_norm", given, named))
+        return super().k_norm(*given, **named)
+
+    def choose(self, *given: Any, **named: Any) -> int:
+        """Return an answer of the exponential mechanism, or keep its call."""
+        self._reach(Call("choose", given, named))
+        return super().choose(*given, **named)
+
+    def interval(self, *given: Any, **named: Any) -> tuple[int, float]:
+        """Return an answer of the exponential mechanism over a line, or keep its call."""
+        self._reach(Call("interval", given, named))
+        return super().interval(*given, **named)
+
+    def _reach(self, call: Call | None) -> None:
+        """End at the first call without an answer."""
+        if not self._remaining:
+            self.call = call
+            raise TranscriptEnd
+
+    def _add(self, log: float) -> None:
+        """Go on after the last answer: the next call is what is asked for."""
 
 
 class TranscriptEnd(Exception):  # noqa: N818 - an intended end, not an error

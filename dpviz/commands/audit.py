@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from dpviz.audit import AuditResult, audit, scenarios
 from dpviz.audit.scenarios import find
-from dpviz.audit.steps import BUGS, CLAIM, REASONS, table
+from dpviz.audit.steps import BUGS, CLAIM, REASONS, StepResult, table
 from dpviz.commands.output import progress_line
 from dpviz.family.comparison import Report
 
@@ -50,11 +50,18 @@ def _steps(method: str) -> tuple[Report, str]:
     shown = [asdict(row) | {"found": row.found, "why": row.reason} for row in rows]
     lines = [
         f"{row.step:<24} {row.share:>6.1%} of epsilon, {BUGS[row.factor]:<14} measured "
-        f"{row.bound:.3g} or more with {row.runs:,} runs: "
+        f"{row.bound:.3g} or more with {row.runs:,} runs{_alone(row)}: "
         + (f"out of sight, {REASONS[row.reason]}" if row.reason else "found")
         for row in rows
     ]
     return {"method": method, "claim": CLAIM, "steps": shown}, "\n".join(lines)
+
+
+def _alone(row: StepResult) -> str:
+    """What was measured of a step alone, if anything."""
+    if row.alone is None:
+        return ""
+    return f", of the step alone {row.alone:.3g} or more, which may have {row.alone_share:.3g}"
 
 
 def _as_text(result: AuditResult) -> str:

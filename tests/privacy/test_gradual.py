@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -86,6 +87,29 @@ def test_every_level_has_the_law_that_its_budget_buys(secure: bool) -> None:
         assert stats.chisquare(seen, expected).pvalue > 1e-5, level
     for coarse, fine in zip(found.releases[:-1], found.releases[1:], strict=True):
         assert 0.3 < (coarse == fine).mean() < 0.95
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("secure", [False, True])
+def test_numbers_beside_have_the_noise_of_what_is_left(secure: bool, relation: Relation) -> None:
+    """False alarm in one of ten thousand runs of the release's noise; the other has a seed."""
+    unit = Neighbours(relation=relation)
+    accountant = SecureAccountant(1.0, unit) if secure else Accountant(SeededNoise(2), 1.0, unit)
+    found = accountant.gradual(np.arange(3), levels(), sensitivity=1)
+    accountant.finer(found, 1)
+    numbers = np.arange(3000)
+    finest, noisy = accountant.split(found, np.array([False, True, True]), numbers)
+    np.testing.assert_array_equal(finest, found.releases[-1][1:])
+    scale = unit.multiplier / (1 - BUDGETS[1])
+    if secure:
+        size = int(50 * scale)
+        # Ends are shares of whole numbers, of which noise is one.
+        below = np.append(law(scale, size).cumsum()[size + np.arange(-6, 6)], 1.0)
+        seen = np.bincount(np.clip(noisy - numbers, -6, 6).astype(int) + 6, minlength=13)
+        expected = len(numbers) * np.diff(below, prepend=0.0)
+        assert stats.chisquare(seen, expected).pvalue > 1e-4
+    else:
+        assert stats.kstest(noisy - numbers, stats.laplace(scale=scale).cdf).pvalue > 1e-4
 
 
 def test_one_seed_is_one_frozen_draw() -> None:
@@ -302,7 +326,8 @@ def bought(relation: Relation) -> Enumerated:
         return kept[-1]
 
     accountant.gradual = gradual  # type: ignore[method-assign]
-    twostage.release(np.zeros((2, 2), dtype=np.int64), config, accountant)
+    # Enough cells for low counts with this budget, whichever the relation.
+    twostage.release(np.zeros((4, 4), dtype=np.int64), config, accountant)
     number = accountant.ledger.spends[-1]
     share = kept[0].known
     # The number's budget is what the share leaves.
@@ -310,6 +335,29 @@ def bought(relation: Relation) -> Enumerated:
     assert number.scale == number.sensitivity / number.epsilon
     zeros = [number.sensitivity / ((1 - one) * EPSILON) for one in SHARES]
     return Enumerated(kept[0].scales, zeros)
+
+
+def test_zeros_are_counted_among_low_counts_alone() -> None:
+    """A record in any other count pays for its finer release: it may change nothing besides."""
+    counts, seen = np.tile([0, 0, 30], (20, 10)), 0
+    for seed in range(20):
+        accountant = Accountant(SeededNoise(seed), EPSILON)
+        inner = accountant.split
+        asked: list[tuple[NDArray[np.bool_], float]] = []
+
+        def split(
+            gradual: Gradual, where: NDArray[np.bool_], numbers: float, inner: Any = inner,
+            asked: list[Any] = asked,
+        ) -> Any:  # fmt: skip
+            asked.append((where, numbers))
+            return inner(gradual, where, numbers)
+
+        accountant.split = split  # type: ignore[assignment, method-assign]
+        twostage.release(counts, Config(method="twostage", epsilon=EPSILON), accountant)
+        ((where, numbers),) = asked
+        assert numbers == ((counts == 0) & ~where).sum()
+        seen += int(((counts == 0) & where).sum())
+    assert seen > 10, seen
 
 
 PAIRS: dict[Relation, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = {
