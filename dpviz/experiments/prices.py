@@ -15,10 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.families import CARDS
+from dpviz.families import CARDS, family_of
 from dpviz.family.method import check_method
-from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.wavecluster.parameters import Config
 
 #: File of the figures.
 FILE = Path(__file__).with_name("prices.json")
@@ -30,15 +28,6 @@ SCORES = {
     "silhouette": "silhouette of the records",
     "exact": "draws with as many clusters as classes",
 }
-
-#: Choices that need no data, by family: the defaults.
-USUAL = {
-    "wavecluster": f"g {Config().grid}, p {Config().density:g}",
-    "kmeans": f"K {KMeansConfig().clusters}",
-}
-
-#: What is chosen, by family.
-CHOSEN = {"wavecluster": "g and p", "kmeans": "K"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +47,7 @@ class Price:
     epsilon
         Whole budget.
     best, chosen, usual
-        Mean score with the best choice in hindsight, the private choice, and that of ``USUAL``.
+        Mean score with the best choice in hindsight, the private choice, and the defaults.
     """
 
     method: str
@@ -97,7 +86,7 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
     A price is the mean score with a choice over that of the best choice in hindsight, both over
     all sets that have the score: 100% costs nothing.
     """
-    ways = {"chosen": "chosen", "usual": USUAL[CARDS[rows[0].method].family]}
+    ways = {"chosen": "chosen", "usual": _choices(rows)[1]}
     table = []
     for (method, score), own in frame(rows).groupby(["method", "score"], sort=False):
         means = own.groupby("epsilon")[["best", *ways]].mean()
@@ -115,20 +104,30 @@ def summary(rows: Sequence[Price]) -> pd.DataFrame:
 
 def sentence(rows: Sequence[Price]) -> str:
     """Say what the prices of methods of one family are, and on how many sets, in one sentence."""
-    family = CARDS[rows[0].method].family
+    what, usual = _choices(rows)
     sets = {row.data: row for row in rows}.values()
     records = [row.records for row in sets]
     fresh = sum(not row.seen for row in sets)
     return (
-        f"Mean score with {CHOSEN[family]} chosen privately, and with {USUAL[family]}, over that "
-        f"of the best {CHOSEN[family]} in hindsight, which nobody has: {len(records)} sets of "
-        f"{min(records):,} to {max(records):,} records, {fresh} of them never looked at before."
+        f"Mean score with {what} chosen privately, and with {usual}, over that of the best {what} "
+        f"in hindsight, which nobody has: {len(records)} sets of {min(records):,} to "
+        f"{max(records):,} records, {fresh} of them never looked at before."
     )
 
 
 def frame(rows: Sequence[Price]) -> pd.DataFrame:
     """Return the figures as a table: one row each."""
     return pd.DataFrame([asdict(row) for row in rows])
+
+
+def _choices(rows: Sequence[Price]) -> tuple[str, str]:
+    """What a family chooses, and its defaults: "g and p" and "g 64, p 0.5"."""
+    family = family_of(rows[0].method)
+    chosen = [one for one in family.parameters if one.name in family.choosing]
+    # Where no sign is given, the label ends with it.
+    signs = [one.sign or one.label.split()[-1] for one in chosen]
+    usual = [f"{sign} {one.default:g}" for sign, one in zip(signs, chosen, strict=True)]
+    return " and ".join(signs), ", ".join(usual)
 
 
 @cache
