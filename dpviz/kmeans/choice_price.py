@@ -51,8 +51,18 @@ def choice_price(records: Records, choice: ClusterChoice) -> ChoicePrice | None:
     """Compare a private choice of K with the best one; None where nothing was tried."""
     if not len(choice.tried) or not records.n:
         return None
-    scaled = records.scaled(Space(records.domain))
-    if len(scaled) > _MOST:
-        scaled = scaled[np.random.default_rng(0).choice(len(scaled), _MOST, replace=False)]
-    found = [fit(scaled, centers).contours.sum() / len(scaled) for centers in choice.centers]
+    scaled = records.scaled(Space(records.domain))[sample_of(records.n)]
+    found = [silhouette(scaled, centers) for centers in choice.centers]
     return ChoicePrice(choice=choice, silhouettes=np.array(found))
+
+
+def sample_of(n: int) -> slice | NDArray[np.intp]:
+    """Return which of n records are enough for a mean silhouette, the same ones each time."""
+    if n <= _MOST:
+        return slice(None)
+    return np.random.default_rng(0).choice(n, _MOST, replace=False)
+
+
+def silhouette(scaled: NDArray[np.float64], centers: NDArray[np.float64]) -> float:
+    """Return the mean simplified silhouette of records (n, d) around centres (K, d)."""
+    return float(fit(scaled, centers).contours.sum() / len(scaled))

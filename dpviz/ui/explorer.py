@@ -17,7 +17,7 @@ from dpviz.family.claim import Claim
 from dpviz.family.family import Family
 from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
-from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.card_panel import card_panel
 from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import errors_shown
@@ -30,9 +30,8 @@ from dpviz.ui.parameters import (
     slider,
     sliders_of,
 )
-from dpviz.ui.parts_panel import parts_panel
 from dpviz.ui.readouts import show_ledger, show_reason
-from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import Control, UrlState, choice, whole
 from dpviz.ui.tuning.panel import tuning_panel
@@ -237,6 +236,4 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
     )
     st.code(python_lines(again), language="python")
     st.code(command(again), language="shell", wrap_lines=True)
-    st.markdown(card_text(CARDS[method]))
-    cost_panel(method)
-    parts_panel(method)
+    card_panel(method)

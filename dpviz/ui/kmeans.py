@@ -44,6 +44,7 @@ from dpviz.ui.explorer import (
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
+from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
@@ -256,6 +257,7 @@ def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
             "of both silhouettes. The last column is true: for the owner only."
         )
         csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)")
+        prices_panel("kmeans")
 
     lazy_expander("How K was chosen, and the price", key=f"{state.page}:choice", draw=draw)
 

@@ -43,12 +43,12 @@ from dpviz.ui.explorer import (
 )
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
+from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
-from dpviz.wavecluster.choice import PRICE, PRICED, PRICES, WHO
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import RANK
@@ -212,17 +212,8 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns)
             "again, how many records do they hold, and how many clusters tell them apart. The last "
             "column is true: for the owner only."
         )
-        prices = pd.DataFrame(
-            [
-                (CARDS[method].title, *(f"{price:.0%}" for price in own))
-                for method, own in PRICES.items()
-            ],
-            columns=["Technique", *(f"{who}, ε {at:g}" for who in WHO for at in PRICED)],
-        )
-        st.markdown("Price of the choice on other data:")
-        st.dataframe(prices, hide_index=True, key=f"{state.page}:choice prices")
-        show_caption(PRICE)
         csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)")
+        prices_panel("wavecluster")
 
     lazy_expander("How g and p were chosen, and the price", key=f"{state.page}:choice", draw=draw)
 

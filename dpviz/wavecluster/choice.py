@@ -50,24 +50,6 @@ _SIDE, _GROWTH = 8.0, 0.2
 #: No grid is finer: as far as the slider of g goes.
 _FINEST = 256
 
-#: Budgets at which the price was measured, and for whose choice of g and p.
-PRICED, WHO = (0.5, 1.0, 2.0), ("chosen", "g 64, p 0.5")
-
-#: What the choice costs, measured: its F-measure with known classes over that of the best g and p
-#: in hindsight, mean over the sets, for each of ``WHO`` and ``PRICED``.
-PRICES = {
-    "privqt": (0.91, 0.93, 0.93, 0.76, 0.74, 0.75),
-    "privthr": (0.92, 0.92, 0.92, 0.76, 0.76, 0.75),
-    "privthrem": (0.79, 0.81, 0.86, 0.70, 0.71, 0.74),
-    "twostage": (0.85, 0.89, 0.89, 0.77, 0.76, 0.76),
-}
-
-PRICE = (
-    "F-measure with known classes over that of the best g and p in hindsight, which nobody has: "
-    "mean over 37 sets of 120 to 200,000 records (Two-stage: the 34 up to 31,520), with g and p "
-    "chosen privately, and with g 64, p 0.5."
-)
-
 #: Candidates for p.
 DENSITIES = tuple(step / 20 for step in range(1, 20))
 

@@ -32,6 +32,7 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.privacy.mechanisms import Accountant
+from tests.benchmarks import twostage_parts
 from tests.benchmarks.utility import spread
 from tests.conftest import reference_file
 
@@ -342,7 +343,19 @@ DPREFINE = Method(
     ),
 )
 
-METHODS: dict[str, Method] = {"dprefine": DPREFINE}
+# -- Two-stage ---------------------------------------------------------------------------------
+
+TWOSTAGE = Method(
+    score="dsg_c",
+    data=twostage_parts.DATA,
+    draw=twostage_parts.draw,
+    parts=tuple(
+        Part(name=name, instead=instead, changes=changes)
+        for name, instead, changes in twostage_parts.PARTS
+    ),
+)
+
+METHODS: dict[str, Method] = {"twostage": TWOSTAGE, "dprefine": DPREFINE}
 
 
 if __name__ == "__main__":

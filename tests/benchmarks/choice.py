@@ -1,91 +1,228 @@
-"""What choosing g and p under privacy costs: prints ``PRICES`` of ``dpviz/wavecluster/choice.py``.
+"""What a private choice of g and p, or of K, costs: writes ``dpviz/experiments/prices.json``.
 
-    python -m tests.benchmarks.choice METHOD [FILE.csv:CLASS ...]
+    python -m tests.benchmarks.choice [METHOD ...] [--sets all|seen|SET ...] [--checkouts FOLDER]
 
-Sets are the samples with known classes, mixtures drawn here, and files with a column of classes;
-``PRICES`` also has DS1 to DS3, S1 and unbalance, and the folder "wut" of the clustering data of
-Gagolewski. A price is the F-measure with the classes over the best that any g and p reach on
-average of two draws.
+Without a name all methods that choose are measured on all sets; with names only these, and the
+other figures stay. Each set is written once it is done: ``--resume`` goes on where a run was
+stopped. It takes about half an hour on two cores.
+
+The sets are those of ``sets.py``: for g and p those of two columns with known classes, for K all
+that the method runs on. The best choice in hindsight is that of a coarse grid of candidates, each
+the mean of ``DRAWS`` draws; for K the known number and the privately chosen ones are candidates,
+too. The largest of many means is a little too large, which makes the private choice look dearer
+than it is; a finer grid of candidates might find a better one, which makes it look cheaper.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpviz.data.dataset import Classes, Dataset
-from dpviz.data.reading.read import read_table
-from dpviz.data.samples import load_sample, sample_names
-from dpviz.domain import Domain
-from dpviz.wavecluster.choice import PRICED
-from dpviz.wavecluster.family import FAMILY
-from dpviz.wavecluster.parameters import Config
+from dpviz.data.dataset import Dataset
+from dpviz.errors import InputError
+from dpviz.experiments.prices import FILE, Price, prices
+from dpviz.families import CARDS
+from dpviz.family.parameter import PRIVATE
+from dpviz.kmeans.choice_price import sample_of, silhouette
+from dpviz.kmeans.parameters import DEFAULTS, KMeansConfig
+from dpviz.kmeans.passes import nearest
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.space import Space
+from dpviz.kmeans.truth import run_kmeans
+from dpviz.metrics.matching import adjusted_rand, contingency
+from dpviz.noise_source import SeededNoise
+from dpviz.wavecluster.parameters import CHOOSERS, Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.trial import WaveClusterTrial
+from tests.benchmarks.sets import BY_NAME, SETS, BenchSet, MissingError, folder
 
-GRIDS = (16, 24, 32, 40, 48, 64, 80, 96, 128)
-DENSITIES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+EPSILONS = (0.5, 1.0, 2.0)
 
+#: Draws of a candidate (seeds 0, 1, ...), and of the private choice (seeds 100, 101, ...).
+DRAWS, CHOSEN_DRAWS = 2, 4
 
-def sets(files: list[str]) -> Iterator[Dataset]:
-    """Data sets with known classes and a declared domain."""
-    found = [load_sample(name) for name in sample_names()]
-    yield from (data for data in found if data.classes is not None)
-    for n, clusters in product((2_000, 20_000, 200_000), (3, 8, 25)):
-        yield mixture(n, clusters)
-    for file in files:
-        path, _, column = file.rpartition(":")
-        yield read_table(path).select(classes=column)
+GRIDS = (16, 24, 32, 48, 64, 96, 128)
+DENSITIES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
+CLUSTERS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40)
 
+#: Methods that choose, in the order of the cards.
+METHODS = tuple(name for name in CARDS if name in CHOOSERS or "choose" in DEFAULTS.get(name, ()))
 
-def mixture(n: int, clusters: int) -> Dataset:
-    """Gaussians of different sizes in the unit square, and a tenth of uniform noise."""
-    rng = np.random.default_rng([n, clusters])
-    centres = rng.uniform(0.08, 0.92, (clusters, 2))
-    spread = rng.uniform(0.01, 0.05, clusters) * min(1, (8 / clusters) ** 0.5)
-    codes = rng.choice(clusters, n, p=rng.dirichlet(np.full(clusters, 3.0)))
-    points = centres[codes] + spread[codes, None] * rng.normal(size=(n, 2))
-    noise = rng.random(n) < 0.1
-    points[noise] = rng.random((int(noise.sum()), 2))
-    codes[noise] = clusters
-    names = tuple(str(code) for code in range(clusters + 1))
-    return Dataset(
-        name=f"mixture of {clusters}, {n:,}",
-        points=np.clip(points, 0, 1),
-        domain=Domain(((0, 1), (0, 1))),
-        classes=Classes(column="class", names=names, codes=codes),
-    )
+Scores = Mapping[str, float]
+#: A budget; the best, private and usual choice by each score.
+Found = tuple[float, dict[str, tuple[float, float, float]]]
 
 
-def score(data: Dataset, config: Config, seeds: range) -> float:
-    """Mean F-measure with the known classes over draws."""
-    trial = FAMILY.build(data, config, data.domain, "clip")
-    drawn = (trial.scores(trial.draw(seed), seed, ("class_f",)) for seed in seeds)
-    return float(np.mean([one["class_f"] for one in drawn]))
+def main(arguments: list[str]) -> None:
+    """Measure and write the figures."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.choice")
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
+    parser.add_argument("--checkouts", help="folder with checkouts of repositories")
+    parser.add_argument("--sets", nargs="+", default=["all"], metavar="all|seen|SET")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--resume", action="store_true", help="keep the sets that are there")
+    given = parser.parse_args(arguments)
+    methods = given.methods or METHODS
+    for names, known in ((methods, METHODS), (given.sets, ("all", "seen", *BY_NAME))):
+        if unknown := set(names) - set(known):
+            parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(known)}")
+    wanted = {
+        (method, one.name)
+        for method, one in product(methods, SETS)
+        if fits(method, one)
+        if {"all", one.name, *(["seen"] if one.seen else ())} & {*given.sets}
+    }
+    rows = [row for row in prices() if given.resume or (row.method, row.data) not in wanted]
+    wanted -= {(row.method, row.data) for row in rows}
+    # The longest first: none is left over for one core alone.
+    order = sorted(wanted, key=lambda pair: (-BY_NAME[pair[1]].n, pair))
+    with ProcessPoolExecutor(given.jobs) as pool:
+        pending = {pool.submit(measure, *pair, folder(given.checkouts)): pair for pair in order}
+        for number, done in enumerate(as_completed(pending), 1):
+            print(f"{number}/{len(wanted)}", *pending[done], file=sys.stderr, end=" ")
+            try:
+                rows += done.result()
+                print("done", file=sys.stderr, flush=True)
+            except (MissingError, InputError) as error:
+                print(error, file=sys.stderr, flush=True)
+            write(rows)
 
 
-def main(method: str, files: list[str]) -> None:
-    """Print both prices of each set, and their means."""
-    prices = []
-    for data in sets(files):
-        row = []
-        for epsilon in PRICED:
-            by_hand = {
-                (grid, density): score(
-                    data,
-                    Config(method=method, grid=grid, density=density, epsilon=epsilon),
-                    range(2),
-                )
-                for grid, density in product(GRIDS, DENSITIES)
-            }
-            chosen = Config(method=method, choose="private", epsilon=epsilon)
-            private = score(data, chosen, range(100, 104))
-            row.append(np.array([private, by_hand[64, 0.5]]) / max(by_hand.values()))
-        prices.append(np.transpose(row))
-        print(data.name, *np.round(prices[-1].ravel(), 2), flush=True)
-    print(method, *np.round(np.mean(prices, axis=0).ravel(), 3))
+def write(rows: Iterable[Price]) -> None:
+    """Replace the file by these rows, in the order of methods and sets."""
+    names = list(BY_NAME)
+    ordered = sorted(rows, key=lambda row: (METHODS.index(row.method), names.index(row.data)))
+    lines = [json.dumps(asdict(row), separators=(",", ":"), ensure_ascii=False) for row in ordered]
+    new = FILE.with_suffix(".new")
+    new.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    os.replace(new, FILE)
+
+
+def fits(method: str, one: BenchSet) -> bool:
+    """Whether the price of a method is measured on a set."""
+    if method in CHOOSERS:
+        return one.ndim == 2 and one.source.classed
+    return one.clusters is not None
+
+
+def measure(method: str, name: str, checkouts: Path | None) -> list[Price]:
+    """Figures of a method on one set.
+
+    Raises
+    ------
+    MissingError
+        If the set is not on this machine.
+    InputError
+        If the method can't run on it.
+    """
+    one = BY_NAME[name]
+    data = one.with_classes(checkouts) if one.source.classed else one.read(checkouts)
+    judge = _grids_and_densities if method in CHOOSERS else _numbers
+    return [
+        Price(
+            method=method,
+            data=name,
+            title=one.title,
+            records=data.n,
+            seen=one.seen,
+            score=score,
+            epsilon=epsilon,
+            best=round(best, 4),
+            chosen=round(chosen, 4),
+            usual=round(usual, 4),
+        )
+        for epsilon, found in judge(method, data, one)
+        for score, (best, chosen, usual) in found.items()
+    ]
+
+
+def _mean(drawn: Iterable[Scores]) -> dict[str, float]:
+    """Mean of each score over draws."""
+    found = list(drawn)
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def _three(
+    candidates: Iterable[Scores], chosen: Scores, usual: Scores
+) -> dict[str, tuple[float, float, float]]:
+    """Best, private and usual choice of each score."""
+    candidates = list(candidates)
+    return {
+        name: (max(one[name] for one in candidates), chosen[name], usual[name]) for name in chosen
+    }
+
+
+# -- g and p -------------------------------------------------------------------------------------
+
+
+def _grids_and_densities(method: str, data: Dataset, one: BenchSet) -> Iterator[Found]:
+    """Scores of the three ways to choose g and p, for each budget."""
+    source, usual = Source.build(data, Config().grid), Config()
+    trials = {
+        (grid, density): WaveClusterTrial.of(
+            source.on_grid(grid), Config(method=method, grid=grid, density=density)
+        )
+        for grid, density in product(GRIDS, DENSITIES)
+    }
+    private = WaveClusterTrial.of(source, Config(method=method, choose=PRIVATE))
+
+    def score(trial: WaveClusterTrial, seeds: range) -> dict[str, float]:
+        return _mean(trial.scores(trial.draw(seed), seed, ("class_f",)) for seed in seeds)
+
+    for epsilon in EPSILONS:
+        found = {
+            key: score(trial.at(epsilon=epsilon), range(DRAWS)) for key, trial in trials.items()
+        }
+        chosen = score(private.at(epsilon=epsilon), range(100, 100 + CHOSEN_DRAWS))
+        yield epsilon, _three(found.values(), chosen, found[usual.grid, usual.density])
+
+
+# -- K -------------------------------------------------------------------------------------------
+
+
+def _numbers(method: str, data: Dataset, one: BenchSet) -> Iterator[Found]:
+    """Scores of the three ways to choose K, for each budget."""
+    records = Records.build(data, data.domain)
+    sample = sample_of(records.n)
+    scaled = records.scaled(Space(records.domain))[sample]
+    classes = None if records.classes is None else records.classes[sample]
+    known = None if data.classes is None else len(data.classes.names)
+    usual = KMeansConfig().clusters
+
+    def run(seed: int, epsilon: float, **choice: Any) -> KMeansRun:
+        config = KMeansConfig(method=method, epsilon=epsilon, **choice)
+        return run_kmeans(records, config, SeededNoise(seed))
+
+    def score(drawn: KMeansRun) -> dict[str, float]:
+        centers = Space(records.domain).scale(drawn.centers)
+        found = {"silhouette": silhouette(scaled, centers)}
+        if classes is not None:
+            table = contingency(classes, nearest(scaled, centers))
+            found |= {"class_ari": adjusted_rand(table), "exact": float(len(centers) == known)}
+        return found
+
+    for epsilon in EPSILONS:
+        private = [run(seed, epsilon, choose=PRIVATE) for seed in range(100, 100 + CHOSEN_DRAWS)]
+        tried = {*CLUSTERS, usual, one.clusters, known or usual}
+        tried |= {len(each.centers) for each in private}
+        found = {
+            clusters: _mean(score(run(seed, epsilon, clusters=clusters)) for seed in range(DRAWS))
+            for clusters in sorted(tried)
+        }
+        chosen = _mean(map(score, private))
+        yield epsilon, _three(found.values(), chosen, found[usual])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1:])

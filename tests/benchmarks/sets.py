@@ -25,13 +25,14 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import Classes, Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
 from dpviz.metrics.matching import adjusted_rand, contingency
@@ -54,6 +55,15 @@ class Source(Protocol):
 
     def read(self, checkouts: Path | None) -> Dataset:
         """Read the records, or raise MissingError."""
+        ...
+
+    @property
+    def classed(self) -> bool:
+        """Whether the records have known classes."""
+        ...
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
+        """Known classes in the order of ``read``, whole numbers from 0 on, or MissingError."""
         ...
 
 
@@ -110,6 +120,13 @@ class BenchSet:
             )
         return replace(found, name=self.name, domain=found.domain or _range(found.points))
 
+    def with_classes(self, checkouts: Path | None) -> Dataset:
+        """Read the records with their known classes, or raise MissingError."""
+        codes = np.unique(self.source.classes(checkouts), return_inverse=True)[1]
+        names = tuple(map(str, range(codes.max() + 1)))
+        known = Classes(column="class", names=names, codes=codes)
+        return replace(self.read(checkouts), classes=known)
+
 
 def _range(points: np.ndarray[Any, Any]) -> Domain:
     """Range of the records; a column with one value gets room around it."""
@@ -123,16 +140,27 @@ class Reference:
     """A file of the papers' reference data, with the column of its classes."""
 
     file: str
-    classes: str | None = None
+    column: str | None = None
 
     def read(self, checkouts: Path | None) -> Dataset:
+        points = self._table().drop(columns=[self.column] if self.column else [])
+        # Some files list class by class: a method that cuts the list would see the answer.
+        return _shuffled(points.to_numpy(dtype=float))
+
+    @property
+    def classed(self) -> bool:
+        return self.column is not None
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
+        codes = pd.factorize(self._table()[self.column])[0]
+        return codes[_order(len(codes))]
+
+    def _table(self) -> pd.DataFrame:
+        """The file, or MissingError."""
         path = REFERENCE / self.file
         if not path.exists():
             raise MissingError(f"reference data {self.file} is not here.")
-        table = pd.read_csv(path, header=0 if self.file.endswith(".gz") else None)
-        points = table.drop(columns=[self.classes] if self.classes else [])
-        # Some files list class by class: a method that cuts the list would see the answer.
-        return _shuffled(points.to_numpy(dtype=float))
+        return pd.read_csv(path, header=0 if self.file.endswith(".gz") else None)
 
 
 @dataclass(frozen=True)
@@ -143,6 +171,15 @@ class OfSamples:
 
     def read(self, checkouts: Path | None) -> Dataset:
         return load_sample(self.name)
+
+    @property
+    def classed(self) -> bool:
+        return load_sample(self.name).classes is not None
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
+        known = load_sample(self.name).classes
+        assert known is not None
+        return known.codes
 
 
 @dataclass(frozen=True)
@@ -179,10 +216,11 @@ class OfRepository:
             return found
         return np.repeat(found[:, :-1], found[:, -1].astype(int), axis=0)
 
-    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any] | None:
-        """Known classes of the records in the order of ``read``; None where there are none."""
-        if not self.file.endswith(".data.gz"):
-            return None
+    @property
+    def classed(self) -> bool:
+        return self.file.endswith(".data.gz")
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
         labels = self.file.replace(".data.gz", ".labels0.gz")
         found = np.loadtxt(
             io.BytesIO(gzip.decompress(contents(checkouts, self.repository, labels)))
@@ -201,14 +239,26 @@ class Mixture:
     width: float = 0.05
 
     def read(self, checkouts: Path | None) -> Dataset:
+        cube = Domain(((0.0, 1.0),) * self.ndim)
+        return Dataset(name="mixture", points=self._drawn[0], domain=cube)
+
+    @property
+    def classed(self) -> bool:
+        return True
+
+    def classes(self, checkouts: Path | None) -> np.ndarray[Any, Any]:
+        return self._drawn[1]
+
+    @cached_property
+    def _drawn(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Records and the Gaussian that each is of."""
         rng = np.random.default_rng(self.seed)
         centres = rng.uniform(0.15, 0.85, (self.clusters, self.ndim))
         shares = rng.dirichlet(np.full(self.clusters, 3.0))
         widths = self.width * rng.uniform(0.5, 1.5, self.clusters)
         which = rng.choice(self.clusters, self.n, p=shares)
         points = centres[which] + widths[which, None] * rng.normal(size=(self.n, self.ndim))
-        cube = Domain(((0.0, 1.0),) * self.ndim)
-        return Dataset(name="mixture", points=np.clip(points, 0, 1), domain=cube)
+        return np.clip(points, 0, 1), which
 
 
 def _order(n: int) -> np.ndarray[Any, Any]:
@@ -328,97 +378,37 @@ def _mixture(ndim: int, clusters: int, n: int, seed: int, *, seen: bool) -> Benc
 SETS: tuple[BenchSet, ...] = (
     # Seen: the papers' sets, the samples, and what the rules of a method were tried on.
     _reference(
-        "ds1",
-        "DS1",
-        "ds1.csv",
-        "Chen, Yu, Chirkova 2015",
-        kind="dense",
-        n=30_000,
-        ndim=2,
-        grid=64,
-        density=0.58,
-        clusters=15,
+        "ds1", "DS1", "ds1.csv", "Chen, Yu, Chirkova 2015", kind="dense", n=30_000, ndim=2, grid=64,
+        density=0.58, clusters=15,
     ),
     _reference(
-        "ds2",
-        "DS2",
-        "ds2.csv",
-        "Chen, Yu, Chirkova 2015",
-        kind="thin",
-        n=31_200,
-        ndim=2,
-        grid=40,
-        density=0.10,
-        clusters=3,
+        "ds2", "DS2", "ds2.csv", "Chen, Yu, Chirkova 2015", kind="thin", n=31_200, ndim=2, grid=40,
+        density=0.10, clusters=3,
     ),
     _reference(
-        "ds3",
-        "DS3",
-        "ds3.csv",
-        "Chen, Yu, Chirkova 2015",
-        kind="dense",
-        n=31_520,
-        ndim=2,
-        grid=36,
-        density=0.23,
-        clusters=5,
+        "ds3", "DS3", "ds3.csv", "Chen, Yu, Chirkova 2015", kind="dense", n=31_520, ndim=2, grid=36,
+        density=0.23, clusters=5,
     ),
     _reference(
-        "s1",
-        "S1",
-        "s1.csv.gz",
-        _SIPU,
-        kind="dense",
-        n=5_000,
-        ndim=2,
-        classes="label",
-        clusters=15,
+        "s1", "S1", "s1.csv.gz", _SIPU, kind="dense", n=5_000, ndim=2, classes="label", clusters=15,
     ),
     _reference(
-        "unbalance",
-        "Unbalance",
-        "unbalance.csv.gz",
-        _SIPU,
-        kind="sparse",
-        n=6_500,
-        ndim=2,
-        classes="label",
-        clusters=8,
+        "unbalance", "Unbalance", "unbalance.csv.gz", _SIPU, kind="sparse", n=6_500, ndim=2,
+        classes="label", clusters=8,
     ),
     _reference(
-        "birch3", "Birch3", "birch3.csv.gz", _SIPU, kind="dense", n=100_000, ndim=2, clusters=100
+        "birch3", "Birch3", "birch3.csv.gz", _SIPU, kind="dense", n=100_000, ndim=2, clusters=100,
     ),
     _reference(
-        "blood",
-        "Blood",
-        "blood.csv.gz",
-        _UCI,
-        kind="measured",
-        n=748,
-        ndim=4,
-        classes="donated",
+        "blood", "Blood", "blood.csv.gz", _UCI, kind="measured", n=748, ndim=4, classes="donated",
         clusters=4,
     ),
     _reference(
-        "abalone",
-        "Abalone",
-        "abalone.csv.gz",
-        _UCI,
-        kind="measured",
-        n=4_177,
-        ndim=8,
-        classes="sex",
-        clusters=3,
+        "abalone", "Abalone", "abalone.csv.gz", _UCI, kind="measured", n=4_177, ndim=8,
+        classes="sex", clusters=3,
     ),
     _reference(
-        "gamma",
-        "Gamma",
-        "gamma.csv.gz",
-        _UCI,
-        kind="measured",
-        n=19_020,
-        ndim=10,
-        classes="class",
+        "gamma", "Gamma", "gamma.csv.gz", _UCI, kind="measured", n=19_020, ndim=10, classes="class",
         clusters=2,
     ),
     *(_sample(name) for name in sample_names()),
@@ -434,26 +424,14 @@ SETS: tuple[BenchSet, ...] = (
     _benchmark("g2mg/g2mg_8_50", "mixture", 2_048, 8, clusters=2),
     _benchmark("g2mg/g2mg_32_50", "mixture", 2_048, 32, clusters=2),
     _places(
-        "zipcodes",
-        "US ZIP codes",
-        42_049,
+        "zipcodes", "US ZIP codes", 42_049,
         OfRepository("vega/vega-datasets", "data/zipcodes.csv", ("longitude", "latitude")),
-        "vega-datasets (GeoNames, CC BY)",
-        seen=True,
-        grid=104,
-        density=0.75,
-        clusters=15,
+        "vega-datasets (GeoNames, CC BY)", seen=True, grid=104, density=0.75, clusters=15,
     ),
     _places(
-        "airports",
-        "US airports",
-        3_376,
+        "airports", "US airports", 3_376,
         OfRepository("vega/vega-datasets", "data/airports.csv", ("longitude", "latitude")),
-        "vega-datasets",
-        seen=True,
-        grid=32,
-        density=0.15,
-        clusters=15,
+        "vega-datasets", seen=True, grid=32, density=0.15, clusters=15,
     ),
     _mixture(3, 8, 20_000, 1, seen=True),
     _mixture(10, 10, 20_000, 1, seen=True),
@@ -474,79 +452,47 @@ SETS: tuple[BenchSet, ...] = (
     _benchmark("other/square", "sparse", 1_000, grid=32, density=0.1),
     _benchmark("sipu/a3", "dense", 7_500, title="A3", clusters=50, grid=40, density=0.55),
     _benchmark(
-        "sipu/birch1", "dense", 100_000, title="Birch1", clusters=100, grid=128, density=0.55
+        "sipu/birch1", "dense", 100_000, title="Birch1", clusters=100, grid=128, density=0.55,
     ),
     _benchmark(
-        "sipu/birch2", "dense", 100_000, title="Birch2", clusters=100, grid=128, density=0.5
+        "sipu/birch2", "dense", 100_000, title="Birch2", clusters=100, grid=128, density=0.5,
     ),
     _benchmark("sipu/s3", "dense", 5_000, title="S3", clusters=15, grid=32, density=0.75),
     _benchmark("sipu/d31", "dense", 3_100, title="D31", clusters=31, grid=32, density=0.55),
     _benchmark("fcps/engytime", "dense", 4_096, clusters=2, grid=32, density=0.9),
     _places(
-        "earthquakes",
-        "Earthquakes",
-        23_412,
+        "earthquakes", "Earthquakes", 23_412,
         OfRepository(_PLOTLY, "earthquakes-23k.csv", ("Longitude", "Latitude")),
-        "plotly/datasets (US Geological Survey)",
-        grid=80,
-        density=0.65,
-        clusters=15,
+        "plotly/datasets (US Geological Survey)", grid=80, density=0.65, clusters=15,
     ),
     _places(
-        "accidents",
-        "UK road accidents",
-        140_029,
+        "accidents", "UK road accidents", 140_029,
         OfRepository(_DECK, "examples/3d-heatmap/heatmap-data.csv", ("lng", "lat")),
-        "deck.gl-data (UK Department for Transport, OGL)",
-        grid=128,
-        density=0.75,
-        clusters=25,
+        "deck.gl-data (UK Department for Transport, OGL)", grid=128, density=0.75, clusters=25,
     ),
     _places(
-        "pickups",
-        "New York pick-ups",
-        315_055,
+        "pickups", "New York pick-ups", 315_055,
         OfRepository(_DECK, "examples/screen-grid/uber-pickup-locations.json", (0, 1), 2),
-        "deck.gl-data (fivethirtyeight, from NYC TLC)",
-        grid=128,
-        density=0.05,
-        clusters=25,
+        "deck.gl-data (fivethirtyeight, from NYC TLC)", grid=128, density=0.05, clusters=25,
     ),
     _places(
-        "housing",
-        "California housing",
-        20_640,
+        "housing", "California housing", 20_640,
         OfRepository(
             "ageron/handson-ml", "datasets/housing/housing.csv", ("longitude", "latitude")
         ),
-        "Pace, Barry 1997, by ageron/handson-ml",
-        grid=72,
-        density=0.9,
-        clusters=15,
+        "Pace, Barry 1997, by ageron/handson-ml", grid=72, density=0.9, clusters=15,
     ),
     _places(
-        "stops",
-        "California transit stops",
-        14_195,
+        "stops", "California transit stops", 14_195,
         OfRepository(_DECK, "examples/screen-grid/ca-transit-stops.json", (0, 1)),
-        "deck.gl-data",
-        grid=56,
-        density=0.7,
-        clusters=15,
+        "deck.gl-data", grid=56, density=0.7, clusters=15,
     ),
     _places(
-        "squirrels",
-        "Central Park squirrels",
-        3_023,
+        "squirrels", "Central Park squirrels", 3_023,
         OfRepository(
-            _PLOTLY,
-            "2018_Central_Park_Squirrel_Census_-_Squirrel_Data_20250721.csv",
-            ("X", "Y"),
+            _PLOTLY, "2018_Central_Park_Squirrel_Census_-_Squirrel_Data_20250721.csv", ("X", "Y")
         ),
-        "plotly/datasets (NYC Open Data)",
-        grid=32,
-        density=0.8,
-        clusters=15,
+        "plotly/datasets (NYC Open Data)", grid=32, density=0.8, clusters=15,
     ),
     # Not seen, for k-means alone.
     _benchmark("sipu/a1", "dense", 3_000, title="A1", clusters=20),
@@ -574,7 +520,7 @@ SETS: tuple[BenchSet, ...] = (
     _mixture(16, 20, 50_000, 9009, seen=False),
     _mixture(32, 5, 20_000, 9010, seen=False),
     _mixture(32, 15, 50_000, 9011, seen=False),
-)
+)  # fmt: skip
 
 BY_NAME = {one.name: one for one in SETS}
 
@@ -611,7 +557,8 @@ def main(given: str | None = None) -> None:
             data = one.source.read(checkouts)
             found = [one.name, data.points.shape]
             if isinstance(one.source, OfRepository) and data.ndim == 2:
-                grid, classes = grid_of(data.n), one.source.classes(checkouts)
+                classes = one.source.classes(checkouts) if one.source.classed else None
+                grid = grid_of(data.n)
                 data = replace(data, domain=_range(data.points))
                 found += [grid, density_of(data, classes, grid)]
             print(*found, flush=True)

@@ -44,9 +44,10 @@ def test_figures_are_possible_and_of_one_whole_method() -> None:
         parts("nobody")
 
 
-def test_sentence_names_the_part_that_brings_most() -> None:
-    most = max(parts("dprefine"), key=lambda row: row.factor)
-    said = sentence("dprefine")
+@pytest.mark.parametrize("method", measured.METHODS)
+def test_sentence_names_the_part_that_brings_most(method: str) -> None:
+    most = max(parts(method), key=lambda row: row.factor)
+    said = sentence(method)
     assert most.part.lower() in said
     assert f"{most.without.median:.3g} instead of {most.whole.median:.3g}" in said
 
@@ -60,7 +61,7 @@ def test_table_has_a_row_for_each_figure() -> None:
 
 def test_a_part_comes_back_whatever_happens() -> None:
     kept = Accountant.k_norm, measured.resolve_name("dpviz.kmeans.denoise:PASSES")
-    for part in measured.DPREFINE.parts:
+    for part in (*measured.DPREFINE.parts, *measured.TWOSTAGE.parts):
         with suppress(ZeroDivisionError), measured.changed(part.changes):
             for name, value in part.changes.items():
                 assert measured.resolve_name(name) is value
@@ -68,14 +69,22 @@ def test_a_part_comes_back_whatever_happens() -> None:
     assert (Accountant.k_norm, measured.resolve_name("dpviz.kmeans.denoise:PASSES")) == kept
 
 
-def test_every_part_takes_part_somewhere() -> None:
-    for part in measured.DPREFINE.parts:
-        rows = [row for row in parts("dprefine") if row.part == part.name]
+@pytest.mark.parametrize("method", measured.METHODS)
+def test_every_part_takes_part_somewhere(method: str) -> None:
+    for part in measured.METHODS[method].parts:
+        rows = [row for row in parts(method) if row.part == part.name]
         assert any(not math.isclose(row.factor, 1, rel_tol=1e-4) for row in rows), part.name
 
 
-@pytest.mark.parametrize("only", [("Split cells", "S1", 1.0), ("K-norm noise", "S1", 1.0)])
-def test_reference_figures_come_out_again(only: tuple[str, str, float]) -> None:
-    (again,) = measured.measure("dprefine", only=only)
-    (stored,) = (row for row in parts("dprefine") if (row.part, row.data, row.epsilon) == only)
+@pytest.mark.parametrize(
+    ("method", "only"),
+    [
+        ("dprefine", ("Split cells", "S1", 1.0)),
+        ("dprefine", ("K-norm noise", "S1", 1.0)),
+        ("twostage", ("Nested noise", "Spirals", 1.0)),
+    ],
+)
+def test_reference_figures_come_out_again(method: str, only: tuple[str, str, float]) -> None:
+    (again,) = measured.measure(method, only=only)
+    (stored,) = (row for row in parts(method) if (row.part, row.data, row.epsilon) == only)
     assert again == stored

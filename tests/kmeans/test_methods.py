@@ -43,11 +43,11 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.kmeans.start import uniform
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
+from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
-from tests.support.replaying import Recorder as Listener
+from tests.support.replaying import Recorder, Request
 
 SPENDING = tuple(name for name, entry in KMEANS.items() if entry.card.spends)
 VARIANTS = ("sound", "published")
@@ -88,50 +88,6 @@ def short_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of a chain are tested elsewhere: here a tenth of them does."""
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 3000)
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.RESTARTS", 2)
-
-
-class Recorder(Accountant):
-    """Accountant that keeps what its mechanisms were asked, and may answer as another did."""
-
-    def __init__(
-        self,
-        noise: NoiseSource,
-        epsilon: float,
-        neighbours: Neighbours | None = None,
-        answers: list[Any] | None = None,
-    ) -> None:
-        super().__init__(noise, epsilon, neighbours)
-        self.asked: list[dict[str, Any]] = []
-        self.answered: list[Any] = []
-        self.left = None if answers is None else list(answers)
-
-    def laplace(self, step: str, values: Any, **options: Any) -> NDArray[np.float64]:
-        answer = super().laplace(step, values, **options)
-        return self._keep("laplace", step, values, answer, 1, options)
-
-    def laplace_disjoint(self, step: str, values: Any, **options: Any) -> NDArray[np.float64]:
-        answer = super().laplace_disjoint(step, values, **options)
-        return self._keep("disjoint", step, values, answer, len(values), options)
-
-    def choose(self, step: str, scores: Any, **options: Any) -> int:
-        given = np.array(scores)  # they may be changed once the choice is made
-        return self._keep(
-            "choose", step, given, super().choose(step, scores, **options), 1, options
-        )
-
-    def _keep(
-        self, kind: str, step: str, values: Any, answer: Any, spends: int, options: dict[str, Any]
-    ) -> Any:
-        scales = np.array([spend.scale for spend in self.ledger.spends[-spends:]])
-        values = np.array(values, dtype=float)
-        asked = {"kind": kind, "step": step, "values": values, "scales": scales, **options}
-        self.asked.append(asked)
-        if self.left is not None:
-            replayed = self.left.pop(0)
-            assert np.shape(replayed) == np.shape(answer)
-            answer = replayed
-        self.answered.append(answer)
-        return answer
 
 
 class Streams(SeededNoise):
@@ -339,7 +295,7 @@ def assert_consistent(
     """Centres move where the noisy numbers of their own cluster say, and nowhere else."""
     space = space_of(records, config)
     paid = {spend.step: spend for spend in found.ledger}
-    asked = {one["step"]: index for index, one in enumerate(recorder.asked)}
+    asked = {one.step: one for one in recorder.requests}
     for number, one in enumerate(found.iterations):
         before, after = found.path[number], found.path[number + 1]
         step = f"iteration {number + 1}"
@@ -353,11 +309,11 @@ def assert_consistent(
         np.testing.assert_array_equal(after[one.kept], before[one.kept])
         np.testing.assert_array_equal(after[usable], space.restore(moved[usable]))
         # What was released for one cluster, and at what scale, stays together.
-        request, answer = recorder.asked[asked[step]], recorder.answered[asked[step]].tolist()
+        answer = asked[step].answer.tolist()
         noisy = np.column_stack([one.counts, one.sums]).tolist()
         place_of = [answer.index(row) for row in noisy]
         assert sorted(place_of) == list(range(len(noisy)))
-        scales = np.broadcast_to(request["scales"], one.scales.shape)
+        scales = np.broadcast_to(scales_of(asked[step]), one.scales.shape)
         np.testing.assert_array_equal(one.scales, scales[place_of])
         assert one.scales.min() == pytest.approx(paid[step].sensitivity / one.epsilon)
         assert one.span == (1 if config.geometry == "cube" else 2)
@@ -718,14 +674,14 @@ def test_defaults_fill_what_a_method_has_and_nothing_else(name: str, variant: An
 
 def replayed(
     config: KMeansConfig, one: NDArray[np.float64], other: NDArray[np.float64]
-) -> tuple[KMeansRun, KMeansRun, Listener]:
+) -> tuple[tuple[KMeansRun, Recorder], tuple[KMeansRun, Recorder]]:
     """Run on one data set, then on another with the answers of the first."""
-    asked = Listener(SeededNoise(7), config.epsilon, config.neighbours)
+    asked = Recorder(SeededNoise(7), config.epsilon, config.neighbours)
     found = KMEANS[config.method].run(records_of(one), config, asked)
     answers = [request.answer for request in asked.requests]
-    replay = Listener(SeededNoise(7), config.epsilon, config.neighbours, answers=answers)
+    replay = Recorder(SeededNoise(7), config.epsilon, config.neighbours, answers=answers)
     again = KMEANS[config.method].run(records_of(other), config, replay)
-    return found, again, replay
+    return (found, asked), (again, replay)
 
 
 def promises(config: KMeansConfig) -> bool:
@@ -746,7 +702,7 @@ def test_private_results_are_functions_of_the_mechanisms_answers(
     # The same answers on data that share nothing but what is public give the same run: number
     # of cells and blocks, stopping, starts and all else come from answers.
     one, other = drawn(seed, sizes[0], ndim), drawn(seed + 1, sizes[1], ndim)
-    found, again, replay = replayed(config, one, other)
+    (found, _), (again, replay) = replayed(config, one, other)
     assert_same(found, again)
     assert replay.answers is not None
     assert next(replay.answers, None) is None
@@ -773,24 +729,29 @@ def test_replay_finds_what_published_variants_read_past_the_mechanisms(
     config = KMeansConfig(method=name, variant="published", start=start, clusters=3, epsilon=5.0)
     assert not promises(config)
     with pytest.raises(AssertionError):
-        assert_same(*replayed(config, drawn(0, 40, 2), drawn(1, 400, 2))[:2])
+        assert_same(*(run for run, _ in replayed(config, drawn(0, 40, 2), drawn(1, 400, 2))))
 
 
 # -- privacy: what a record changes ------------------------------------------------------
 
 
-def loss_of(one: dict[str, Any], other: dict[str, Any]) -> float:
+def scales_of(request: Request) -> NDArray[np.float64]:
+    """Noise scales that a request paid for."""
+    return np.array([spend.scale for spend in request.spends])
+
+
+def loss_of(one: Request, other: Request) -> float:
     """Largest log ratio of the answer's densities on two data sets, from the requests alone."""
-    assert (one["kind"], one["step"]) == (other["kind"], other["step"])
-    np.testing.assert_array_equal(one["scales"], other["scales"])
-    if one["kind"] != "choose":
-        gaps = np.abs(other["values"] - one["values"])
-        return float((gaps.T / one["scales"]).sum())
-    possible = np.isfinite(one["values"])
-    np.testing.assert_array_equal(possible, np.isfinite(other["values"]))
+    assert (one.kind, one.step) == (other.kind, other.step)
+    np.testing.assert_array_equal(scales_of(one), scales_of(other))
+    if one.kind != "choose":
+        gaps = np.abs(other.values - one.values)
+        return float((gaps.T / scales_of(one)).sum())
+    possible = np.isfinite(one.values)
+    np.testing.assert_array_equal(possible, np.isfinite(other.values))
     logs = []
     for asked in (one, other):  # the exponential mechanism's law
-        weights = asked["values"][possible] / asked["scales"][0]
+        weights = asked.values[possible] / scales_of(asked)[0]
         weights = weights - weights.max()
         logs.append(weights - np.log(np.exp(weights).sum()))
     return float(np.abs(logs[0] - logs[1]).max())
@@ -798,13 +759,10 @@ def loss_of(one: dict[str, Any], other: dict[str, Any]) -> float:
 
 def requests(
     config: KMeansConfig, points: NDArray[np.float64], more: NDArray[np.float64]
-) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+) -> list[tuple[Request, Request]]:
     """What the mechanisms are asked on neighbours, all answers being those of the first."""
-    asked = Recorder(SeededNoise(3), config.epsilon, config.neighbours)
-    KMEANS[config.method].run(records_of(points), config, asked)
-    replay = Recorder(SeededNoise(3), config.epsilon, config.neighbours, asked.answered)
-    KMEANS[config.method].run(records_of(more), config, replay)
-    return list(zip(asked.asked, replay.asked, strict=True))
+    (_, asked), (_, replay) = replayed(config, points, more)
+    return list(zip(asked.requests, replay.requests, strict=True))
 
 
 def joiners(rng: np.random.Generator, number: int, ndim: int, kind: str) -> NDArray[np.float64]:
@@ -835,21 +793,20 @@ def test_whoever_joins_is_kept_from_sight_by_the_noise_on_every_request(
         points = np.vstack([points, joiners(rng, unit.cap, ndim, "anywhere")])
     total = 0.0
     for one, other in requests(config, points, more):
-        possible = np.isfinite(one["values"])  # a candidate that was chosen before is not
-        gaps = np.abs(other["values"][possible] - one["values"][possible])
-        bound = one["sensitivity"] * unit.multiplier * (1 + 1e-9) + 1e-9
-        if one["kind"] == "choose":
+        possible = np.isfinite(one.values)  # a candidate that was chosen before is not
+        gaps = np.abs(other.values[possible] - one.values[possible])
+        bound = one.spends[0].sensitivity * (1 + 1e-9) + 1e-9
+        if one.kind == "choose":
             assert gaps.max() <= bound
-            if one["monotone"] and unit.relation == "add_remove":
-                assert (other["values"] <= one["values"]).all()
-            share = one["epsilon"]
+            if one.monotone and unit.relation == "add_remove":
+                assert (other.values <= one.values).all()
         else:
             assert gaps.sum() <= bound
-            share = np.max(one.get("epsilons", one.get("epsilon")))
-        if one["kind"] == "disjoint":
-            rows = np.abs(other["values"] - one["values"]).sum(axis=1)
+        if one.disjoint:
+            rows = np.abs(other.values - one.values).sum(axis=1)
             assert np.count_nonzero(rows > 1e-9) <= unit.multiplier
         loss = loss_of(one, other)
+        share = max(spend.epsilon for spend in one.spends)
         assert loss <= share * (1 + 1e-9) + 1e-9
         total += loss
     assert total <= config.epsilon * (1 + 1e-9)
@@ -935,7 +892,7 @@ def test_sets_cut_by_order_change_more_than_the_noise_is_for() -> None:
             method="dpkmeans_mapreduce", variant=variant, clusters=40, iterations=1, geometry="box"
         )
         first, _ = requests(config, place(points), place(more))
-        assert first[0]["step"] == "partition"
+        assert first[0].step == "partition"
         losses[variant] = loss_of(*first)
     assert losses["sound"] <= 0.5 * (1 + 1e-9)
     assert losses["published"] > 0.5 * 39 * 4 / 3
@@ -957,8 +914,8 @@ def test_blocks_cut_by_order_change_more_than_the_noise_is_for() -> None:
     config = KMeansConfig(method="gupt", variant="published", clusters=2, epsilon=0.5)
     more = np.vstack([points, np.zeros((1, 2))])
     (pair,) = requests(config, place(points), place(more))
-    assert pair[0]["sensitivity"] == pytest.approx(8 / 9)
-    assert np.abs(pair[0]["values"] - pair[1]["values"]).sum() == pytest.approx(16 / 9)
+    assert pair[0].spends[0].sensitivity == pytest.approx(8 / 9)
+    assert np.abs(pair[0].values - pair[1].values).sum() == pytest.approx(16 / 9)
     assert loss_of(*pair) == pytest.approx(2 * 0.5)
 
 
@@ -990,10 +947,10 @@ def test_published_contour_budgets_tell_about_the_records() -> None:
     config = KMeansConfig(method="contour", variant="published", clusters=3, epsilon=5.0)
     points = drawn(0, 12, 2)
     pairs = requests(config, points, np.vstack([points, place(np.ones((1, 2)))]))
-    disjoint = [pair for pair in pairs if pair[0]["kind"] == "disjoint"]
+    disjoint = [pair for pair in pairs if pair[0].disjoint]
     assert disjoint
     for one, other in disjoint:
-        assert (one["scales"] != other["scales"]).any()
+        assert (scales_of(one) != scales_of(other)).any()
 
 
 # -- parts of single methods -------------------------------------------------------------
@@ -1183,17 +1140,17 @@ def test_parents_are_different_candidates_and_share_a_generation_s_budget() -> N
     config = KMeansConfig(method="privgene", clusters=2, iterations=3, epsilon=100.0)
     recorder = Recorder(SeededNoise(0), 100.0)
     KMEANS["privgene"].run(records_of(drawn(0, 80, 2)), config, recorder)
-    assert len(recorder.asked) == 2 * PARENTS + 1
+    assert len(recorder.requests) == 2 * PARENTS + 1
     for generation in range(2):
-        asked = recorder.asked[generation * PARENTS :][:PARENTS]
-        chosen = recorder.answered[generation * PARENTS :][:PARENTS]
+        asked = recorder.requests[generation * PARENTS :][:PARENTS]
+        chosen = [one.answer for one in asked]
         assert len(set(chosen)) == PARENTS
-        assert len({one["sensitivity"] for one in asked}) == 1
+        assert len({one.spends[0].sensitivity for one in asked}) == 1
         for number, one in enumerate(asked):
-            left = np.flatnonzero(~np.isfinite(one["values"]))
+            left = np.flatnonzero(~np.isfinite(one.values))
             assert sorted(left) == sorted(chosen[:number])
-            assert one["epsilon"] == pytest.approx(100 / 3 / PARENTS)
-    assert recorder.asked[-1]["epsilon"] == pytest.approx(100 / 3)
+            assert one.spends[0].epsilon == pytest.approx(100 / 3 / PARENTS)
+    assert recorder.requests[-1].spends[0].epsilon == pytest.approx(100 / 3)
 
 
 @pytest.mark.parametrize(

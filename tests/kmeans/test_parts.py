@@ -27,6 +27,7 @@ from dpviz.kmeans.grid import (
     grid_sides,
     noisy_grid,
     onto_simplex,
+    refined_sides,
 )
 from dpviz.kmeans.lloyd import lloyd, printed_centers, updated_centers
 from dpviz.kmeans.methods import METHODS
@@ -649,11 +650,14 @@ def test_sides_of_the_grid_by_hand(
 def test_grid_holds_the_clusters_and_fits_into_an_answer(
     size: float, epsilon: float, ndim: int, clusters: int
 ) -> None:
-    sides = grid_sides(size, epsilon, ndim, clusters, 10.0)
-    assert len(set(sides)) == 1
-    assert len(sides) == ndim
-    assert sides[0] >= 2
-    assert clusters <= math.prod(sides) <= MAX_CELLS
+    for sides in (
+        grid_sides(size, epsilon, ndim, clusters, 10.0),
+        refined_sides(size, epsilon, ndim, clusters),
+    ):
+        assert len(set(sides)) == 1
+        assert len(sides) == ndim
+        assert sides[0] >= 2
+        assert clusters <= math.prod(sides) <= MAX_CELLS
 
 
 @pytest.mark.parametrize("ndim", [21, 50])

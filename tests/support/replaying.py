@@ -31,6 +31,11 @@ class Request:
     ball: int | None = None
     levels: int = 0
 
+    @property
+    def disjoint(self) -> bool:
+        """Whether its rows depend on disjoint records."""
+        return self.spends[0].composition == "parallel"
+
 
 class Recorder(Accountant):
     """Accountant that keeps all requests, and may answer as another did."""

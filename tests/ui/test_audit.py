@@ -629,6 +629,17 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
         assert table.loc[CARDS[method].title, row.title] == expected
 
 
+def test_the_card_says_what_soundness_costs_and_what_each_part_brings(app):
+    shown = app(method="dprefine")
+    assert shown.query_params["method"] == "dprefine"
+    tables = [set(one.value.columns) for one in shown.dataframe]
+    assert any("without the part" in columns for columns in tables)
+    assert any(CARDS["dprefine"].title in one.value for one in shown.markdown)
+    tables = [set(one.value.columns) for one in app(method="dplloyd").dataframe]
+    assert any("sound is" in columns for columns in tables)
+    assert not any("without the part" in columns for columns in tables)
+
+
 def test_what_the_audit_can_see_is_read_and_not_measured(app, monkeypatch):
     def measure(*given, **more):
         raise AssertionError("measured while a page is drawn")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -13,6 +14,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
 from dpviz.experiments.ablations import parts, sentence
+from dpviz.experiments.prices import of_family, summary
 from dpviz.family.run_domain import run_domain
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.kmeans import VIEWS
@@ -939,6 +941,8 @@ def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
     assert f"**K = {run.choice.clusters}**" in said
     assert f"**K = {price.best}**" in said
     assert f"{price.ratio:.1%}" in said
+    (measured,) = (one.value for one in test.dataframe if "sets" in one.value.columns)
+    pd.testing.assert_frame_equal(measured, summary(of_family("kmeans")), check_dtype=False)
     test = choose(test, "choose", "given")
     assert len(marks(test, 2)) == 4
     assert disabled_sliders(test) == set()

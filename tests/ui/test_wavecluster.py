@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import streamlit as st
 from hypothesis import given
@@ -13,8 +14,10 @@ from hypothesis.strategies import integers, tuples
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample, sample_names
+from dpviz.experiments.prices import of_family, sentence, summary
 from dpviz.families import trial_of
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
+from dpviz.ui.messages import plain_text
 from dpviz.ui.state import Control, UrlState, format_value, sides
 from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
@@ -785,6 +788,10 @@ def test_g_and_p_are_chosen_privately(app, method):
     assert len(rows) == 19
     (said,) = (one.value for one in test.markdown if one.value.startswith("Chosen privately"))
     assert f"**p = {found.config.density:g}**" in said
+    rows = of_family("wavecluster")
+    (measured,) = (one.value for one in test.dataframe if "sets" in one.value.columns)
+    pd.testing.assert_frame_equal(measured, summary(rows), check_dtype=False)
+    assert plain_text(sentence(rows)) in [one.value for one in test.caption]
     # By hand again.
     control(test.selectbox, "wavecluster:choose").set_value("given")
     test = checked(test.run())

@@ -21,11 +21,11 @@ from dpviz.ui.audit.common import (
     results,
     run_audit,
 )
-from dpviz.ui.cost_panel import cost_panel
+from dpviz.ui.card_panel import card_panel
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
-from dpviz.ui.settings import MAX_SEED, card_text
+from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
 
@@ -223,8 +223,7 @@ def _result(state: UrlState) -> None:
         )
         csv_button("dpviz-audit-score", partial(score_frame, result), key="audit:score table")
     with st.expander("The method's card: source, promises and their reasons"):
-        st.markdown(card_text(CARDS[state.get("method")]))
-        cost_panel(state.get("method"))
+        card_panel(state.get("method"))
 
 
 def verdict(result: AuditResult) -> tuple[bool, str]:

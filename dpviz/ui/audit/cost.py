@@ -1,42 +1,14 @@
-"""The cost of soundness: measured scores of a method on the reference sets."""
+"""The cost of soundness: measured scores of all methods side by side."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.utility import LESS_IS_BETTER, SCORES, costs, frame, sentence
+from dpviz.experiments.utility import LESS_IS_BETTER, costs, frame
 from dpviz.families import CARDS
-from dpviz.ui.show import csv_button, spread_text
-
-_HELP = (
-    "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
-    "published: on the range of the data, as the papers do. In between: the sound variant on the "
-    "range of the data, to tell the mechanism's price from that of a wider box."
-)
-
-
-def cost_panel(method: str) -> None:
-    """Show the cost or gain of a method's sound variant in a sentence and a table."""
-    rows = costs(method)
-    if not rows:
-        return
-    st.markdown(f"**What soundness costs.** {sentence(method)}", help=_HELP)
-    table = pd.DataFrame(
-        [
-            {
-                "score": SCORES[row.score],
-                "data": row.title,
-                "ε": row.epsilon,
-                "sound": spread_text(row.sound),
-                "sound, range of the data": spread_text(row.sound_on_range),
-                "published": spread_text(row.published),
-                "sound is": row.verdict,
-            }
-            for row in rows
-        ]
-    )
-    st.dataframe(table, height=248, hide_index=True)
+from dpviz.ui.card_panel import COST_HELP
+from dpviz.ui.show import csv_button
 
 
 @st.fragment
@@ -48,7 +20,7 @@ def cost_overview() -> None:
         "Error of the sound variant against that of the published one, by data set: DSG_C for "
         "WaveCluster, NICV over that of the best k-means for the others. Lower is better; "
         "▲ and ▼ mark where soundness clearly costs or gains.",
-        help=_HELP,
+        help=COST_HELP,
     )
     budgets = sorted({row.epsilon for row in costs()})
     epsilon = right.segmented_control(
