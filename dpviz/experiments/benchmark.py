@@ -338,7 +338,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
     for score in found.scores(family):
         cells = found.rows(family, score, names)
         keys = zip(cells["method"], cells["variant"], strict=True)
-        cells = cells[[_private(*key) for key in keys]]
+        cells = cells[[promises_privacy(*key) for key in keys]]
         own = (cells["method"] == method) & (cells["variant"] == "sound")
         if own.any():
             lower = score_of(score).better == "<="
@@ -349,7 +349,7 @@ def lead(found: Benchmark, family: str, method: str) -> Lead | None:
     return None
 
 
-def _private(method: str, variant: str) -> bool:
+def promises_privacy(method: str, variant: str) -> bool:
     """Whether a method promises privacy: peers do, of ours what has a proof."""
     if method in OTHERS:
         return not is_reference(method)

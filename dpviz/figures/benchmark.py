@@ -41,7 +41,7 @@ class Line:
     epsilons, values
         Points, shape (m,).
     low, high
-        Ends of the band, shape (m,); None where an average over sets has none.
+        Ends of the band, shape (m,); None where there is none.
     reference
         Whether it reads no data.
     """
@@ -70,7 +70,7 @@ def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panel
         ticktext=[f"{one:g}" for one in epsilons],
     )  # fmt: skip
     layout["yaxis"] = chart_axis(known.axis, **(_ratios(shown) if known.log else {"nticks": 7}))
-    banded = [line for line in shown if line.low is not None]
+    banded = [line for line in shown if line.low is not None and not line.reference]
     if len(banded) > _MOST_BANDS:
         banded = []
     data = [_band(line, _look(line, mode)) for line in banded]

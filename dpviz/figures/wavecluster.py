@@ -68,6 +68,9 @@ VIEWS: dict[View, str] = {
 #: Views that show the mosaic of the subbands.
 WITH_SUBBANDS = ("details", "overview")
 
+#: Views that show counts or coefficients.
+WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
+
 #: True and private values in the hover texts of the true and of the private panel.
 _HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
 

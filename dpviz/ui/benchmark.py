@@ -22,6 +22,7 @@ from dpviz.experiments.benchmark import (
     title_of,
     wins,
 )
+from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
 from dpviz.metrics.bands import band_words
@@ -31,11 +32,15 @@ from dpviz.ui.state import Control, UrlState, choice
 
 ALL = "all"
 
-GROUPS = {
-    "unseen": "Not seen before",
-    "seen": "Seen in development",
-    ALL: "All sets",
+GROUPS = {"unseen": "Fresh", "seen": "Tuned on", ALL: "All"}
+_TOLD = {
+    "unseen": "Fresh: nobody looked at them before the constants were fixed",
+    "seen": "Tuned on: constants may have been chosen on them",
 }
+_GROUPS_HELP = (
+    "Fresh: nobody looked at results on these sets before the constants of our methods were fixed. "
+    "Tuned on: constants may have been chosen on them, so ours may look better there than it is."
+)
 COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
 KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample")
@@ -81,8 +86,9 @@ def build(state: UrlState) -> None:
             lambda: cells.merge(_facts(sets), left_on="data", right_on="name").drop(columns="name"),
             key="benchmark:csv",
         )
+        _lost(cells, sets, family, score, value)
         _promises(cells)
-    lazy_expander(f"Sets ({len(sets)})", key="benchmark:sets", draw=lambda: _sets(found, sets))
+    _sets(found, state)
     _made(found)
     state.write()
 
@@ -99,7 +105,7 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
             state.set("score", next(iter(titles)))
         segments(state, "score", "Score", titles, right)
     places = st.columns([3, 1.3, 1.3, 2.2, 1.6])
-    segments(state, "group", "Sets", GROUPS, places[0])
+    segments(state, "group", "Sets", GROUPS, places[0], help=_GROUPS_HELP)
     group = found.chosen(family, group=state.get("group"))
     kinds = [name for name in KINDS if any(one.kind == name for one in group)]
     _keep(state, "kind", (ALL, *kinds))
@@ -150,38 +156,44 @@ def _figures(
 ) -> None:
     """Draw curves and table of one set, or of the average of several; name who is missing."""
     known = score_of(score)
+    lower = known.better == "<="
     single = cells["data"].nunique() == 1
+    small = {}
     if single:
         (name,) = set(cells["data"])
         one = next(one for one in sets if one.name == name)
         table, title = cells, f"{known.title} on {one.title}"
         what = f"{value.title()} of {_draws(cells)}; small: {_ends(cells)}."
-        small = {
-            (row.method, row.variant, row.epsilon): f"{_number(row.low)} – {_number(row.high)}"
-            for row in cells.itertuples()
-        }
         if one.beaten:
             what += (
                 " A private run led to a better clustering than the search without noise found "
-                f"(by {one.beaten:.2%}): that one is the reference."
+                f"(by {100 * one.beaten:.2g}%): that one is the reference."
             )
     else:
         table, number = over_sets(cells, value, geometric=known.log)
+        for end in ("low", "high"):
+            ends, _ = over_sets(cells, end, geometric=known.log)
+            table = table.merge(ends, on=["method", "variant", "epsilon"])
         mean = "Geometric mean" if known.log else "Mean"
         of_all = "" if number == len(sets) else f" of {len(sets)}: those that all methods have"
         title = f"{known.title}, {mean.lower()} over {number} sets"
         what = (
-            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: on how "
-            "many of all sets a method is the best."
+            f"{mean} over {number} sets{of_all}, of the {value} of {_draws(cells)}; small: the "
+            f"same mean of both ends ({_ends(cells)}), and on how many of all sets a method is the "
+            "best."
         )
-        best = wins(cells, value, lower=known.better == "<=")
+        best = wins(cells, value, lower=lower)
         small = {key: f"best on {count}" for key, count in best.items()}
+    for row in table.itertuples():
+        key = (row.method, row.variant, row.epsilon)
+        band = f"{_number(row.low)} – {_number(row.high)}" if row.low < row.high else ""
+        small[key] = "\n".join(filter(None, (band, small.get(key, ""))))
     show_panels(
-        lines(_lines(table, value, single), score=score, title=title, mode=theme_mode()),
+        lines(_lines(table, value), score=score, title=title, mode=theme_mode()),
         key="benchmark:figure",
         base_name="dpviz-benchmark",
     )
-    st.html(_table(table, value, small, lower=known.better == "<="))
+    st.html(_table(table, value, small, lower=lower))
     show_caption(what + f" {known.axis}.")
     there = {title_of(*key) for key in _methods(table)}
     lacking = sorted({title_of(*key) for key in everybody} - there)
@@ -213,21 +225,20 @@ def _methods(table: pd.DataFrame) -> list[tuple[str, str]]:
     return list(dict.fromkeys(zip(table["method"], table["variant"], strict=True)))
 
 
-def _lines(table: pd.DataFrame, value: str, banded: bool) -> list[Line]:
+def _lines(table: pd.DataFrame, value: str) -> list[Line]:
     """Lines of the figure, references last."""
     found = []
     for method, variant in sorted(_methods(table), key=lambda key: is_reference(key[0])):
         part = table[(table["method"] == method) & (table["variant"] == variant)]
         part = part.sort_values("epsilon")
-        low, high = (part[name].to_numpy(float) if banded else None for name in ("low", "high"))
         found.append(
             Line(
                 method=method,
                 title=title_of(method, variant),
                 epsilons=part["epsilon"].to_numpy(float),
                 values=part[value].to_numpy(float),
-                low=low,
-                high=high,
+                low=part["low"].to_numpy(float),
+                high=part["high"].to_numpy(float),
                 reference=is_reference(method),
             )
         )
@@ -267,18 +278,59 @@ def _table(
 
 
 def _number(value: float) -> str:
-    """Number to three digits, a dash where there is none."""
+    """Number to three decimals, or to what tells it apart; a dash where there is none."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value >= 10 or 0 < value < 0.01 else f"{value:.3f}"
+
+
+def _lost(
+    cells: pd.DataFrame, sets: Sequence[SetFacts], family: str, score: str, value: str
+) -> None:
+    """Cells that the default method loses, by set, with the reason."""
+    first = FAMILIES[family].first
+    rows = lost(cells, first, value, lower=score_of(score).better == "<=")
+    number = int(((cells["method"] == first) & (cells["variant"] == "sound")).sum())
+    if not number:
+        return
+    title = title_of(first)
+
+    def draw() -> None:
+        show_caption(
+            f"A case is a set and an ε. It is lost where another private method, a peer or an "
+            f"answer that reads no data has the better {value}. In brackets: {_ends(cells)}."
+        )
+        told = []
+        for one in sets:
+            own = rows[rows["data"] == one.name]
+            if len(own):
+                said = "\n".join(
+                    f"ε {row.epsilon:g}: {_number(row.own)} ({_number(row.low)} – "
+                    f"{_number(row.high)}), {title_of(row.rival, row.variant)} "
+                    f"{_number(row.best)}"
+                    for row in own.itertuples()
+                )
+                why = reason_of(family, one) or "not explained yet"
+                group = GROUPS["seen" if one.seen else "unseen"].lower()
+                told.append((f"{one.title}\n{group}", said, why))
+        heads = ("Set", f"{title}, and who is better", "Why")
+        st.html(_rows(pd.DataFrame(told, columns=heads), heads))
+
+    if rows.empty:
+        show_caption(f"{title} loses none of {number} cases, a set and an ε each.")
+    else:
+        label = f"Where {title} loses: {len(rows)} of {number} cases"
+        lazy_expander(plain_text(label), key="benchmark:lost", draw=draw)
 
 
 def _promises(cells: pd.DataFrame) -> None:
     """Who made which method, and what it promises."""
     st.markdown("**Who promises what**")
-    rows = promises(sorted(_methods(cells), key=lambda key: title_of(*key)))
+    rows = promises(sorted(_methods(cells), key=lambda key: title_of(*key).casefold()))
     st.html(_rows(rows, ("Method", "Made by", "Guarantee", "To know")))
 
 
@@ -301,21 +353,42 @@ def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
     return pd.DataFrame([{name: getattr(one, name) for name in names} for one in sets])
 
 
-def _sets(found: Benchmark, sets: Sequence[SetFacts]) -> None:
-    """Sets of the choice: shape, public choices, whose they are, and what is missing."""
+def _sets(found: Benchmark, state: UrlState) -> None:
+    """Fresh sets and those that constants may have been chosen on, apart, whatever is chosen."""
+    both = {
+        group: found.chosen(
+            state.get("family"),
+            group=group,
+            kind=state.get("kind"),
+            columns=_RANGES[state.get("columns")],
+        )
+        for group in ("unseen", "seen")
+    }
+
+    def draw() -> None:
+        for group, sets in both.items():
+            if sets:
+                st.markdown(f"**{_TOLD[group]} ({len(sets)})**")
+                _facts_table(found, sets)
+
+    label = ", ".join(f"{len(sets)} {GROUPS[group].lower()}" for group, sets in both.items())
+    lazy_expander(f"Sets: {label}", key="benchmark:sets", draw=draw)
+
+
+def _facts_table(found: Benchmark, sets: Sequence[SetFacts]) -> None:
+    """Shape, public choices, whose they are, and what is missing."""
     measured = set(found.cells["data"])
     rows = [
         (
             one.title,
             one.kind,
-            "seen" if one.seen else "not seen",
-            f"{one.records:,} x {one.columns}",
+            f"{one.records:,} × {one.columns}",
             _choices(one),
             one.credit + (f" Missing: {one.missing}" if one.name not in measured else ""),
         )
         for one in sets
     ]
-    heads = ("Set", "Kind", "In development", "Records", "Public choices", "Credit")
+    heads = ("Set", "Kind", "Records × columns", "Public choices", "Credit")
     st.html(_rows(pd.DataFrame(rows), heads))
 
 
@@ -331,9 +404,8 @@ def _made(found: Benchmark) -> None:
     versions = ", ".join(f"{name} {number}" for name, number in found.made["versions"].items())
     missing = [f"{one.title}: {one.missing}" for one in found.sets.values() if one.missing]
     show_caption(
-        f"Seeds {low} to {high}; no constant was chosen with them. {versions}. Sets are seen where "
-        "they may have been looked at while constants were chosen. All methods have the same box, "
-        "the range of the set."
+        f"Seeds {low} to {high}; no constant was chosen with them. All methods have the same box, "
+        f"the range of the set. {versions}."
     )
     left_out = [*missing, *found.notes]
     if left_out:
@@ -341,5 +413,11 @@ def _made(found: Benchmark) -> None:
         lazy_expander(
             plain_text(label),
             key="benchmark:left-out",
-            draw=lambda: show_caption(" ".join(left_out)),
+            draw=lambda: _listed(left_out),
         )
+
+
+def _listed(lines: Sequence[str]) -> None:
+    """Sentences as a list."""
+    items = "".join(f"<li>{html.escape(one)}</li>" for one in lines)
+    st.html(f'<ul class="dpv-list">{items}</ul>')

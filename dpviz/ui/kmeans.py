@@ -252,9 +252,10 @@ def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
         )
         st.dataframe(table, hide_index=True, height=248, key=f"{state.page}:choice rows")
         show_caption(
-            "The private choice reads the noisy columns alone: of all K whose smallest cluster "
-            f"stands {SURE:g} standard deviations out of the noise, the one with the largest sum "
-            "of both silhouettes. The last column is true: for the owner only."
+            f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice reads "
+            "the noisy columns alone: of all K whose smallest cluster stands "
+            f"{SURE:g} standard deviations out of the noise, the one with the largest sum of both "
+            "silhouettes. The last column is true: for the owner only."
         )
         csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)")
         prices_panel("kmeans")

@@ -65,7 +65,8 @@ def show_readouts(
         label="Mechanism",
         value="private" if claim.private else "not private",
         beside="for the owner only",
-        help=f"{claim.reason} {EXPLORATION}",
+        # A proof is too long to hover over a page: it stands below the budget, folded.
+        help=f"{'The proof is below the budget.' if claim.private else claim.reason} {EXPLORATION}",
     )
     cards = [_card(one) for one in readouts]
     cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))
@@ -133,9 +134,19 @@ def _range(values: Sequence[float]) -> str:
 
 
 def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
-    """Explain why the claim holds or fails, and what epsilon means if it holds."""
-    words = (
-        f"{explain_epsilon(epsilon, neighbours)} " if claim.private and epsilon is not None else ""
-    )
-    text = html.escape(words + claim.reason)
-    st.html(f'<div class="dpv-promise">{text} <em>{html.escape(EXPLORATION)}</em></div>')
+    """Explain what epsilon means and fold the proof, or say why the claim fails."""
+    said = claim.reason
+    if claim.private:
+        said = "" if epsilon is None else explain_epsilon(epsilon, neighbours)
+    _small(f"{html.escape(said)} <em>{html.escape(EXPLORATION)}</em>")
+    if claim.private:
+        # Apart from the text that follows a slider: it stays open while one is dragged.
+        _small(
+            "<details><summary>Why this is private: the proof</summary>"
+            f"{html.escape(claim.reason)}</details>"
+        )
+
+
+def _small(content: str) -> None:
+    """Show HTML in small print."""
+    st.html(f'<div class="dpv-promise">{content}</div>')

@@ -22,6 +22,7 @@ from dpviz.figures.subbands import meaning as subbands_meaning
 from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
     VIEWS,
+    WITH_COUNTS,
     WITH_SUBBANDS,
     View,
     WaveClusterPicture,
@@ -41,6 +42,7 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
+from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
@@ -56,11 +58,16 @@ from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
+from dpviz.work import IsCancelled
 
 #: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012
-_COST = "wavecluster:agreement seconds"
-_LAST = "wavecluster:agreement"
+
+#: Seconds that the page waits for them otherwise; then they come when they are there.
+PATIENCE = 0.3
+
+#: Session entries: what they cost last, by method and cell; the last ones; the job that draws them.
+_COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
 
 
 def page_state() -> UrlState:
@@ -132,10 +139,10 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     if runs.private.decision:
         there = replace(settings, config=replace(runs.private.config, choose=GIVEN))
     verdict = claim(card, config, runs.grid.source.domain)
-    # Ten more private runs: if they are slow, they come after the figure, and wait while a
-    # slider is held.
-    quick = st.session_state.get(_COST, math.inf) <= _LIVE
-    held_out = _agreement(there, runs) if quick else {}
+    # Ten more private runs: if they are slow, they come after the figure, beside the page, and
+    # never while a slider is held.
+    quick = _seconds(there, runs) <= _LIVE
+    held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
@@ -161,8 +168,10 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         show_caption(f"{told(picture)} True values, for the owner's screen only.")
     if runs.private.decision:
         show_caption(runs.private.decision)
-    if notices := [*runs.private.stages.notices, *runs.grid.source.notices(config.level)]:
-        show_caption(" ".join(notices))
+    about = runs.private.stages.about_counts if view in WITH_COUNTS else ""
+    notices = [*runs.private.stages.notices, about, *runs.grid.source.notices(config.level)]
+    if any(notices):
+        show_caption(" ".join(filter(None, notices)))
     show_below(
         state,
         settings,
@@ -175,8 +184,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         ),
         behind=partial(_behind, settings, runs, bounds, picture, view),
     )
-    if settings.settled and not quick:
-        show_readouts(_readouts(runs, bounds, _agreement(there, runs)), verdict, cards)
+    if not (quick or held_out) and (late := _agreement_beside(there, runs)):
+        show_readouts(_readouts(runs, bounds, late), verdict, cards)
     return settings.settled
 
 
@@ -259,15 +268,63 @@ def _many_draws(
     )
 
 
+def _seconds(settings: RunSettings, runs: WaveClusterRuns) -> float:
+    """About how long OCM and 2CE take; infinite where this method drew none yet."""
+    method, each = st.session_state.get(_COST, ("", 0.0))
+    known = method == settings.config.method
+    return each * runs.truth.source.counts.size if known else math.inf
+
+
 def _agreement(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
-    """OCM and 2CE and their computing time, cached for the next draw."""
+    """OCM and 2CE; their time is kept for the next draw."""
     if runs.truth.source.n < 2:
         return {}
-    start = time.perf_counter()
-    scores = runs.truth.agreement(settings.config, settings.seed)
-    st.session_state[_COST] = time.perf_counter() - start
+    return _kept(settings, _timed_agreement(runs.truth, settings))
+
+
+def _timed_agreement(
+    truth: Truth, settings: RunSettings, cancelled: IsCancelled | None = None, **_: object
+) -> tuple[dict[str, float], float]:
+    """OCM and 2CE, and their seconds per cell."""
+    begun = time.perf_counter()
+    scores = truth.agreement(settings.config, settings.seed, cancelled)
+    return scores, (time.perf_counter() - begun) / truth.source.counts.size
+
+
+def _kept(settings: RunSettings, found: tuple[dict[str, float], float]) -> dict[str, float]:
+    """Keep scores and their time for the next draw; returns the scores."""
+    scores, each = found
+    st.session_state[_COST] = (settings.config.method, each)
     st.session_state[_LAST] = scores
     return scores
+
+
+def _wanted(settings: RunSettings, runs: WaveClusterRuns) -> tuple[object, ...]:
+    """What a job draws."""
+    return runs.truth, settings.config, settings.seed
+
+
+def _drawn(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
+    """OCM and 2CE that a job drew for these settings; empty before."""
+    job = job_of(_JOB)
+    if job is None or job.request != _wanted(settings, runs) or job.result is None:
+        return {}
+    return _kept(settings, job.result)
+
+
+def _agreement_beside(settings: RunSettings, runs: WaveClusterRuns) -> dict[str, float]:
+    """Let a job draw OCM and 2CE, which redraws the page at its end; they may be there at once."""
+    job = job_of(_JOB)
+    if not settings.settled or runs.truth.source.n < 2:
+        if job:
+            job.cancel()
+        return {}
+    if job is None or job.request != _wanted(settings, runs) or job.cancelled:
+        task = partial(_timed_agreement, runs.truth, settings)
+        job = start(_JOB, task, request=_wanted(settings, runs))
+        job.wait(PATIENCE)
+    follow(job, lambda: None)
+    return _drawn(settings, runs)
 
 
 def _readouts(

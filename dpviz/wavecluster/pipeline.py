@@ -316,22 +316,31 @@ class Stages:
 
     @property
     def notices(self) -> list[str]:
-        """Notes for users on what a private run shows."""
+        """Notes for users on what a private run found."""
         if not self.threshold.sampled:
             return []
-        said = [
-            "Private counts and coefficients are means, given what was released: not noisy counts "
-            "themselves. All cells of a block are equal, so the subbands of details are 0."
-            if sums_blocks(self.wavelet)
-            else "Private counts and coefficients are means, given what was released: not noisy "
-            "counts themselves. With other wavelets than Haar, PrivTHR can find more of the true "
-            "cells of thin or sparse data."
-        ]
-        if self.evidence == "unclear" and self.n_clusters:
-            said.insert(0, _UNCLEAR)
-        elif not self.n_clusters:
-            said.insert(0, _EVEN if self.evidence == "even" else _NOTHING)
+        said = []
+        if not self.n_clusters:
+            said.append(_EVEN if self.evidence == "even" else _NOTHING)
+        elif self.evidence == "unclear":
+            said.append(_UNCLEAR)
+        if not sums_blocks(self.wavelet):
+            said.append(
+                "With other wavelets than Haar, PrivTHR can find more of the true cells of thin or "
+                "sparse data."
+            )
         return said
+
+    @property
+    def about_counts(self) -> str:
+        """Note for users on private counts and coefficients; empty where they are noisy ones."""
+        if not self.threshold.sampled:
+            return ""
+        equal = " All cells of a block are equal, so the subbands of details are 0."
+        return (
+            "Private counts and coefficients are means, given what was released: not noisy counts "
+            "themselves." + equal * sums_blocks(self.wavelet)
+        )
 
     @cached_property
     def details(self) -> tuple[dict[str, NDArray[np.float64]], ...]:

@@ -24,6 +24,7 @@ from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Crossed, Run, Source, Stages, cluster
 from dpviz.wavecluster.scores import OF_LABELS, SCORES, Evaluation
+from dpviz.work import IsCancelled, Work
 
 #: Number of true runs at other g and p that are kept.
 _MOST_TRUTHS = 16
@@ -130,13 +131,23 @@ class Truth:
         one = Evaluation(self, private)
         return {name: float(SCORES[name].compute(one)) for name in names}
 
-    def agreement(self, config: Config, seed: int) -> dict[str, float]:
-        """OCM and 2CE of one seed: a fresh private run on each of the ten training parts."""
+    def agreement(
+        self, config: Config, seed: int, cancelled: IsCancelled | None = None
+    ) -> dict[str, float]:
+        """OCM and 2CE of one seed: a fresh private run on each of the ten training parts.
+
+        Raises
+        ------
+        Cancelled
+            Before a run, if the computation should stop.
+        """
+        parts = self.folds.training
+        work = Work(len(parts), "runs", cancelled=cancelled)
         # A choice of g and p is made once, on all records.
         config = replace(config, choose=GIVEN)
         private = tuple(
             run(part, config, SeededNoise(seed, fold)).stages
-            for fold, part in enumerate(self.folds.training)
+            for fold, part in enumerate(work.over(parts))
         )
         ocm, two_ce = agreement(self.folds, self.fold_stages, private)
         return {"ocm": ocm, "two_ce": two_ce}

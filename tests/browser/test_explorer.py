@@ -238,6 +238,32 @@ def test_help_of_a_readout_opens_on_focus(explorer):
     assert "Cells by which" in tip.text_content()
 
 
+def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
+    watched = explorer("data=tiny8")
+    proof = watched.page.locator("details", has_text="the proof")
+    assert not proof.evaluate("fold => fold.open")
+    proof.locator("summary").click()
+    assert "One record changes" in proof.inner_text()
+    slider(watched, "Privacy budget").press("ArrowRight")
+    expect_title(watched, "ε 1.05")
+    watched.wait_idle()
+    watched.page.get_by_text("ε = 1.05: any result").wait_for()
+    assert proof.evaluate("fold => fold.open")
+    # What opens over the picture is short.
+    card = watched.page.locator(".dpv-card", has_text="Mechanism")
+    card.hover()
+    assert card.locator(".dpv-help").bounding_box()["height"] < 120
+
+
+def test_no_choice_hides_beyond_the_edge_of_a_phone(app_url, open_page):
+    watched = open_page(f"{app_url('app.py')}/kmeans?data=tiny8")
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    last = watched.page.get_by_role("radio", name="Left: the method without noise")
+    watched.page.wait_for_function("() => innerWidth === 390")
+    box = last.bounding_box()
+    assert box["x"] + box["width"] <= 390 - 16
+
+
 def test_tables_and_code_stand_behind_the_picture(explorer):
     watched = explorer("data=spirals")
     watched.page.get_by_text("Numbers behind the picture").click()

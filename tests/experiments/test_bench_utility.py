@@ -18,7 +18,7 @@ from dpviz.errors import InputError
 from dpviz.experiments.benchmark import SCORES, read, summarised
 from tests.benchmarks import bench_peers, bench_utility
 from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
-from tests.benchmarks.bench_utility import FRESH, Row, main, options, peers, raw
+from tests.benchmarks.bench_utility import FRESH, Row, facts, main, options, peers, raw
 from tests.benchmarks.sets import (
     BY_NAME,
     SETS,
@@ -214,6 +214,9 @@ def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
     rows, beaten = raw(tmp_path)
     assert rows["nicv_ratio"].tolist() == pytest.approx([1.222, 1.0])
     assert beaten == {"toy": pytest.approx(0.1)}
+    # Rounding beats nothing.
+    for share, told in ((0.1234, 0.12), (4.4e-16, 0.0), (-1e-3, 0.0)):
+        assert facts(TOY, None, {"toy": share}, rows).beaten == told
 
 
 def test_seeds_that_constants_were_chosen_with_are_never_published(fake) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +186,9 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
     for name, value in link.items():
         test.query_params[name] = value
     test.switch_page(f"pages/{page}.py")
-    test.run()
+    # How far a job is depends on the machine: wait for its end.
+    with patch("dpviz.ui.wavecluster.PATIENCE", 120), patch("dpviz.ui.compare_runs._WAIT", 120):
+        test.run()
     assert not test.exception, (page, link)
     return {
         "link": dict(test.query_params.items()),

@@ -940,6 +940,8 @@ def test_k_is_chosen_privately_beside_the_search_on_true_data(app):
     (said,) = (one.value for one in test.markdown if one.value.startswith("Chosen privately"))
     assert f"**K = {run.choice.clusters}**" in said
     assert f"**K = {price.best}**" in said
+    tried = f"K from {min(run.choice.tried)} to {max(run.choice.tried)} are tried."
+    assert any(tried in one.value for one in test.caption)
     assert f"{price.ratio:.1%}" in said
     (measured,) = (one.value for one in test.dataframe if "sets" in one.value.columns)
     pd.testing.assert_frame_equal(measured, summary(of_family("kmeans")), check_dtype=False)

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import re
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -137,12 +138,39 @@ def test_nothing_found_is_said_and_means_are_called_so(app):
     assert cards(test)["Clusters"][0] == "0"
     said = " ".join(one.value for one in test.caption)
     assert "Nothing found: what was released does not stand out from its noise." in said
-    assert "Private counts and coefficients are means, given what was released" in said
-    found = " ".join(one.value for one in app(data="shapes", method="twostage").caption)
+    # The picture of the clusters shows no counts.
+    assert "are means, given" not in said
+    test = app(data="shapes", method="twostage", view="counts")
+    found = " ".join(one.value for one in test.caption)
     assert "Nothing found" not in found
-    assert "are means, given what was released" in found
-    published = app(data="shapes", method="privthr")
+    assert "Private counts and coefficients are means, given what was released" in found
+    published = app(data="shapes", method="privthr", view="counts")
     assert "are means, given" not in " ".join(one.value for one in published.caption)
+
+
+def test_slow_held_out_scores_come_later(app, monkeypatch):
+    gate, right = Event(), Truth.agreement
+
+    def slow(self, *given):
+        gate.wait(60)
+        return right(self, *given)
+
+    monkeypatch.setattr(Truth, "agreement", slow)
+    monkeypatch.setattr("dpviz.ui.wavecluster.PATIENCE", 0.0)
+    test = app(data="tiny8")
+    assert cards(test)["OCM"][0] == "…"
+    first = test.session_state["wavecluster:agreement job"]
+    control(test.number_input, "wavecluster:seed").set_value(1).run()
+    # Nobody waits for the earlier draw any more.
+    assert first.cancelled
+    gate.set()
+    assert test.session_state["wavecluster:agreement job"].wait(60)
+    checked(test.run())
+    found = {name: float(cards(test)[name][0]) for name in ("OCM", "2CE")}
+    truth, config, seed = test.session_state["wavecluster:agreement job"].request
+    expected = right(truth, config, seed)
+    assert seed == 1
+    assert found == pytest.approx({"OCM": expected["ocm"], "2CE": expected["two_ce"]}, abs=5e-4)
 
 
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
