@@ -11,18 +11,25 @@ import math
 
 import numpy as np
 
-from dpviz.kmeans.choose_clusters import USUAL, choose_clusters
-from dpviz.kmeans.nested_grid import Estimate, NestedGrid, nested_grid
+from dpviz.kmeans.choose_clusters import choose_clusters
+from dpviz.kmeans.nested_grid import NestedGrid, nested_grid
 from dpviz.kmeans.passes import assigned, projected
-from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import Prototypes, residual_step, spread
-from dpviz.kmeans.residual_tree import Seeds, mean_noise, most_prototypes, root, settled
-from dpviz.kmeans.space import Space
+from dpviz.kmeans.residual_tree import (
+    Seeding,
+    Seeds,
+    mean_noise,
+    most_prototypes,
+    root,
+    settled,
+)
 from dpviz.kmeans.weighted import k_means
-from dpviz.privacy.mechanisms import Accountant
 
 #: Up to as many columns the grid covers the whole box; else as many dimensions of a projection.
 WHOLE_BOX, DIMENSIONS = 7, 8
+
+#: The same where records are few: a residual step would not tell a group's mean from noise.
+SPARSE_BOX = 12
 
 #: Shares of the budget for the root, for the grid of a projection, and for the groups' means.
 ROOT, GRID, MEANS = 0.1, 0.3, 0.6
@@ -31,31 +38,17 @@ ROOT, GRID, MEANS = 0.1, 0.3, 0.6
 GROUPS, WIDTH = 1.5, 2.2
 
 
-def grid_seeds(
-    records: Records,
-    space: Space,
-    accountant: Accountant,
-    *,
-    epsilon: float,
-    clusters: int | None,
-    size: Estimate,
-) -> Seeds:
-    """K clusters for ``epsilon``.
-
-    Parameters
-    ----------
-    clusters
-        K; None chooses it from the grid, or from the groups.
-    size
-        Number of records, released before.
-    """
-    if records.domain.ndim > WHOLE_BOX:
-        return _projected(records, space, accountant, epsilon, clusters, size)
-    noise, K, choice = accountant.noise, clusters or USUAL, None
+def grid_seeds(task: Seeding) -> Seeds:
+    """K clusters from a grid."""
+    records, accountant = task.records, task.accountant
+    if records.domain.ndim > (SPARSE_BOX if task.sparse else WHOLE_BOX):
+        return _projected(task)
+    noise, K, choice = accountant.noise, task.usual, None
     grid = nested_grid(
-        records.scaled(space), records.weights, accountant, epsilon=epsilon, clusters=K, size=size
-    )
-    if clusters is None:
+        records.scaled(task.space), records.weights, accountant,
+        epsilon=task.epsilon, clusters=K, size=task.size, sparse=task.sparse,
+    )  # fmt: skip
+    if task.clusters is None:
         choice = choose_clusters(grid.noisy, int(noise.generator("choice").integers(2**31)))
         K = choice.clusters
     return Seeds(
@@ -79,20 +72,15 @@ def found(grid: NestedGrid, clusters: int, generator: np.random.Generator) -> Pr
     return Prototypes(centers, counts, spread(np.sqrt(errors / np.maximum(counts, 1e-9))))
 
 
-def _projected(
-    records: Records,
-    space: Space,
-    accountant: Accountant,
-    epsilon: float,
-    clusters: int | None,
-    size: Estimate,
-) -> Seeds:
+def _projected(task: Seeding) -> Seeds:
     """K clusters from a grid in a random projection."""
+    records, space, accountant = task.records, task.space, task.accountant
+    epsilon, clusters, size = task.epsilon, task.clusters, task.size
     points, d, noise = records.scaled(space), records.domain.ndim, accountant.noise
     times = accountant.neighbours.multiplier
     whole, records_size = root(records, space, accountant, ROOT * epsilon, size)
     room = MEANS * epsilon * records_size / mean_noise(d, times)
-    groups = most_prototypes(GROUPS, clusters or USUAL, room)
+    groups = most_prototypes(GROUPS, task.usual, room)
     # Random directions, at right angles to each other, in units of the projection's half-width.
     normal = noise.generator("directions").normal(size=(d, DIMENSIONS))
     directions = np.linalg.qr(normal)[0]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpviz.counts import tally
 from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
-from dpviz.kmeans.grid import NoisyGrid
+from dpviz.kmeans.grid import NoisyGrid, onto_simplex
 from dpviz.kmeans.records import Records
 from dpviz.privacy.mechanisms import Accountant, Level
 
@@ -119,6 +119,7 @@ def nested_grid(
     epsilon: float,
     clusters: int,
     size: Estimate,
+    sparse: bool = False,
 ) -> NestedGrid:
     """Release a nested grid of counts for ``epsilon``.
 
@@ -132,6 +133,8 @@ def nested_grid(
         K: the grid has at least as many cells.
     size
         Number of records, released before.
+    sparse
+        Whether cells hold few records beside their noise: none is split.
     """
     d, halves = points.shape[1], accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
@@ -145,7 +148,7 @@ def nested_grid(
     sub_variance = 2 * (times / second) ** 2
     total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
     guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total, halves)
-    parts = subcells(guess * second / times, d)
+    parts = np.ones(m, dtype=np.int64) if sparse else subcells(guess * second / times, d)
     split = parts > 1
     counts, variances = gradual.noisy.copy(), np.where(split, rough_variance, fine_variance)
     of_cell = np.where(split, parts**d, 0)
@@ -164,6 +167,9 @@ def nested_grid(
         variances = np.where(split, variances * of_added / (variances + of_added), variances)
     total = size.pooled(float(counts.sum()), float(variances.sum()))
     estimates = denoised(counts, variances, d, total, halves)
+    if sparse:
+        # Halves blur clusters no wider than a cell, a projection keeps noise: the mean does better.
+        estimates = (estimates + onto_simplex(counts, total)) / 2
     grid = NoisyGrid(shape=(side,) * d, weights=estimates, scale=times / epsilon)
     sub_weights = denoised_parts(sub_counts, sub_variance, parts, firsts, d, estimates, halves)
     middles = grid.centers

@@ -96,7 +96,7 @@ def residual_step(
     number: int,
     epsilon: float,
     size: float,
-    shrink: bool = False,
+    least: float | None = None,
     labels: NDArray[np.int32] | None = None,
 ) -> Prototypes:
     """Move centres to their clusters' noisy means.
@@ -109,8 +109,9 @@ def residual_step(
         Budget of the step.
     size
         Noisy number of records.
-    shrink
-        Whether each centre moves less the more its move is noise (empirical Bayes).
+    least
+        Each centre moves less the more its move is noise (empirical Bayes), where true moves are
+        taken for at least so many mean squares of the distances; None moves all the way.
     labels
         Cluster of each record, shape (n,), computed from the record and from what was released
         alone; None takes the nearest centre.
@@ -143,7 +144,8 @@ def residual_step(
         sensitivity=1,
         epsilon=left,
     )
-    return _moved(centers, table, radius, noise, shrink=shrink)
+    least = None if least is None else least * scale**2
+    return _moved(centers, table, radius, noise, least=least)
 
 
 def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:
@@ -167,7 +169,7 @@ def _moved(
     radius: float,
     noise: float,
     *,
-    shrink: bool,
+    least: float | None,
 ) -> Prototypes:
     """Centres after a step, from the noisy counts, squares and residuals (m, 2 + d)."""
     d = centers.shape[1]
@@ -178,8 +180,8 @@ def _moved(
     step *= (radius / np.maximum(np.linalg.norm(step, axis=1), 1))[:, None]
     moved = (step**2).sum(axis=1)
     variances = length_variance(d, noise) * (radius / known) ** 2
-    if shrink:
-        signal = max(float(np.average(moved - variances, weights=1 / variances**2)), 0.0)
+    if least is not None:
+        signal = max(float(np.average(moved - variances, weights=1 / variances**2)), least)
         step *= (signal / (signal + variances))[:, None]
     # A cluster's mean square, drawn towards that of all by two noisy records.
     mean = max(float(totals.sum()), 0.0) / max(float(counts.sum()), 1.0)

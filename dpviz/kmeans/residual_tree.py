@@ -84,6 +84,40 @@ class Seeds:
     grid: NoisyGrid | None = None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Seeding:
+    """What K clusters are made of, before last steps.
+
+    Parameters
+    ----------
+    records, space
+        Data, and the box in which it is scaled.
+    accountant
+        Makes all releases.
+    epsilon
+        Budget.
+    clusters
+        K; None chooses it from what is released.
+    size
+        Number of records, released before.
+    sparse
+        Whether a grid's cells hold few records beside their noise.
+    """
+
+    records: Records
+    space: Space
+    accountant: Accountant
+    epsilon: float
+    clusters: int | None
+    size: Estimate
+    sparse: bool = False
+
+    @property
+    def usual(self) -> int:
+        """K, or what stands for it until it is chosen."""
+        return self.clusters or USUAL
+
+
 def mean_noise(ndim: int, times: int) -> float:
     """Noise of a cluster's mean, in clip radii, times its records and epsilon.
 
@@ -107,31 +141,16 @@ def most_prototypes(per_cluster: float, clusters: int, room: float) -> int:
     return clusters if NEARLY * clusters < most < clusters else most
 
 
-def residual_tree(
-    records: Records,
-    space: Space,
-    accountant: Accountant,
-    *,
-    epsilon: float,
-    clusters: int | None,
-    size: Estimate,
-) -> Seeds:
-    """K clusters for ``epsilon``.
-
-    Parameters
-    ----------
-    clusters
-        K; None chooses it from the prototypes of the last level.
-    size
-        Number of records, released before.
-    """
-    d, K, noise = records.domain.ndim, clusters or USUAL, accountant.noise
+def residual_tree(task: Seeding) -> Seeds:
+    """K clusters from a tree of residual steps."""
+    records, space, accountant = task.records, task.space, task.accountant
+    d, K, noise = records.domain.ndim, task.usual, accountant.noise
     times = accountant.neighbours.multiplier
-    room = TREE_NOISE * epsilon * size.value / mean_noise(d, times)
+    room = TREE_NOISE * task.epsilon * task.size.value / mean_noise(d, times)
     most = most_prototypes(PER_CLUSTER, K, room)
     levels = math.ceil(math.log(most) / math.log(GROWTH) - 1e-9) + 1
-    shares = geometric(epsilon, LEVEL_GROWTH, levels)
-    tree, records_size = root(records, space, accountant, shares[0], size)
+    shares = geometric(task.epsilon, LEVEL_GROWTH, levels)
+    tree, records_size = root(records, space, accountant, shares[0], task.size)
     for level in range(1, levels):
         grown = min(math.ceil(len(tree.centers) * GROWTH), most)
         want = most if level == levels - 1 else grown
@@ -140,7 +159,7 @@ def residual_tree(
             records, space, accountant, tree,
             number=level, epsilon=shares[level], size=records_size,
         )  # fmt: skip
-    return settled(tree, clusters, accountant, shares[-1], records_size, levels - 1)
+    return settled(tree, task.clusters, accountant, shares[-1], records_size, levels - 1)
 
 
 def settled(
@@ -185,7 +204,7 @@ def last_steps(
     *,
     epsilon: float,
     steps: int,
-    shrink: bool,
+    least: float | None,
 ) -> Prototypes:
     """Clusters after residual steps, the second and later ones from relocated clusters."""
     tree = seeds.clusters
@@ -194,7 +213,7 @@ def last_steps(
             tree = relocated(tree, accountant.noise.generator("relocations"))
         tree = residual_step(
             records, space, accountant, tree,
-            number=seeds.steps + step + 1, epsilon=share, size=seeds.size, shrink=shrink,
+            number=seeds.steps + step + 1, epsilon=share, size=seeds.size, least=least,
         )  # fmt: skip
     return tree
 

@@ -7,13 +7,13 @@ import math
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.choose_clusters import NOTHING, USUAL
-from dpviz.kmeans.grid_seeds import DIMENSIONS, WHOLE_BOX, grid_seeds
+from dpviz.kmeans.grid_seeds import DIMENSIONS, SPARSE_BOX, WHOLE_BOX, grid_seeds
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.residual import residual_step
-from dpviz.kmeans.residual_tree import last_steps, mean_noise, packed, residual_tree
+from dpviz.kmeans.residual_tree import Seeding, last_steps, mean_noise, packed, residual_tree
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
@@ -21,8 +21,13 @@ from dpviz.privacy.mechanisms import Accountant
 #: Up to as many columns a nested grid and at most one residual step.
 GRID_COLUMNS = 4
 
-#: Share of the budget for the number of records: in few columns, and in many.
-GRID_SIZE, TREE_SIZE = 0.02, 0.01
+#: Share of the budget for the number of records: in few columns, and at least in many, where it
+#: is PER_EPSILON / epsilon, up to MOST_SIZE: a small epsilon would hide which of the ways to take.
+GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
+
+#: With fewer records per cluster, over the noise of a count, they are few: in few columns, and in
+#: up to as many columns as a grid has room for.
+FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
 #: In few columns: share of the budget for a residual step, and records per cluster, times epsilon,
 #: from which on there is one.
@@ -37,7 +42,11 @@ TREE_FROM = 40.0
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
 #: In many columns: with fewer records per cluster, over the noise of a mean, all seeds are noise.
-BLIND = 1.0
+BLIND = 2.0
+
+#: In many columns, where records are few: mean square of the moves that are no noise, at least,
+#: of the mean square of the distances.
+LEAST_MOVE = 0.25
 
 _DECISIONS = (
     "No residual step: at this ε and number of records the start alone is better.",
@@ -61,7 +70,8 @@ CARD = Card(
         f"grid in a random projection to {DIMENSIONS} dimensions, which divides the records into "
         "groups, whose noisy means go into k-means. With very many records, prototypes that split "
         "and move to the noisy means of their records, level by level. Up to two noisy iterations "
-        "follow."
+        f"follow. With few records no cell is split, the grid has up to {SPARSE_BOX} columns, and "
+        "at most one noisy iteration follows, which moves centres by what can be told from noise."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -111,30 +121,35 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     """Nested grid, or residual tree, and residual steps (ours)."""
     space, d = Space(records.domain), records.domain.ndim
     clusters = None if config.choose == PRIVATE else config.clusters
-    share = GRID_SIZE if d <= GRID_COLUMNS else TREE_SIZE
+    share = size_share(d, config.epsilon)
     size = Estimate.release(records, accountant, config.epsilon, share)
     # Rounded down: what is left may not sum to more than the budget.
     left = math.nextafter(config.epsilon - share * config.epsilon, 0)
     times, K = accountant.neighbours.multiplier, clusters or USUAL
     # Records per cluster, over the scale of the noise of a count.
     many = size.value * left / (times * K)
+    seeded, sparse, least = grid_seeds, few(d, many), None
     if d <= GRID_COLUMNS:
         steps, last = (1, LAST * left) if many > ENOUGH else (0, 0.0)
-        seeded = grid_seeds
+        least = 0.0
     else:
         noise = mean_noise(d, 1)
         if many < BLIND * noise:
             return _blind(records, space, accountant, config, left, size)
-        tree = many >= TREE_FROM * noise
         room = TREE_LAST * many / noise
         steps = 0 if room < ONE_STEP else 1 if room < TWO_STEPS else 2
+        if sparse:
+            steps, least = min(steps, 1), LEAST_MOVE
+        elif many >= TREE_FROM * noise:
+            seeded = residual_tree
         last = TREE_LAST * left if steps else 0.0
-        seeded = residual_tree if tree else grid_seeds
-    seeds = seeded(records, space, accountant, epsilon=left - last, clusters=clusters, size=size)
-    found = last_steps(
-        records, space, accountant, seeds,
-        epsilon=last, steps=steps, shrink=d <= GRID_COLUMNS,
+    seeds = seeded(
+        Seeding(
+            records=records, space=space, accountant=accountant,
+            epsilon=left - last, clusters=clusters, size=size, sparse=sparse,
+        )
     )  # fmt: skip
+    found = last_steps(records, space, accountant, seeds, epsilon=last, steps=steps, least=least)
     run = KMeansRun(
         config=config,
         centers=found.centers,
@@ -143,6 +158,26 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         decision=_DECISIONS[steps],
     )
     return restored(seeds.choice.told(run) if seeds.choice else run, space)
+
+
+def size_share(ndim: int, epsilon: float) -> float:
+    """Share of the budget for the number of records."""
+    if ndim <= GRID_COLUMNS:
+        return GRID_SIZE
+    return min(max(PER_EPSILON / epsilon, TREE_SIZE), MOST_SIZE)
+
+
+def few(ndim: int, records: float) -> bool:
+    """Whether records are few: a grid keeps its cells whole, and one residual step is enough.
+
+    Parameters
+    ----------
+    records
+        Records per cluster, over the noise of a count.
+    """
+    if ndim <= GRID_COLUMNS:
+        return records < FEW_SPARSE
+    return ndim <= SPARSE_BOX and records < MANY_SPARSE
 
 
 def _blind(
@@ -158,7 +193,7 @@ def _blind(
     K = choice.clusters if choice else config.clusters
     start = packed(K, records.domain.ndim, accountant.noise.generator("places"))
     found = residual_step(
-        records, space, accountant, start, number=1, epsilon=epsilon, size=size.value, shrink=True
+        records, space, accountant, start, number=1, epsilon=epsilon, size=size.value, least=0.0
     )
     run = KMeansRun(config=config, centers=found.centers, ledger=accountant.ledger, decision=_BLIND)
     return restored(choice.told(run) if choice else run, space)
