@@ -34,7 +34,7 @@ from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE
 from dpviz.kmeans.grid import CELLS
-from dpviz.kmeans.grid_seeds import WHOLE_BOX
+from dpviz.kmeans.grid_seeds import SPARSE_BOX, WHOLE_BOX
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.dprefine import GRID_COLUMNS
 from dpviz.kmeans.parameters import DEFAULTS, STARTS, TEMPERATURES, KMeansConfig
@@ -462,10 +462,15 @@ def draw(
         )
         sides, as_points = grid_sides(rng, 1), rng.random() < (0.75 if secure else 0.9)
         if method == "dprefine" and rng.random() < 0.5:
-            sides = (2,) * int(rng.integers(GRID_COLUMNS + 1, WHOLE_BOX + 3))
+            # Up to where even few records get a projection.
+            columns = (*range(GRID_COLUMNS + 1, WHOLE_BOX + 1), SPARSE_BOX + 1)
+            sides = (2,) * int(rng.choice(columns))
             if rng.random() < 0.3:
                 # Enough for a tree.
                 config = replace(config, epsilon=200.0)
+            elif len(sides) > WHOLE_BOX:
+                # Enough for a projection.
+                config = replace(config, epsilon=20.0)
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),
