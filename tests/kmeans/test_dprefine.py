@@ -457,8 +457,9 @@ def test_sparse_grids_keep_cells_whole_and_take_the_mean_of_two_estimates(
 
 
 def test_records_are_few_up_to_a_number_per_cluster_where_a_grid_covers_the_box() -> None:
-    ways = {ndim: [few(ndim, records) for records in (1.0, 50.0, 500.0)] for ndim in (2, 8, 16)}
-    assert ways == {2: [True, False, False], 8: [True, True, False], 16: [False] * 3}
+    ways = {ndim: [few(ndim, records) for records in (1.0, 50.0, 500.0)] for ndim in (2, 4, 8, 16)}
+    none = [False] * 3
+    assert ways == {2: [True, False, False], 4: none, 8: [True, True, False], 16: none}
 
 
 @pytest.mark.parametrize("ndim", [2, 8])

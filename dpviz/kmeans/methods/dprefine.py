@@ -25,8 +25,9 @@ GRID_COLUMNS = 4
 #: is PER_EPSILON / epsilon, up to MOST_SIZE: a small epsilon would hide which of the ways to take.
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
-#: With fewer records per cluster, over the noise of a count, they are few: in few columns, and in
-#: up to as many columns as a grid has room for.
+#: With fewer records per cluster, over the noise of a count, they are few: in up to FLAT columns,
+#: and from more than GRID_COLUMNS to as many as a grid has room for. Between, splits still pay.
+FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
 #: In few columns: share of the budget for a residual step, and records per cluster, times epsilon,
@@ -70,8 +71,9 @@ CARD = Card(
         f"grid in a random projection to {DIMENSIONS} dimensions, which divides the records into "
         "groups, whose noisy means go into k-means. With very many records, prototypes that split "
         "and move to the noisy means of their records, level by level. Up to two noisy iterations "
-        f"follow. With few records no cell is split, the grid has up to {SPARSE_BOX} columns, and "
-        "at most one noisy iteration follows, which moves centres by what can be told from noise."
+        f"follow. With few records, but for {FLAT + 1} and {GRID_COLUMNS} columns, no cell is "
+        f"split, a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
+        "follows, which moves centres by what can be told from noise."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -176,7 +178,7 @@ def few(ndim: int, records: float) -> bool:
         Records per cluster, over the noise of a count.
     """
     if ndim <= GRID_COLUMNS:
-        return records < FEW_SPARSE
+        return ndim <= FLAT and records < FEW_SPARSE
     return ndim <= SPARSE_BOX and records < MANY_SPARSE
 
 
