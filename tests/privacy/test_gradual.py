@@ -322,8 +322,10 @@ PAIRS: dict[Relation, tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = {
 def test_no_transcript_loses_more_than_epsilon_and_some_lose_all(
     relation: Relation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # So few cells would leave out the small shares: a public rule, without it there is more to see.
+    # So few cells would leave out small shares and low counts: a public rule, without which there
+    # is more to see.
     monkeypatch.setattr(budget_share, "SMALL_BUDGET", 0.0)
+    monkeypatch.setattr(budget_share, "TINY_BUDGET", 0.0)
     room = bought(relation)
     losses = [worst_loss(*pair, room) for pair in PAIRS[relation]]
     assert max(losses) <= EPSILON * (1 + 1e-9)
@@ -331,7 +333,10 @@ def test_no_transcript_loses_more_than_epsilon_and_some_lose_all(
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_half_the_noise_of_any_part_shows(relation: Relation) -> None:
+def test_half_the_noise_of_any_part_shows(
+    relation: Relation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget_share, "TINY_BUDGET", 0.0)
     room = bought(relation)
     half_zeros = Enumerated(room.scales, [scale / 2 for scale in room.zeros_scale])
     half_finest = Enumerated([*room.scales[:-1], room.scales[-1] / 2], room.zeros_scale)
