@@ -215,6 +215,7 @@ class Replay(_Built):
         scale = self._spend(step, gradual.sensitivity, part, 1.0, "parallel")
         finest, noisy = self._remaining.pop(0)
         self._replace(gradual, where, finest, last, -float(np.abs(noisy - numbers).sum()) / scale)
+        gradual.closed = True
         return finest, noisy
 
     def _replace(

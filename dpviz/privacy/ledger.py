@@ -127,10 +127,14 @@ def composed(costs: Iterable[tuple[Spend, Cost]], nothing: Cost) -> Cost:
     return total + sum(largest.values(), nothing)
 
 
+#: Smallest budget.
+SMALLEST_EPSILON = 1e-6
+
+
 def check_epsilon(epsilon: float) -> float:
     """Return epsilon as a float, or raise InputError if it is not a valid budget."""
     check_number("epsilon", epsilon)
-    if not (math.isfinite(epsilon) and 1e-6 <= epsilon <= 1e6):
+    if not (math.isfinite(epsilon) and SMALLEST_EPSILON <= epsilon <= 1e6):
         raise InputError(
             f"epsilon = {epsilon:g} is no usable privacy budget: give a number greater than 0 "
             "(from 0.000001 to 1,000,000; 1 is a common choice)."

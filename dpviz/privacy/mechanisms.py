@@ -45,6 +45,8 @@ class Gradual:
         Noise scale of each level.
     values, releases
         True values and all releases: they belong to the accountant, nobody else reads them.
+    closed
+        Whether it was split: nothing more of it is released.
     """
 
     levels: tuple[Level, ...]
@@ -54,6 +56,7 @@ class Gradual:
     values: NDArray[np.number]
     releases: tuple[NDArray[np.float64], ...]
     known: int = 0
+    closed: bool = False
 
 
 class Accountant:
@@ -209,9 +212,10 @@ class Accountant:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Finest release of some values, and noisy numbers that depend on the others alone.
 
-        Both get the difference of the budgets in parallel. Where neighbours differ in m records,
-        of whatever values, all noise is m times as large: if m_1 of them change values in
-        ``where`` and m_2 others, that costs (m_1 + m_2) / m of the difference, at most all of it.
+        Both get the difference of the budgets in parallel, once: nothing finer comes after it.
+        Where neighbours differ in m records, of whatever values, all noise is m times as large: if
+        m_1 of them change values in ``where`` and m_2 others, that costs (m_1 + m_2) / m of the
+        difference, at most all of it.
 
         Parameters
         ----------
@@ -229,6 +233,8 @@ class Accountant:
         with self._all_or_nothing():
             part = self._spend_on(gradual, len(gradual.levels) - 1, "parallel")
             noisy = self._beside(gradual.levels[-1].step, numbers, gradual.sensitivity, part)
+            # A second time would cost as much again, which parallel spends of a step don't add up.
+            gradual.closed = True
         return gradual.releases[-1][where], noisy
 
     def _beside(
@@ -246,6 +252,8 @@ class Accountant:
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
         """Record the spend for a finer release, and return its epsilon."""
         step, epsilon = gradual.levels[level]
+        if gradual.closed:
+            raise PrivacyRefusal(f"step {step} was split before: nothing more of it can be told.")
         part = epsilon - gradual.levels[gradual.known].epsilon
         self._spend(step, gradual.sensitivity, part, part / epsilon, composition)
         return part

@@ -39,8 +39,8 @@ LATTICE = 2.0**-20
 #: Maximum number of candidates on a line: their noisy maximum takes about 20 ms.
 CANDIDATES = 2**14
 
-#: Name of the K-norm noise of a release.
-ROUNDED = "rounded K-norm"
+#: Names of the K-norm noise of a release, and of the noise of nested releases.
+ROUNDED, NESTED = "rounded K-norm", "nested discrete Laplace"
 
 #: Number of scales to try, each slightly larger than the previous; so far the second suffices.
 _HAIRS = 4
@@ -84,7 +84,8 @@ class SecureAccountant(Accountant):
         Relation and unit.
     unit
         All values must be whole multiples of this power of 2: 1 for counts, ``LATTICE`` for
-        counts and sums of records on that lattice.
+        counts and sums of records on that lattice. Nested releases are of counts alone: their
+        unit is 1.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class SecureAccountant(Accountant):
     def gradual(
         self, values: NDArray[np.number], levels: Sequence[Level], *, sensitivity: float
     ) -> Gradual:
-        """Gradual release of whole multiples of the unit, exact at every level.
+        """Gradual release of whole numbers, whatever the unit, exact at every level.
 
         The finest noise is OpenDP's; each coarser level adds OpenDP's noise of that level to the
         next finer one, or nothing, by coins of exactly the right chance (:func:`coins`). So each
@@ -162,7 +163,7 @@ class SecureAccountant(Accountant):
 
         Parameters and errors as in :meth:`Accountant.gradual`.
         """
-        self._whole(levels[0].step, values)
+        self._whole(levels[0].step, values, 1.0)
         return self._certified(super().gradual(values, levels, sensitivity=sensitivity), 0)
 
     def _spend_on(self, gradual: Gradual, level: int, composition: Composition) -> float:
@@ -189,18 +190,18 @@ class SecureAccountant(Accountant):
         """
         spend = self._spends.pop()
         paid = {
-            "sensitivity": self._units(gradual.sensitivity) * self.unit,
+            "sensitivity": self._units(gradual.sensitivity, 1.0),
             "scale": gradual.scales[level],
             "certified": spend.epsilon,
-            "mechanism": f"nested {_LAPLACE.name}",
-            "unit": self.unit,
+            "mechanism": NESTED,
+            "unit": 1.0,
         }
         self._spends.append(CertifiedSpend(**vars(spend) | paid))
         return gradual
 
-    def _units(self, sensitivity: float) -> int:
+    def _units(self, sensitivity: float, unit: float | None = None) -> int:
         """Largest change in units; whole numbers change by whole numbers, so it is rounded up."""
-        return math.ceil(sensitivity * self._changed / self.unit)
+        return math.ceil(sensitivity * self._changed / (unit or self.unit))
 
     def _check_levels(self, levels: Sequence[Level]) -> None:
         """Refuse also a last level that is over budget by rounding."""
@@ -213,9 +214,9 @@ class SecureAccountant(Accountant):
 
     def _scales(self, levels: Sequence[Level], sensitivity: float) -> list[float]:
         """Noise scales that the privacy map certifies for each level."""
-        change = self._units(sensitivity)
+        change = self._units(sensitivity, 1.0)
         return [
-            _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1] * self.unit
+            _calibrated(level.step, _LAPLACE, change, Fraction(level.epsilon))[1]
             for level in levels
         ]
 
@@ -223,15 +224,16 @@ class SecureAccountant(Accountant):
         self, values: NDArray[np.number], levels: Sequence[Level], scales: Sequence[float]
     ) -> tuple[NDArray[np.float64], ...]:
         """All releases, from the coarsest to the finest, with fresh noise and coins."""
-        whole, units = self._whole(levels[0].step, values), [one / self.unit for one in scales]
-        noisy = self._noisy(_LAPLACE.build(units[-1]), whole)
+        whole = self._whole(levels[0].step, values, 1.0)
+        # Python's integers: sums of noise are exact however large they are.
+        noisy = _integers_of(_LAPLACE.build(scales[-1]), whole)
         found = [noisy]
-        for coarse, fine in zip(units[-2::-1], units[:0:-1], strict=True):
+        for coarse, fine in zip(scales[-2::-1], scales[:0:-1], strict=True):
             moves = ~self._coins(coarse, fine, noisy.size).reshape(noisy.shape)
             noisy = noisy.copy()
-            noisy[moves] += self._noisy(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
+            noisy[moves] += _integers_of(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
             found.append(noisy)
-        return tuple(reversed(found))
+        return tuple(one.astype(float) for one in reversed(found))
 
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
         """Coins for the noise scales of two levels; tests make them repeatable."""
@@ -327,25 +329,27 @@ class SecureAccountant(Accountant):
         chosen = self.choose(step, scores[intervals], sensitivity=sensitivity, epsilon=epsilon)
         return int(intervals[chosen]), float(candidates[chosen])
 
-    def _whole(self, step: str, values: NDArray[np.number] | float) -> NDArray[np.int64]:
+    def _whole(
+        self, step: str, values: NDArray[np.number] | float, unit: float | None = None
+    ) -> NDArray[np.int64]:
         """Convert values to units; raise PrivacyRefusal if they are not whole numbers of units.
 
         Values beyond 2^53 units are clipped: that does not increase the difference of two
         values, and a refusal would reveal the record that reaches the limit.
         """
-        exact = np.asarray(values, dtype=float) / self.unit
+        unit = unit or self.unit
+        exact = np.asarray(values, dtype=float) / unit
         # Refuses NaN and infinity as well.
         if not (np.isfinite(exact) & (exact == np.rint(exact))).all():
             raise PrivacyRefusal(
                 f"step {step} can't be released: its values are no whole multiples of "
-                f"{self.unit:g}, and only those get noise that keeps them safe."
+                f"{unit:g}, and only those get noise that keeps them safe."
             )
         return np.clip(exact, -MAX_EXACT, MAX_EXACT).astype(np.int64)
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Values with noise; OpenDP takes one axis only."""
-        noisy: NDArray[np.float64] = np.array(measurement(whole.ravel()), dtype=float)
-        return noisy.reshape(whole.shape) * self.unit
+        """Values with noise, in their own scale."""
+        return np.asarray(_integers_of(measurement, whole).astype(float) * self.unit)
 
     def _pay(
         self,
@@ -549,6 +553,11 @@ def _integers() -> Domain:
 _LAPLACE = _Mechanism("discrete Laplace", _discrete_laplace, 1.0)
 _MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=False), 2.0)
 _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True), 1.0)
+
+
+def _integers_of(measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
+    """Integers with noise, as Python has them; OpenDP takes one axis only."""
+    return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
 
 def _calibrated(

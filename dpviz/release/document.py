@@ -15,7 +15,7 @@ from dpviz import __version__
 from dpviz.domain import Domain
 from dpviz.family.claim import claim
 from dpviz.privacy.explain import explain_epsilon
-from dpviz.privacy.secure import ROUNDED, SecureAccountant
+from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
 from dpviz.release.request import Request
 from dpviz.serialize import jsonable
 
@@ -63,7 +63,7 @@ def document(
     run
         Run with the accountant.
     accountant
-        Holds the spends and the epsilon that OpenDP certifies for them.
+        Holds the spends and the epsilon that is certified for them.
     """
     opendp = version("opendp")
     # What the method chose itself; its configuration has the values.
@@ -105,7 +105,13 @@ def _method(request: Request) -> Document:
     }
 
 
-#: What is said of a ledger with K-norm noise, which OpenDP does not have.
+#: What is said of a ledger with nested releases, and of one with K-norm noise, which OpenDP does
+#: not have.
+_NESTED = (
+    " A nested step adds to the releases before it: its scale is that of what is known after it, "
+    "whose epsilon OpenDP certifies; the step costs the difference. Which coarser values stay as "
+    "they are is decided by dpviz, by exact coins from the system's source of chance."
+)
 _EXCEPT = " but those with rounded K-norm noise"
 _ROUNDED = (
     " K-norm noise was drawn by dpviz: real noise, rounded to whole numbers without an error. Its "
@@ -116,7 +122,8 @@ _ROUNDED = (
 def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Document:
     """The privacy claim, its cost, and its certification."""
     neighbours = request.config.neighbours
-    rounded = any(spend.mechanism == ROUNDED for spend in accountant.certificates)
+    mechanisms = {spend.mechanism for spend in accountant.certificates}
+    rounded, nested = ROUNDED in mechanisms, NESTED in mechanisms
     return {
         "epsilon": request.config.epsilon,
         "neighbours": neighbours.relation,
@@ -128,7 +135,7 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
             f"OpenDP {opendp} drew the noise of every step{_EXCEPT * rounded}; its privacy map "
             "certifies the epsilon of the step at the sensitivity that is listed. That one "
             f"{'person' if request.persons else 'record'} changes the values by no more than that "
-            f"is the method's own proof, not OpenDP's.{_ROUNDED * rounded}"
+            f"is the method's own proof, not OpenDP's.{_NESTED * nested}{_ROUNDED * rounded}"
         ),
         "ledger": [asdict(spend) for spend in accountant.ledger],
     }

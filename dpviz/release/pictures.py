@@ -169,15 +169,15 @@ def counts_svg(document: Document) -> str:
     usual = float(np.quantile(size, 0.98)) if size.size else 0.0
     top = (largest if largest <= 2 * usual else float(f"{usual:.2g}")) or 1.0
     shades = np.rint(np.clip(squares / top, -1, 1) * _SHADES).astype(int)
-    frame = Frame.build(document, right=92)
+    frame, lowest = Frame.build(document, right=92), float(squares.min())
     what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
     x, y = document["domain"]["columns"]
     described = (
         f"Map of {counts.shape[0]} by {counts.shape[1]} cells over {x} (to the right) and {y} "
         f"(upwards). Each {what} is coloured by its noisy number of records, from "
-        f"{number(float(squares.min()), 4)} to {number(float(squares.max()), 4)}: white is zero, "
-        "the darker the blue the more records, and brown is below zero, which only noise can bring "
-        "about."
+        f"{number(lowest, 4)} to {number(float(squares.max()), 4)}: white is zero, "
+        "the darker the blue the more records"
+        + (", and brown is below zero, which only noise can bring about." if lowest < 0 else ".")
     )
     high = frame.height
     viewed = [side / step for side, step in zip(counts.shape, steps, strict=True)]

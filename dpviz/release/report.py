@@ -144,7 +144,8 @@ def _ledger(ledger: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             _range([spend[key] for spend in spends])
             for key in ("epsilon", "sensitivity", "scale", "certified")
         )
-        rows.append([first["step"], what.strip(), first["mechanism"], *ranges])
+        how = ", ".join(dict.fromkeys(spend["mechanism"] for spend in spends))
+        rows.append([first["step"], what.strip(), how, *ranges])
     return rows
 
 

@@ -341,8 +341,7 @@ def bundle() -> bool:
     show_success(
         f"Released as entry {done.entry.id} of “{done.entry.source}”: "
         f"ε {decimal(done.entry.epsilon)} debited, {done.left}. "
-        "OpenDP's privacy map certifies "
-        f"ε {privacy['certified']:.12g}.",
+        f"Certified: ε {privacy['certified']:.12g}.",
         icon=":material/verified:",
     )
     if "chosen" in done.document:

@@ -21,12 +21,16 @@ SHARES = (0.4, 0.5, 0.65, 0.8)
 #: more. And doubtful cells join no large clusters.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
+#: Below this no count is low, so all get the whole budget: the number of zeros would tell less
+#: than what the rest of the budget buys for the counts themselves.
+TINY_BUDGET = 4.0
+
 #: Steps that recover the law of the counts.
 STEPS = 60
 
 
 class Choice(NamedTuple):
-    """Number of the share in ``SHARES``; counts below ``limit`` are low."""
+    """Number of the share in ``SHARES``; counts below ``limit`` are low, none below -infinity."""
 
     share: int
     limit: float
@@ -49,6 +53,8 @@ def choose_share(noisy: NDArray[np.float64], rate: float, density: float) -> Cho
         p in (0, 1).
     """
     cells, first = noisy.size, SHARES[0] * rate
+    if cells * rate**2 < TINY_BUDGET:
+        return Choice(0, -math.inf)
     bins = Bins.up_to(max(float(noisy.max()), 1) + 1 / first, 1)
     values, times = np.unique(noisy, return_counts=True)
     law = expectation_maximisation(

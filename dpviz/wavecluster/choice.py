@@ -25,8 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.errors import InputError
 from dpviz.family.parameter import PRIVATE
 from dpviz.metrics.matching import contingency, f_measure
+from dpviz.privacy.ledger import SMALLEST_EPSILON
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.pipeline import Run, Source, transform
@@ -81,8 +83,15 @@ def on_chosen_grid(run: Method) -> Method:
         there, left = source, config.epsilon
         if not source.fixed:
             share = RECORDS_SHARE * config.epsilon
+            # Rounded down: what is left may not sum to more than the budget.
+            left = math.nextafter(config.epsilon - share, 0)
+            if left < SMALLEST_EPSILON:
+                raise InputError(
+                    f"epsilon = {config.epsilon:g} is too small for a private choice of g and p, "
+                    f"which takes {RECORDS_SHARE:.0%} of it: give a larger epsilon or choose g "
+                    "and p yourself."
+                )
             records = accountant.laplace(STEP, float(source.n), sensitivity=1, epsilon=share)
-            left -= share
             side = chosen_grid(float(records), config.epsilon, len(source.shape), config.level)
             there = source.on_grid(side)
         done = run(there, replace(config, grid=there.shape, epsilon=left), accountant)

@@ -35,9 +35,9 @@ class Released:
     zeros
         This number, noisy.
     zeros_rate
-        1 over the scale of its noise.
+        1 over the scale of its noise; 0 if no count is low.
     rough
-        Release of all counts that tells which are low, same shape.
+        Release of all counts that tells which are low, the finest one if none is; same shape.
     rough_rate
         1 over the scale of its noise.
     """

@@ -1,5 +1,6 @@
 """g and p chosen under privacy: what they cost, what they read, and whether they are good."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -15,6 +16,8 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.metrics.matching import dsg_c
 from dpviz.noise_source import SeededNoise
+from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster.choice import (
     DENSITIES,
     RECORDS_SHARE,
@@ -44,6 +47,8 @@ def blobs(n: int, seed: int = 0) -> np.ndarray:
 def source_of(points: np.ndarray, grid: int = 64) -> Source:
     return Source.build(Dataset(name="", points=points), grid, SQUARE, empty=True)
 
+
+TINY = source_of(np.full((5, 2), 0.3))
 
 # -- the grid -----------------------------------------------------------------------------------
 
@@ -158,11 +163,31 @@ def test_counts_keep_their_grid_and_pay_nothing():
     assert "g = " not in found.decision
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("cap", [1, 3])
+def test_any_budget_suffices_for_the_grid_and_nested_counts(relation, cap):
+    """Shares are rounded: together they must stay within the budget, exactly."""
+    unit = Neighbours(relation=relation, cap=cap)
+    for epsilon in (*np.linspace(0.01, 4, 40), 1.5, 3.0, 1.1e-6):
+        config = Config(
+            method="twostage", choose="private", epsilon=float(epsilon), neighbours=unit
+        )
+        accountant = SecureAccountant(config.epsilon, unit)
+        METHODS["twostage"].run(TINY, config, accountant)
+        assert accountant.certified <= config.epsilon
+
+
+def test_too_small_a_budget_for_a_choice_is_refused_by_its_own_number():
+    with pytest.raises(InputError, match=r"epsilon = 1e-06 is too small for a private choice"):
+        run(TINY, Config(choose="private", epsilon=1e-6), SeededNoise(0))
+
+
 def test_the_chosen_values_give_the_same_run_by_hand():
     """With the rest of epsilon and the chosen g and p, the technique itself does the same."""
     source = source_of(blobs(5_000))
     found = run(source, Config(choose="private"), SeededNoise(1))
-    left = replace(found.config, choose="given", epsilon=1 - RECORDS_SHARE)
+    rest = math.nextafter(1 - RECORDS_SHARE, 0)
+    left = replace(found.config, choose="given", epsilon=rest)
     again = run(source.on_grid(found.config.grid), left, SeededNoise(1))
     assert np.array_equal(found.stages.labels, again.stages.labels)
     assert found.ledger.spends[1:] == again.ledger.spends

@@ -19,15 +19,24 @@ from dpviz.errors import InputError
 from dpviz.metrics.matching import dsg_c
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.privacy.ledger import Neighbours
+from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster import likely_cells as likely
 from dpviz.wavecluster import random_field
-from dpviz.wavecluster.budget_share import LARGE, SHARES, SMALL_BUDGET, choose_share
+from dpviz.wavecluster.budget_share import (
+    LARGE,
+    SHARES,
+    SMALL_BUDGET,
+    TINY_BUDGET,
+    Choice,
+    choose_share,
+)
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
 from dpviz.wavecluster.evidence import Evidence, coherence, evidence
 from dpviz.wavecluster.likely_cells import FEW, likely_cells, with_surroundings, without_necks
 from dpviz.wavecluster.methods import METHODS
+from dpviz.wavecluster.methods.twostage import release
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
 from dpviz.wavecluster.random_field import MEMORY, PRIOR, SPARSE, TABLES, likely_counts, neighbours
@@ -99,10 +108,26 @@ def test_expectation_maximisation_climbs_and_keeps_the_share_of_zeros() -> None:
 @given(st.lists(st.integers(-50, 10**13), min_size=1, max_size=30), st.floats(1e-6, 1e3))
 def test_a_choice_is_made_of_any_release(noisy: list[int], rate: float) -> None:
     choice = choose_share(np.array(noisy, dtype=float), rate, 0.5)
+    if len(noisy) * rate**2 < TINY_BUDGET:
+        assert choice == Choice(0, -math.inf)
+        return
     assert 0 <= choice.share < len(SHARES)
     assert 2 - 1e-9 <= choice.limit * SHARES[choice.share] * rate <= 4 + 1e-9
     assert len(noisy) * rate**2 >= SMALL_BUDGET or SHARES[choice.share] >= LARGE
     assert choice == choose_share(np.array(noisy[::-1], dtype=float), rate, 0.5)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_a_tiny_budget_goes_to_all_counts_alike(epsilon: float) -> None:
+    counts = np.arange(256).reshape(16, 16)
+    config = Config(method="twostage", grid=32, epsilon=epsilon)
+    released, _, _ = release(counts, config, Accountant(SeededNoise(0), epsilon))
+    assert released.low.any() == (counts.size * epsilon**2 >= TINY_BUDGET)
+    if not released.low.any():
+        np.testing.assert_array_equal(released.rough, released.noisy)
+        np.testing.assert_allclose(released.rate, epsilon)
+        assert released.rough_rate == pytest.approx(epsilon)
+        assert released.zeros_rate == 0
 
 
 # -- samples ---------------------------------------------------------------------------------

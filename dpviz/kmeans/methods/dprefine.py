@@ -105,8 +105,9 @@ CARD = Card(
         "No paper: built from known parts. Random projection after Balcan, Dick, Liang, Mou, Zhang "
         "2017. Nested noise after Koufogiannis, Han, Pappas 2015, "
         "K-norm noise after Hardt, Talwar 2010, a grid of two levels as in Qardaji, Yang, Li 2013.",
-        "A release has the same noise as the explorer, rounded to multiples of 2^-20. OpenDP has "
-        "no K-norm noise: it is drawn as real numbers to as many digits as decide the rounding.",
+        "A release has the same noise as the explorer: whole numbers on rough and fine counts, all "
+        "else rounded to multiples of 2^-20. OpenDP has no K-norm noise: it is drawn as real "
+        "numbers to as many digits as decide the rounding.",
         "All constants were chosen on sets of 2 to 32 columns that we looked at. They follow from "
         "the noisy number of records, epsilon, K and the number of columns, and from nothing else.",
         "K can be chosen privately as in EUGkM: from the counts of the grid, or from groups and "

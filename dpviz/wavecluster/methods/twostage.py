@@ -133,13 +133,15 @@ def release(
     first, _ = _with_density(config, accountant, gradual.noisy, rate)
     choice = choose_share(gradual.noisy, 1 / gradual.scales[-1], first.density)
     noisy = accountant.finer(gradual, choice.share) if choice.share else gradual.noisy
-    rough, low = noisy, noisy < choice.limit
-    rest = gradual.levels[-1].epsilon - gradual.levels[choice.share].epsilon
+    low, rough = noisy < choice.limit, noisy
     finest, zeros = accountant.split(gradual, ~low, float((counts[low] == 0).sum()))
-    rate = np.where(low, 1 / gradual.scales[choice.share], 1 / gradual.scales[-1])
     noisy = noisy.copy()
     noisy[~low] = finest
+    # Where no count is low, all are told as finely as can be, and the number of zeros is noise.
+    told, rough = (choice.share, rough) if low.any() else (len(SHARES), noisy)
+    rate = np.where(low, 1 / gradual.scales[choice.share], 1 / gradual.scales[-1])
     config, worth = _with_density(config, accountant, noisy, rate)
+    rest = gradual.levels[-1].epsilon - gradual.levels[told].epsilon
     released = Released(
         noisy=noisy,
         rate=rate,
@@ -147,7 +149,7 @@ def release(
         zeros=float(zeros),
         zeros_rate=rest / accountant.neighbours.multiplier,
         rough=rough,
-        rough_rate=1 / gradual.scales[choice.share],
+        rough_rate=1 / gradual.scales[told],
     )
     return released, config, worth
 
