@@ -226,12 +226,12 @@ class SecureAccountant(Accountant):
         """All releases, from the coarsest to the finest, with fresh noise and coins."""
         whole = self._whole(levels[0].step, values, 1.0)
         # Python's integers: sums of noise are exact however large they are.
-        noisy = _integers_of(_LAPLACE.build(scales[-1]), whole)
+        noisy = self._drawn(_LAPLACE.build(scales[-1]), whole)
         found = [noisy]
         for coarse, fine in zip(scales[-2::-1], scales[:0:-1], strict=True):
             moves = ~self._coins(coarse, fine, noisy.size).reshape(noisy.shape)
             noisy = noisy.copy()
-            noisy[moves] += _integers_of(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
+            noisy[moves] += self._drawn(_LAPLACE.build(coarse), np.zeros_like(whole[moves]))
             found.append(noisy)
         return tuple(one.astype(float) for one in reversed(found))
 
@@ -349,7 +349,11 @@ class SecureAccountant(Accountant):
 
     def _noisy(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.float64]:
         """Values with noise, in their own scale."""
-        return np.asarray(_integers_of(measurement, whole).astype(float) * self.unit)
+        return np.asarray(self._drawn(measurement, whole).astype(float) * self.unit)
+
+    def _drawn(self, measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Integers with noise, as Python has them; OpenDP takes one axis only."""
+        return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
     def _pay(
         self,
@@ -553,11 +557,6 @@ def _integers() -> Domain:
 _LAPLACE = _Mechanism("discrete Laplace", _discrete_laplace, 1.0)
 _MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=False), 2.0)
 _MONOTONE_MAX = _Mechanism("permute and flip", partial(_noisy_max, monotone=True), 1.0)
-
-
-def _integers_of(measurement: Measurement, whole: NDArray[np.int64]) -> NDArray[np.object_]:
-    """Integers with noise, as Python has them; OpenDP takes one axis only."""
-    return np.array(measurement(whole.ravel()), dtype=object).reshape(whole.shape)
 
 
 def _calibrated(

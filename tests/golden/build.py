@@ -25,7 +25,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.command_line import main
 from dpviz.families import CARDS
 from dpviz.privacy.mechanisms import stay_chance
-from dpviz.privacy.secure import SecureAccountant
+from dpviz.privacy.secure import CertifiedSpend, SecureAccountant
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files, schema
 from tests.release.test_release import CASES, Streams, dataset, name_of, request_of
@@ -161,10 +161,13 @@ class Repeated(SecureAccountant):
         self.noise = Streams()  # type: ignore[assignment]
         self.random = np.random.default_rng(0)
 
-    def _noisy(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _drawn(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.object_]:
         """Whole values with noise of about the size that was paid for."""
-        scale = self._spends[-1].scale / self.unit
-        return (whole + np.rint(self.random.laplace(scale=scale, size=whole.shape))) * self.unit
+        spend = self._spends[-1]
+        # Nested counts, whose unit is 1, get their noise before their certificate.
+        scale = spend.scale / (spend.unit if isinstance(spend, CertifiedSpend) else 1.0)
+        noise = np.rint(self.random.laplace(scale=scale, size=whole.shape))
+        return whole.astype(object) + noise.astype(int)
 
     def _coins(self, coarse: float, fine: float, size: int) -> NDArray[np.bool_]:
         """Coins of the right chance."""

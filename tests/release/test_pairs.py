@@ -40,7 +40,7 @@ from dpviz.kmeans.schedule import SCHEDULES
 from dpviz.kmeans.space import GEOMETRIES, Space
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.privacy.lifetime_budget import Budget
-from dpviz.privacy.secure import SecureAccountant
+from dpviz.privacy.secure import CertifiedSpend, SecureAccountant
 from dpviz.release import Request, release
 from dpviz.release.draw import Prepared
 from dpviz.release.files import files
@@ -78,9 +78,12 @@ class Cheap(SecureAccountant):
         super().__init__(*given, **more)
         self.random = np.random.default_rng()
 
-    def _noisy(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.float64]:
-        scale = self._spends[-1].scale / self.unit
-        return (whole + np.rint(self.random.laplace(0, scale, whole.shape))) * self.unit
+    def _drawn(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.object_]:
+        spend = self._spends[-1]
+        # Nested counts, whose unit is 1, get their noise before their certificate.
+        scale = spend.scale / (spend.unit if isinstance(spend, CertifiedSpend) else 1.0)
+        noise = np.rint(self.random.laplace(0, scale, whole.shape))
+        return whole.astype(object) + noise.astype(int)
 
 
 @dataclass(frozen=True)
