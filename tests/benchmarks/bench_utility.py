@@ -58,6 +58,9 @@ FRESH = 10_000
 #: Raw rows of the published figures.
 ROWS = Path(__file__).with_name("utility_rows.parquet")
 
+#: Digits of published scores.
+DIGITS = 6
+
 PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "numba")
 
 
@@ -81,6 +84,7 @@ class Wanted:
     jobs: int = 2
     checkouts: Path | None = None
     publish: bool = False
+    keep: bool = False
 
     def range(self, number: int) -> tuple[int, ...]:
         """So many seeds from the first."""
@@ -306,14 +310,20 @@ def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
 # -- the figures -------------------------------------------------------------------------
 
 
-def raw(out: Path) -> tuple[pd.DataFrame, dict[str, float]]:
+def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
     """All rows on disk, one per draw, and by what share the reference of each set was beaten.
 
+    With a file of published rows, those of methods on sets that were not drawn anew are kept.
     The reference of a set is the best clustering that any search or any run led to, so no ratio
     is below 1.
     """
     tables = [pd.read_parquet(file) for file in sorted(out.glob("*-*.parquet"))]
     columns = ["data", "method", "variant", "epsilon", "seed"]
+    if kept is not None and kept.exists():
+        old = pd.read_parquet(kept)
+        groups = [pd.MultiIndex.from_frame(one[columns[:3]]) for one in (old, *tables)]
+        anew = set().union(*groups[1:])
+        tables.append(old[[key not in anew for key in groups[0]]])
     if not tables:
         return pd.DataFrame(columns=columns), {}
     rows = pd.concat(tables, ignore_index=True)
@@ -327,15 +337,15 @@ def raw(out: Path) -> tuple[pd.DataFrame, dict[str, float]]:
     scores = [name for name in SCORES if name in rows]
     # A draw may stand in two rows: with its cheap scores and with its dear ones.
     rows = rows.groupby(columns, as_index=False)[scores].first()
-    # Four digits: what is published is summed up from what is published.
+    # Rounded: what is published is summed up from what is published.
     for name in scores:
-        rows[name] = [float(f"{value:.4g}") for value in rows[name]]
+        rows[name] = [float(f"{value:.{DIGITS}g}") for value in rows[name]]
     return rows, beaten
 
 
 def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
     """Write the figures of all rows on disk."""
-    rows, beaten = raw(wanted.out)
+    rows, beaten = raw(wanted.out, ROWS if wanted.keep else None)
     if rows.empty:
         say("there are no rows yet")
         return
@@ -379,7 +389,7 @@ def facts(
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
         density=one.density, clusters=one.clusters, missing=missing,
         # Sums in another order differ in their last digits: that is no better clustering.
-        beaten=float(f"{share:.2g}") if (share := beaten.get(one.name, 0.0)) > 1e-9 else 0.0,
+        beaten=float(f"{share:.2g}") if (share := beaten.get(one.name, 0.0)) > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip
 
 
@@ -410,6 +420,7 @@ def options(arguments: Sequence[str]) -> Wanted:
     add("--most", type=int, default=10**9, help="records above which no peer runs")
     add("--patience", type=float, default=600, help="seconds for each peer on each set")
     add("--jobs", type=int, default=2)
+    add("--keep", action="store_true", help="keep published rows of what was not drawn anew")
     add("--publish", action="store_true", help="write the figures of the app")
     given = parser.parse_args(arguments)
     return Wanted(
@@ -429,6 +440,7 @@ def options(arguments: Sequence[str]) -> Wanted:
         jobs=given.jobs,
         checkouts=folder(given.checkouts),
         publish=given.publish,
+        keep=given.keep,
     )
 
 

@@ -219,6 +219,25 @@ def test_the_reference_is_the_best_that_any_run_led_to(tmp_path) -> None:
         assert facts(TOY, None, {"toy": share}, rows).beaten == told
 
 
+def test_published_rows_are_kept_where_nothing_was_drawn_anew(tmp_path) -> None:
+    def rows(method: str, *draws: float) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "run": [f"{method}{draw}" for draw in draws], "data": "toy", "method": method,
+                "variant": "sound", "epsilon": 1.0, "seed": range(len(draws)), "dsg_c": draws,
+            }
+        )  # fmt: skip
+
+    old = tmp_path / "published.parquet"
+    pd.concat([rows("privqt", 0.5, 0.6), rows("privthr", 0.3, 0.2)]).to_parquet(old)
+    rows("privthr", 0.1).to_parquet(tmp_path / "wavecluster-toy.parquet")
+    found, _ = raw(tmp_path, old)
+    assert found.groupby("method")["dsg_c"].apply(list).to_dict() == {
+        "privqt": [0.5, 0.6], "privthr": [0.1]
+    }  # fmt: skip
+    assert len(raw(tmp_path, tmp_path / "none")[0]) == 1
+
+
 def test_seeds_that_constants_were_chosen_with_are_never_published(fake) -> None:
     given = wanted(fake, "--parts", "lines", "--seeds", "1", "--first-seed", "5")
     with pytest.raises(InputError, match="publish rows of fresh seeds alone"):
