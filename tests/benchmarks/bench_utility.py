@@ -384,12 +384,13 @@ def facts(
             missing = "not run."
         except MissingError as reason:
             missing = str(reason)
+    share = beaten.get(one.name, 0.0)
     return SetFacts(
         name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
         density=one.density, clusters=one.clusters, missing=missing,
-        # Sums in another order differ in their last digits: that is no better clustering.
-        beaten=float(f"{share:.2g}") if (share := beaten.get(one.name, 0.0)) > 10.0 ** (1 - DIGITS) else 0.0,
+        # Sums in another order, and rounding, differ in the last digits: no better clustering.
+        beaten=float(f"{share:.2g}") if share > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip
 
 
