@@ -256,15 +256,15 @@ def _su_side(records: float, clusters: int, ndim: int) -> int:
 
 
 _GRID = ("S1", "Unbalance")
-_MANY = ("10 in 10 columns", "8 in 16 columns")
+_MANY = ("10 Gaussians in 10 columns", "8 Gaussians in 16 columns")
 
 DPREFINE = Method(
     score="nicv_ratio",
     data={
         "S1": partial(_reference, "s1", 15),
         "Unbalance": partial(_reference, "unbalance", 8),
-        "10 in 10 columns": partial(_mixture, 10, 10, 20_000),
-        "8 in 16 columns": partial(_mixture, 8, 16, 10_000),
+        "10 Gaussians in 10 columns": partial(_mixture, 10, 10, 20_000),
+        "8 Gaussians in 16 columns": partial(_mixture, 8, 16, 10_000),
     },
     draw=_ratio,
     parts=(

@@ -37,8 +37,8 @@ CARD = Card(
     summary=(
         "Rough noisy counts of the wavelet's blocks say which are dense: those get finer counts, "
         "of the others only the number of empty ones is released. Significant are the cells that "
-        "are likeliest to be so under a random field given all that was released; none, where "
-        "these releases would show a structure and show none. Other wavelets than Haar need the "
+        "are likeliest to be so under a random field given all that was released: none, where a "
+        "structure would show in these releases and none does. Other wavelets than Haar need the "
         "counts of cells; of these, the likeliest to be empty are taken for empty. With them, on "
         "thin or sparse data, PrivTHR can find more of the true cells."
     ),
