@@ -111,7 +111,7 @@ def sentence(rows: Sequence[Price]) -> str:
     return (
         f"Mean score with {what} chosen privately, and with {usual}, over that of the best {what} "
         f"in hindsight, which nobody has: {len(records)} sets of {min(records):,} to "
-        f"{max(records):,} records, {fresh} of them never looked at before."
+        f"{max(records):,} records, {fresh or 'none'} of them never looked at before."
     )
 
 
