@@ -372,7 +372,7 @@ def _sets(found: Benchmark, state: UrlState) -> None:
                 _facts_table(found, sets)
 
     label = ", ".join(f"{len(sets)} {GROUPS[group].lower()}" for group, sets in both.items())
-    lazy_expander(f"Sets: {label}", key="benchmark:sets", draw=draw)
+    lazy_expander(plain_text(f"Sets: {label}"), key="benchmark:sets", draw=draw)
 
 
 def _facts_table(found: Benchmark, sets: Sequence[SetFacts]) -> None:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpviz.experiments import ablations, utility
 from dpviz.experiments.utility import SCORES
 from dpviz.families import CARDS
+from dpviz.ui.messages import plain_text
 from dpviz.ui.settings import card_text
 from dpviz.ui.show import csv_button, spread_text
 
@@ -62,5 +63,5 @@ def card_panel(method: str) -> None:
 
 def _measured(lead: str, said: str, rows: list[dict[str, Any]], explained: str) -> None:
     """Show figures of a method in a sentence and a table."""
-    st.markdown(f"**{lead}** {said}", help=explained)
+    st.markdown(plain_text(f"{lead} {said}"), help=plain_text(explained))
     st.dataframe(pd.DataFrame(rows), height=248, hide_index=True)

@@ -18,7 +18,7 @@ from dpviz.errors import InputError
 from dpviz.experiments.benchmark import SCORES, read, summarised
 from tests.benchmarks import bench_peers, bench_utility
 from tests.benchmarks.bench_peers import ADAPTERS, Peer, answers
-from tests.benchmarks.bench_utility import FRESH, Row, facts, main, options, peers, raw
+from tests.benchmarks.bench_utility import DIGITS, FRESH, Row, facts, main, options, peers, raw
 from tests.benchmarks.sets import (
     BY_NAME,
     SETS,
@@ -249,7 +249,11 @@ def test_published_are_the_figures_and_the_rows_that_they_come_from(fake) -> Non
     main([*wanted(fake, "--parts", "lines", "--seeds", "2"), "--publish"])
     rows = pd.read_parquet(fake.with_name("rows.parquet"))
     again = rows.assign(
-        **{name: [float(f"{one:.4g}") for one in rows[name]] for name in SCORES if name in rows}
+        **{
+            name: [float(f"{one:.{DIGITS}g}") for one in rows[name]]
+            for name in SCORES
+            if name in rows
+        }
     )
     found = read(fake.with_name("figures.json"))
     keys = ["data", "method", "variant", "epsilon", "score"]
