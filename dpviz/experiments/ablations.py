@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpviz.experiments.measured import about
 from dpviz.experiments.utility import SCORES, Spread
-from dpviz.families import CARDS
-from dpviz.family.method import check_method
 
 #: File of the figures.
 FILE = Path(__file__).with_name("ablations.json")
@@ -68,9 +67,7 @@ def parts(method: str | None = None) -> tuple[Ablation, ...]:
     InputError
         If there is no method of this name.
     """
-    if method is not None:
-        check_method(method, CARDS)
-    return tuple(row for row in _table() if method in (None, row.method))
+    return about(method, _table())
 
 
 def sentence(method: str) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpviz.experiments.measured import about
 from dpviz.families import CARDS, family_of
-from dpviz.family.method import check_method
 
 #: File of the figures.
 FILE = Path(__file__).with_name("prices.json")
@@ -70,9 +70,7 @@ def prices(method: str | None = None) -> tuple[Price, ...]:
     InputError
         If there is no method of this name.
     """
-    if method is not None:
-        check_method(method, CARDS)
-    return tuple(row for row in _table() if method in (None, row.method))
+    return about(method, _table())
 
 
 def of_family(family: str) -> tuple[Price, ...]:

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from dpviz.errors import InputError
+from dpviz.experiments.measured import about
 from dpviz.families import CARDS
-from dpviz.family.method import check_method
 
 #: File of the figures.
 FILE = Path(__file__).with_name("utility.json")
@@ -124,10 +124,7 @@ def costs(method: str | None = None) -> tuple[Cost, ...]:
     InputError
         Where no method of that name exists.
     """
-    if method is None:
-        return _all()
-    check_method(method, CARDS)
-    return tuple(row for row in _all() if row.method == method)
+    return about(method, _all())
 
 
 def frame(rows: Sequence[Cost]) -> pd.DataFrame:

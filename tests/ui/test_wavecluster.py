@@ -60,6 +60,11 @@ def cards(test: AppTest) -> dict[str, tuple[str, str]]:
     return {label: (value, beside) for label, value, beside in found}
 
 
+def cards_at_once(test: AppTest) -> dict[str, tuple[str, str]]:
+    """Readouts that stand with the picture: OCM and 2CE come when a job ends, whenever that is."""
+    return {label: value for label, value in cards(test).items() if label not in ("OCM", "2CE")}
+
+
 def text(test: AppTest) -> str:
     return " ".join(one.proto.body for one in test.get("html"))
 
@@ -238,7 +243,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
         assert not one.warning
         assert {name: one.query_params[name] for name in link} == link
         assert "PrivTHREM · ε 0.25 · α 0.60 · g 48 · p 0.20 · db2 level 2 · seed 7" in title(one)
-    assert cards(test) == cards(again)
+    assert cards_at_once(test) == cards_at_once(again)
 
 
 def test_a_link_with_the_data_alone_takes_its_good_grid(app):
@@ -512,12 +517,12 @@ def one_key(test, prefix):
 )
 def test_wrong_bounds_name_their_box_and_change_nothing(app, typed, fragment):
     test = app(data="spirals")
-    before = cards(test)
+    before = cards_at_once(test)
     checked(box(test, "x").set_value(typed).run())
     (said,) = [one.value for one in test.error]
     assert said.startswith("x: ")
     assert fragment in said
-    assert cards(test) == before
+    assert cards_at_once(test) == before
     checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
     assert not test.error
 
