@@ -18,7 +18,7 @@ SHARES = (0.4, 0.5, 0.65, 0.8)
 
 #: The budget is small where cells times epsilon squared is below this, which is public. There only
 #: shares from ``LARGE`` on are tried: the number of zeros is too noisy with any share to be worth
-#: more. And doubtful cells join no large clusters.
+#: more.
 SMALL_BUDGET, LARGE = 64.0, 0.65
 
 #: Below this no count is low, so all get the whole budget: the number of zeros would tell less

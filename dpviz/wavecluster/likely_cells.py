@@ -7,83 +7,38 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from dpviz.compiled import compiled
-from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Floats
 
-#: Weight of a cell's surroundings in its rank.
-SURROUNDINGS = 0.3
+#: A cell is reported if it has at least this chance of being significant: a little more than one
+#: half, since a false cell can also join clusters.
+LIKELY = 0.55
 
-#: The number that is reported is a geometric mean of the expected number of significant cells
-#: and of the number of those that are rather so than not; the weight of the second.
-LIKELY = 0.25
-
-#: Clusters of so few cells are reported only if their cells are, on average, so likely.
-FEW, SURE = 5, 0.5
-
-#: A cell with less than this chance does not join clusters that both hold this share of all cells.
-WEAK, LARGE = 0.9, 0.2
+#: A cell with less than this chance does not join clusters that both hold this share of all
+#: reported cells, and at least so many.
+WEAK, LARGE, FEW = 0.95, 0.2, 5
 
 
 def likely_cells(chance: Floats) -> NDArray[np.bool_]:
-    """Mask of the cells to report.
+    """Mask of the cells to report: the likely ones, but for those that make a doubtful join.
 
-    Cells are ranked by their chance of being significant, blended with the mean of the
-    3 x 3 (x 3 ...) cells around. Their number lies between the expected one, with which clusters
-    hold the right records, and that of the cells with a chance of a half, with which the fewest
-    cells are wrong; both agree where noise is small. Small clusters that are rather false than
-    true are dropped.
+    A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
+    cluster in every score, and one of several doubtful cells is enough for one.
 
     Parameters
     ----------
     chance
         Chance of each cell of being significant, any shape.
     """
-    expected, probable = float(chance.sum()), int((chance >= 0.5).sum())
-    if not expected:
-        return np.zeros(chance.shape, dtype=bool)
-    number = round(expected * (min(max(probable, 1), expected) / expected) ** LIKELY)
-    if not number:
-        return np.zeros(chance.shape, dtype=bool)
-    rank = with_surroundings(chance)
-    labels, clusters = connected_components(rank >= np.sort(rank, axis=None)[-number])
-    flat = labels.ravel()
-    cells = np.bincount(flat, minlength=clusters + 1)
-    mean = np.bincount(flat, weights=chance.ravel(), minlength=clusters + 1) / np.maximum(cells, 1)
-    kept = (cells > FEW) | (mean >= SURE)
-    kept[0] = False
-    found: NDArray[np.bool_] = kept[labels]
-    return found
-
-
-def with_surroundings(chance: Floats) -> Floats:
-    """Chance of each cell, blended with the mean of the 3 x 3 (x 3 ...) cells around."""
-    inside = ndimage.uniform_filter(np.ones(chance.shape), 3, mode="constant")
-    around: Floats = ndimage.uniform_filter(chance, 3, mode="constant") / inside
-    return (1 - SURROUNDINGS) * chance + SURROUNDINGS * around
-
-
-def without_necks(mask: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
-    """Leave out the cells that would join two large clusters on weak evidence.
-
-    A wrong join costs a whole cluster in every score, a wrong gap a cell; and where chances are
-    rough, one of several doubtful cells is enough for a join.
-
-    Parameters
-    ----------
-    mask, chance
-        Cells to report and chance of each of being significant, same shape.
-    """
-    padded = np.pad(np.where(mask, chance, -1.0), 1, constant_values=-1.0)
-    steps = np.argwhere(np.ones((3,) * mask.ndim)) - 1
+    padded = np.pad(np.where(chance >= LIKELY, chance, -1.0), 1, constant_values=-1.0)
+    steps = np.argwhere(np.ones((3,) * chance.ndim)) - 1
     near = (steps[steps.any(axis=1)] * (np.array(padded.strides) // padded.itemsize)).sum(axis=1)
     flat = padded.ravel()
     order = np.flatnonzero(flat >= 0)
     order = order[np.argsort(-flat[order], kind="stable")]
     kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
-    found: NDArray[np.bool_] = kept[(slice(1, -1),) * mask.ndim]
+    found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
     return found
 
 

@@ -17,9 +17,9 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from dpviz.compiled import compiled
-from dpviz.wavecluster.budget_share import SMALL_BUDGET
 from dpviz.wavecluster.deconvolution import (
     Bins,
     Floats,
@@ -28,7 +28,7 @@ from dpviz.wavecluster.deconvolution import (
     likelihood,
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
-from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings, without_necks
+from dpviz.wavecluster.likely_cells import likely_cells
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -54,6 +54,9 @@ SPARSE = 0.75
 
 #: Shares of zeros that are tried.
 ZEROS = 25
+
+#: Weight of the mean of the 3 x 3 (x 3 ...) cells around a cell in how likely it is filled.
+SURROUNDINGS = 0.3
 
 #: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
 BACK = 0.5
@@ -119,8 +122,6 @@ def estimate(
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     shown = evidence(released, generator)
     mask = likely_cells(chance)
-    if released.low.size * (released.rough_rate + released.zeros_rate) ** 2 < SMALL_BUDGET:
-        mask = without_necks(mask, chance)
     if shown in ("even", "noise"):
         mask = np.zeros_like(mask)
     return Estimate(
@@ -147,7 +148,9 @@ def likely_counts(samples: Floats) -> Floats:
         Samples of the counts, shape (m, g, ...).
     """
     filled = (samples > 0).mean(axis=0)
-    rank = with_surroundings(filled)
+    around = ndimage.uniform_filter(filled, 3, mode="constant")
+    around /= ndimage.uniform_filter(np.ones(filled.shape), 3, mode="constant")
+    rank = (1 - SURROUNDINGS) * filled + SURROUNDINGS * around
     number = round(float(filled.sum()))
     least = np.sort(rank, axis=None)[-number] if number else np.inf
     found: Floats = samples * (rank >= least)

@@ -11,6 +11,10 @@ for all methods:
 * the number of clusters is that of the known classes; without classes 15, and 25 above 100,000
   records.
 
+For WaveCluster the first 24 sets without ``seen`` were looked at once; then what is reported of
+the likely cells was chosen anew, on sets with ``seen`` alone, so fourteen sets were added. They are
+named before anything was run on them.
+
 The reference sets and the samples keep those of the papers and of the samples. The box of all sets
 is the range of the records, taken as public for all methods alike; samples have a declared one.
 ``python -m tests.benchmarks.sets`` prints, for each set that is here, what these rules give.
@@ -494,12 +498,50 @@ SETS: tuple[BenchSet, ...] = (
         ),
         "plotly/datasets (NYC Open Data)", grid=32, density=0.8, clusters=15,
     ),
+    # Not seen, and for WaveCluster joined after its constants were chosen anew; see above.
+    _benchmark("sipu/a1", "dense", 3_000, title="A1", clusters=20, grid=32, density=0.6),
+    _benchmark("sipu/a2", "dense", 5_250, title="A2", clusters=35, grid=40, density=0.65),
+    _benchmark("sipu/s2", "dense", 5_000, title="S2", clusters=15, grid=32, density=0.7),
+    _benchmark("sipu/s4", "dense", 5_000, title="S4", clusters=15, grid=32, density=0.85),
+    _benchmark("sipu/r15", "sparse", 600, title="R15", clusters=15, grid=32, density=0.5),
+    _benchmark("fcps/twodiamonds", "sparse", 800, grid=32, density=0.65),
+    _benchmark("fcps/wingnut", "sparse", 1_016, grid=32, density=0.85),
+    _benchmark("graves/ring_outliers", "thin", 1_030, grid=32, density=0.05),
+    _places(
+        "meteorites", "Meteorites", 19_722,
+        OfRepository(_DECK, "examples/icon/meteorites.json", (0, 1)),
+        "deck.gl-data (NASA, Meteoritical Society)", grid=72, density=0.85,
+    ),
+    _places(
+        "manhattan", "Manhattan residents", 13_987,
+        OfRepository(_DECK, "examples/scatterplot/manhattan.json", (0, 1)),
+        "deck.gl-data", grid=56, density=0.8,
+    ),
+    _places(
+        "pois", "Homes of San Francisco's visitors", 38_420,
+        OfRepository(_DECK, "examples/safegraph/sf-pois.csv", ("home_lng", "home_lat")),
+        "deck.gl-data (SafeGraph)", grid=96, density=0.05,
+    ),
+    _places(
+        "cities", "US cities", 3_228,
+        OfRepository(_PLOTLY, "2014_us_cities.csv", ("lon", "lat")),
+        "plotly/datasets (US Census Bureau)", grid=32, density=0.8,
+    ),
+    _places(
+        "stores", "Walmart stores", 2_992,
+        OfRepository(_PLOTLY, "1962_2006_walmart_store_openings.csv", ("LON", "LAT")),
+        "plotly/datasets (Holmes 2011)", grid=32, density=0.9,
+    ),
+    _places(
+        "hospitals", "Californian hospital charges", 14_384,
+        OfRepository(
+            _PLOTLY,
+            "dash-sample-apps/dash-medical-provider-charges/data/processed/df_CA_lat_lon.csv",
+            ("lon", "lat"),
+        ),
+        "plotly/datasets (US Medicare)", grid=56, density=0.75,
+    ),
     # Not seen, for k-means alone.
-    _benchmark("sipu/a1", "dense", 3_000, title="A1", clusters=20),
-    _benchmark("sipu/a2", "dense", 5_250, title="A2", clusters=35),
-    _benchmark("sipu/s2", "dense", 5_000, title="S2", clusters=15),
-    _benchmark("sipu/s4", "dense", 5_000, title="S4", clusters=15),
-    _benchmark("sipu/r15", "sparse", 600, title="R15", clusters=15),
     _benchmark("fcps/chainlink", "thin", 1_000, 3, clusters=2),
     _benchmark("fcps/hepta", "sparse", 212, 3, clusters=7),
     _benchmark("sipu/worms_64", "thin", 105_000, 64, clusters=25),
