@@ -16,6 +16,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, Choice
 from dpviz.wavecluster.deconvolution import Released
+from dpviz.wavecluster.likely_cells import LIKELY
 from dpviz.wavecluster.methods.twostage import FINER, ROUGH
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -139,16 +140,8 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {f"{_FIELD}:neighbours": _alone},
     ),
     (
-        "Cells by blended chances",
-        "all cells that are rather significant than not",
-        {
-            f"{_FIELD}:likely_cells": lambda chance: chance >= 0.5,
-            f"{_FIELD}:without_necks": lambda mask, chance: mask,
-        },
-    ),
-    (
         "Gaps where a join is doubtful",
         "all likely cells",
-        {f"{_FIELD}:without_necks": lambda mask, chance: mask},
+        {f"{_FIELD}:likely_cells": lambda chance: chance >= LIKELY},
     ),
 )
