@@ -128,6 +128,9 @@ class SetFacts:
         Public choices for all methods.
     missing
         Why it has no rows, where it has none.
+    known
+        Of a set that is not seen: whether WaveCluster's results on it were known when a method was
+        last changed, though the change was chosen on sets that are seen.
     beaten
         For k-means: by what share a private run led to a better clustering than the search
         without noise found; 0 where none did.
@@ -145,6 +148,7 @@ class SetFacts:
     density: float | None = None
     clusters: int | None = None
     missing: str = ""
+    known: bool = False
     beaten: float = 0.0
 
     def __post_init__(self) -> None:

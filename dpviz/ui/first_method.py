@@ -41,6 +41,6 @@ def reason(title: str, found: Lead | None) -> tuple[str, str | None]:
     return (
         f"{first}: {best} {score.title} at equal ε in {found.best} of {found.cases} cases. "
         f"{others}",
-        f"A case is an ε and one of {found.sets} sets that were not seen in development. Compared "
+        f"A case is an ε and one of {found.sets} sets on which no constant was chosen. Compared "
         "are medians of draws, with all private methods and all peers of the Benchmark page.",
     )

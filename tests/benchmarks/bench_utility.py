@@ -388,7 +388,7 @@ def facts(
     return SetFacts(
         name=one.name, title=one.title, kind=one.kind, seen=one.seen, records=one.n,
         columns=one.ndim, families=one.families, credit=one.credit, grid=one.grid,
-        density=one.density, clusters=one.clusters, missing=missing,
+        density=one.density, clusters=one.clusters, missing=missing, known=one.known,
         # Sums in another order, and rounding, differ in the last digits: no better clustering.
         beaten=float(f"{share:.2g}") if share > 10.0 ** (1 - DIGITS) else 0.0,
     )  # fmt: skip

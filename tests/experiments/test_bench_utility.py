@@ -303,6 +303,9 @@ def test_what_was_looked_at_is_marked() -> None:
             assert one.seen == (source.seed < 9000)
         else:
             assert one.seen, one.name
+    fresh = [one for one in SETS if one.grid and not one.seen]
+    assert {one.name for one in SETS if one.known} < {one.name for one in fresh}
+    assert sum(not one.known for one in fresh) >= 10
 
 
 @pytest.fixture

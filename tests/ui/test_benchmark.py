@@ -157,11 +157,30 @@ def test_tuned_sets_stand_apart_from_fresh_ones(figures: Benchmark) -> None:
     test.session_state["benchmark:sets"] = True
     test.run()
     heads = [one.value for one in test.markdown if "chosen on them" in one.value]
-    assert heads == ["**Tuned on: constants may have been chosen on them (1)**"]
+    assert heads == [
+        "**Fresh: no constant was chosen on them (4)**",
+        "**Tuned on: constants may have been chosen on them (1)**",
+    ]
     tables = [one.proto.body for one in test.get("html") if "Public choices" in one.proto.body]
     assert ["Set old" in one for one in tables] == [False, True]
     assert "&lt;b&gt;nobody" in tables[0]
     assert "Missing: the checkout has no such file." in tables[0]
+
+
+def test_sets_whose_results_were_known_are_counted(
+    figures: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(family: str) -> str:
+        test = opened("benchmark", {"family": family})
+        test.session_state["benchmark:sets"] = True
+        return captions(test.run())
+
+    assert "were known" not in told("wavecluster")
+    for name in ("a", "b"):
+        fresh = replace(figures.sets[name], known=True, families=("wavecluster", "kmeans"))
+        monkeypatch.setitem(figures.sets, name, fresh)
+    assert "Results on 2 of them were known" in told("wavecluster")
+    assert "were known" not in told("kmeans")
 
 
 def test_lost_cells_come_with_a_reason(figures: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
