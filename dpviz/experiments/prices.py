@@ -105,11 +105,11 @@ def sentence(rows: Sequence[Price]) -> str:
     what, usual = _choices(rows)
     sets = {row.data: row for row in rows}.values()
     records = [row.records for row in sets]
-    fresh = sum(not row.seen for row in sets)
+    seen = sum(row.seen for row in sets)
     return (
         f"Mean score with {what} chosen privately, and with {usual}, over that of the best {what} "
         f"in hindsight, which nobody has: {len(records)} sets of {min(records):,} to "
-        f"{max(records):,} records, {fresh or 'none'} of them never looked at before."
+        f"{max(records):,} records. Constants may have been chosen on {seen or 'none'} of them."
     )
 
 

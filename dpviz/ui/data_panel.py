@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.samples import Sample, sample, sample_names
@@ -462,12 +463,14 @@ def _proposed(
     columns = table.columns
     others = [name for name in columns if name != classes]
     first = numeric[0] if numeric else others[0]
-    second = numeric[1] if len(numeric) > 1 else others[-1]
+    second = others[-1]
     left, right = st.columns(2)
     # A choice belongs to its page and file: another file may not have that column. Streamlit
     # drops it when the user leaves the page, so it is stored here, too.
     _take_linked(own, table, many, numeric)
     suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
+    if many not in own.picked and len(numeric) > 1:
+        first, second = first_columns(table, numeric, but=(own.unit.column or "",))
     first, second, every = own.picked.get(many, (first, second, "shown"))
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")

@@ -1,0 +1,96 @@
+"""Which two columns of a table to show first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from dpviz.data.reading.table import Table
+
+#: Words for the axis across and the one upwards, from the surest pair on.
+PAIRS = (
+    (("longitude", "long", "lon", "lng"), ("latitude", "lat")),
+    (("easting", "east"), ("northing", "north")),
+    (("x",), ("y",)),
+)
+
+#: Words in the names of columns that number or name the rows instead of measuring anything.
+NUMBERING = frozenset(("id", "ids", "uuid", "guid", "index", "idx", "key", "row", "unnamed"))
+
+#: Different values for each row with which a column is as continuous as any.
+ENOUGH = 0.1
+
+#: Rows that tell how continuous a column is.
+LOOKED_AT = 20_000
+
+
+def first_columns(
+    table: Table, numeric: Sequence[str], but: Collection[str] = ()
+) -> tuple[str, str]:
+    """Return the columns for the axes across and upwards.
+
+    A pair that is named as a place is (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``) comes
+    first, then the two columns that look most continuous, in the order of the table: those with
+    fractions before those without, then by the number of different values, up to a tenth of that of
+    the rows. Columns that number the rows come last.
+
+    Parameters
+    ----------
+    table
+        The table.
+    numeric
+        Its columns to choose from, two or more.
+    but
+        Columns that are taken only where no two others are left.
+    """
+    free = [name for name in numeric if name not in but]
+    numeric = free if len(free) > 1 else list(numeric)
+    words = {name: _words(name) for name in numeric}
+    for pair in PAIRS:
+        found = [{_without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
+        for across in numeric:
+            rest = _without(words[across], pair[0])
+            if rest is not None and rest in found[1]:
+                return across, found[1][rest]
+    if len(numeric) > 2:
+        numeric = _most_continuous(table, numeric, words)
+    return numeric[0], numeric[1]
+
+
+def _words(name: str) -> tuple[str, ...]:
+    """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
+    return tuple(one.lower() for one in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name))
+
+
+def _without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
+    """The other words of a name that has exactly one word for the axis; None for other names."""
+    left = tuple(one for one in words if one not in axis)
+    return left if len(left) == len(words) - 1 else None
+
+
+def _most_continuous(
+    table: Table, numeric: Sequence[str], words: dict[str, tuple[str, ...]]
+) -> list[str]:
+    """The two columns that look most continuous, in the order of the table."""
+    axes = [table.columns.index(name) for name in numeric]
+    seen, rows = [], 0
+    for block in table.numbers(axes):
+        seen.append(block[: LOOKED_AT - rows])
+        rows += len(seen[-1])
+        if rows >= LOOKED_AT:
+            break
+    values = np.concatenate(seen)
+    ranks = []
+    for place, name in enumerate(numeric):
+        column = values[np.isfinite(values[:, place]), place]
+        different = np.unique(column)
+        fractions = bool((column % 1 != 0).any())
+        in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
+        numbering = (in_a_row and not fractions) or bool(NUMBERING & set(words[name]))
+        # Many different values are enough: rounding alone decides which column has more.
+        levels = min(different.size, column.size * ENOUGH)
+        ranks.append((not numbering, fractions, levels, -place))
+    best = sorted(range(len(numeric)), key=ranks.__getitem__)[-2:]
+    return [numeric[place] for place in sorted(best)]
