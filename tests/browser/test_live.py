@@ -160,16 +160,29 @@ def test_keyboard(demo: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "value"),
-    [("0.123456", "0.123456"), ("99", "10"), ("-1", "0.01"), ("0,5", "0.5"), ("many", "1")],
+    ("typed", "value", "said"),
+    [
+        ("0.123456", "0.123456", ""),
+        ("99", "10", "99 is too large: at most 10"),
+        ("-1", "0.01", "-1 is too small: at least 0.01"),
+        ("0,5", "0.5", ""),
+        ("many", "1", "many is no number: 1 stays"),
+        ("", "1", "1 stays"),
+    ],
 )
-def test_typed_value(demo: Callable[..., Any], typed: str, value: str) -> None:
+def test_typed_value(demo: Callable[..., Any], typed: str, value: str, said: str) -> None:
     watched = demo()
     box = watched.page.get_by_role("textbox", name="epsilon: exact value")
     box.fill(typed)
     box.press("Enter")
     expect_value(watched, value)
     assert box.input_value() == value
+    status = watched.page.locator(".live-slider .said").first
+    assert status.text_content() == said
+    slider(watched).focus()
+    for key in ("ArrowLeft", "ArrowRight"):  # one of them moves it
+        watched.page.keyboard.press(key)
+    assert status.text_content() == ""
 
 
 def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:

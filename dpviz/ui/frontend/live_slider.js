@@ -65,6 +65,8 @@ function makeScale(spec) {
   };
 }
 
+const short = (text) => (text.length > 12 ? `${text.slice(0, 11)}…` : text);
+
 // "%.2f", "%d" or "%.3g" with any text around it, as in Python.
 function makeFormat(pattern) {
   const match = /%(?:\.(\d+))?([dfg])/.exec(pattern);
@@ -129,6 +131,8 @@ class LiveSlider {
     this.label.htmlFor = "range";
     const ends = element("div", "ends", box);
     this.low = element("span", "end", ends);
+    this.said = element("span", "said", ends);
+    this.said.setAttribute("role", "status");
     this.high = element("span", "end", ends);
     this.listen();
   }
@@ -233,6 +237,7 @@ class LiveSlider {
     } else if (changed) {
       clearTimeout(this.settleTimer);
       this.stopTimer();
+      this.say("");
       Object.assign(this, { dirty: false, settled: true, inflight: 0, value: data.value });
       this.show();
     }
@@ -261,6 +266,7 @@ class LiveSlider {
   }
 
   onInput() {
+    this.say("");
     this.value = this.scale.valueAt(Number(this.range.value));
     this.decorate();
     this.dirty = true;
@@ -289,6 +295,7 @@ class LiveSlider {
   }
 
   moveTo(position) {
+    this.say("");
     this.range.value = String(position);
     this.value = this.scale.valueAt(position);
     this.decorate();
@@ -328,16 +335,31 @@ class LiveSlider {
   }
 
   commitNumber() {
-    const typed = Number(this.number.value.trim().replace(",", "."));
-    const unchanged = this.number.value === this.format.number(this.value);
-    if (unchanged || this.number.value.trim() === "" || !Number.isFinite(typed)) {
+    const text = this.number.value.trim();
+    const typed = Number(text.replace(",", "."));
+    if (this.number.value === this.format.number(this.value)) {
       this.show();
       return;
     }
+    if (text === "" || !Number.isFinite(typed)) {
+      this.show();
+      const stays = `${this.format.number(this.value)} stays`;
+      this.say(text === "" ? stays : `${short(text)} is no number: ${stays}`);
+      return;
+    }
     const { low, high, integer } = this.spec;
-    this.value = Math.min(high, Math.max(low, integer ? Math.round(typed) : typed));
+    const whole = integer ? Math.round(typed) : typed;
+    this.value = Math.min(high, Math.max(low, whole));
     this.show();
+    if (typed > high) this.say(`${short(text)} is too large: at most ${this.format.number(high)}`);
+    else if (typed < low) this.say(`${short(text)} is too small: at least ${this.format.number(low)}`);
+    else this.say(whole === typed ? "" : `${short(text)} is no whole number`);
     this.settle();
+  }
+
+  // What became of a typed value, until the next change.
+  say(text) {
+    this.said.textContent = text;
   }
 
   // Send what is waiting, if nothing is in flight.
