@@ -13,13 +13,20 @@ import pandas as pd
 
 from dpviz.experiments.benchmark import SetFacts, is_reference, promises_privacy
 
-_SMALL_EPSILON = (
-    "At so small an ε few cells stand out of the noise: Two-stage reports these alone, and a "
-    "method that reports too many, at random places, too, errs less in some scores."
+_FEW_A_CELL = (
+    "There are few records a cell: Two-stage reports only the cells that stand out of the noise, "
+    "and a method that reports too many, some at random places, errs less in some scores."
 )
 _THIN = (
-    "Clusters, or the gaps between them, are a cell or two wide: at so small an ε every method "
-    "breaks or joins them, and no cluster at all, or one of nearly all cells, errs less."
+    "Clusters, or the gaps between them, are a cell or two wide: every method breaks or joins some "
+    "of them, and at small ε no cluster at all, or one of nearly all cells, errs less."
+)
+_BROKEN = (
+    "Cells of few records hold clusters together: Two-stage breaks a cluster where it is not sure "
+    "of them, while too many cells keep it whole."
+)
+_FEWER = (
+    "Two-stage reports only the likely cells, here a tenth to a fifth fewer than are significant."
 )
 _TINY = (
     "There are so few records that at this ε nothing stands out of the noise: Two-stage reports "
@@ -50,17 +57,17 @@ _OVERLAP = (
 #: family and kind of set where the reason is the same for all sets of the kind.
 REASONS: dict[tuple[str, str], str] = {
     ("wavecluster", "thin"): _THIN,
-    ("wavecluster", "sparse"): _SMALL_EPSILON,
-    ("wavecluster", "dense"): _SMALL_EPSILON,
+    ("wavecluster", "sparse"): _FEW_A_CELL,
+    ("wavecluster", "dense"): _FEW_A_CELL,
     ("wavecluster", "geographic"): _TOO_MANY,
     ("wavecluster", "a3"): (
         "Two of its clusters are one cell apart, and that cell holds nearly as many records as "
         "theirs: Two-stage mostly joins them at ε 2, PrivTHR, with fewer cells, does not."
     ),
-    ("wavecluster", "incomes"): (
-        "One cluster holds most records, and cells of few records hold it together: Two-stage "
-        "breaks it where it is not sure of them, while too many cells keep it whole."
-    ),
+    ("wavecluster", "incomes"): _BROKEN,
+    ("wavecluster", "manhattan"): _FEWER,
+    ("wavecluster", "squirrels"): _BROKEN,
+    ("wavecluster", "stores"): _FEWER,
     ("wavecluster", "noise"): (
         "Evenly spread records have no clusters: Two-stage reports none, by design, where "
         "WaveCluster without noise finds many of one or two cells, by chance."
