@@ -31,7 +31,7 @@ from dpviz.experiments.benchmark import (
 from dpviz.families import CARDS, FAMILIES, score_of
 from dpviz.metrics.bands import band
 from tests.benchmarks.bench_peers import PEERS
-from tests.benchmarks.bench_utility import FRESH, ROWS
+from tests.benchmarks.bench_utility import DIGITS, FRESH, ROWS
 from tests.benchmarks.sets import SETS
 
 
@@ -172,7 +172,7 @@ def test_the_published_figures_are_those_of_the_published_rows() -> None:
     raw = pd.read_parquet(ROWS)
     assert raw["seed"].min() >= FRESH
     scores = [name for name in SCORES if name in raw]
-    raw[scores] = raw[scores].map(lambda value: float(f"{value:.4g}"))
+    raw[scores] = raw[scores].map(lambda value: float(f"{value:.{DIGITS}g}"))
     found = benchmark()
     again = summarised(raw)
     keys = [*KEYS, "score"]

@@ -188,7 +188,7 @@ def test_lost_cells_come_with_a_reason(figures: Benchmark, monkeypatch: pytest.M
     assert "loses" not in captions(opened("benchmark", {"family": "kmeans"}))
     family = replace(FAMILIES["kmeans"], first="eugkm")
     monkeypatch.setitem(FAMILIES, "kmeans", family)
-    monkeypatch.setitem(lost.REASONS, ("kmeans", "b"), "It <has> few records.")
+    monkeypatch.setattr(lost, "REASONS", {("kmeans", "b"): "It <has> few records."})
     test = opened("benchmark", {"family": "kmeans", "group": "all"})
     # On b Google is better at both; on the old set the line without data is.
     label = "Where EUGkM loses: 4 of 8 cases"
