@@ -25,7 +25,7 @@ from dpviz.experiments.benchmark import (
 from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
-from dpviz.metrics.bands import band_words
+from dpviz.metrics.bands import ENOUGH, band_words
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice
@@ -211,7 +211,11 @@ def _draws(cells: pd.DataFrame) -> str:
 
 def _ends(cells: pd.DataFrame) -> str:
     """What the ends of the bands are: "5% to 95% of draws"."""
-    return band_words(int(_real(cells)["draws"].min()))
+    draws = _real(cells)["draws"]
+    words = band_words(int(draws.max()))
+    if draws.min() >= ENOUGH or draws.min() == draws.max():
+        return words
+    return f"{words}; all draws where there are fewer than {ENOUGH}"
 
 
 def _real(cells: pd.DataFrame) -> pd.DataFrame:

@@ -110,6 +110,15 @@ def test_one_set_has_its_bands_and_says_that_its_reference_was_beaten(figures: B
     assert "Mean of 3 draws; small: all 3 draws." in captions(test)
     assert "(by 1.2%)" in captions(test)
     assert "No figures here of" not in captions(test)
+
+
+def test_bands_of_few_draws_and_of_many_are_told_apart(figures: Benchmark) -> None:
+    figures.cells["draws"] = np.where(figures.cells["method"] == "google", 1, 30)
+    said = captions(opened("benchmark", {"family": "kmeans", "set": "a"}))
+    assert "Median of 1 to 30 draws; small: 5% to 95% of draws; all draws where there are " in said
+    figures.cells["draws"] = np.where(figures.cells["method"] == "google", 19, 30)
+    said = captions(opened("benchmark", {"family": "kmeans", "set": "a"}))
+    assert "small: 5% to 95% of draws." in said
     test = opened("benchmark", {"family": "kmeans", "set": "c"})
     assert "No figures here of Google LSH clustering." in captions(test)
 
