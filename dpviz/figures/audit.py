@@ -49,6 +49,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
+from dpviz.numbers import readable
 from dpviz.wavecluster.pipeline import Source, Stages
 
 
@@ -182,7 +183,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
     ]
     limits = 100 * np.array(experiment.limits).reshape(-1, 2)
     title = f"{CARDS[experiment.method].title} {experiment.variant}"
-    times = f"{experiment.allowed:.3g}"
+    times = readable(experiment.allowed)
     data = [
         bar(
             numbers + 0.21,
@@ -212,7 +213,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
     low, high = int(numbers.min()), int(numbers.max())
     most = max(float(share.max()) for share in shares)
     layout = base_layout(
-        f"{title} · ε {experiment.epsilon:.4g} · {experiment.draws:,} draws on each side",
+        f"{title} · ε {readable(experiment.epsilon, 4)} · {experiment.draws:,} draws on each side",
         (58, 10, 62, 44),
         barmode="overlay",
         xaxis=chart_axis(
@@ -234,7 +235,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"Number of clusters under {title}, ε {experiment.epsilon:.4g}, in "
+            f"Number of clusters under {title}, ε {readable(experiment.epsilon, 4)}, in "
             f"{experiment.draws:,} draws on each side: from {low} to {high}, {often}. "
             f"A band shows what the promise allows: at most {times} times as often with the "
             "person as without."
@@ -290,7 +291,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
     most = max(max(trace["y"]) for trace in data)
     layout = base_layout(
         f"{CARDS[result.method].title} {result.variant} · {result.scenario} · ε "
-        f"{result.claim:.4g} · {result.runs:,} runs on each data set",
+        f"{readable(result.claim, 4)} · {result.runs:,} runs on each data set",
         (58, 14, 62, 46),
         barmode="overlay",
         xaxis=chart_axis(histogram.score, **bins.ticks),
@@ -351,7 +352,7 @@ class _Bins:
         width = 1.0 if few else float(edges[1] - edges[0])
         labels = [f"{value:,.6g}" for value in values]
         if not few:
-            labels = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
+            labels = [f"{readable(a, 4)} to {readable(b, 4)}" for a, b in pairwise(edges)]
         if any(histogram.missing):
             middles = np.append(middles, middles[-1] + 2 * width)
             values = np.append(values, math.inf)
@@ -468,14 +469,14 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
     high = max([claim, *(one.epsilon_lower for one in found)])
     broken = sum(one.violated for one in found)
     layout = base_layout(
-        f"Claimed ε {claim:.4g} against measured lower bounds",
+        f"Claimed ε {readable(claim, 4)} against measured lower bounds",
         (60, 16, 66, 44),
         barmode="overlay",
         bargap=0.35,
         xaxis=chart_axis("ε, at least, with 99% confidence", range=[0, 1.2 * high]),
         yaxis={**category_axis(names, _FEWEST_BARS), "dtick": 1},
         shapes=[line_at(claim, "x", INK[mode], 2, dash="dash")],
-        annotations=[note(f"claimed ε = {claim:.4g}", claim, 1, "x", xanchor="center")],
+        annotations=[note(f"claimed ε = {readable(claim, 4)}", claim, 1, "x", xanchor="center")],
         legend=LEGEND_RIGHT,
         uirevision="bounds",
     )
@@ -483,8 +484,8 @@ def bounds_bars(rows: Sequence[Row], claim: float, mode: Mode) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"Measured lower bounds on ε of {len(found)} audits against the claim {claim:.4g}: "
-            f"{broken} refuted, {len(found) - broken} not refuted."
+            f"Measured lower bounds on ε of {len(found)} audits against the claim "
+            f"{readable(claim, 4)}: {broken} refuted, {len(found) - broken} not refuted."
         ),
         height=130 + 22 * max(len(found), _FEWEST_BARS),
         share=0.0,

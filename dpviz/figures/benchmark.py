@@ -22,6 +22,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import INK, Mode
+from dpviz.numbers import readable
 
 #: Ticks of an axis of ratios.
 _TICKS = (1, 1.02, 1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -135,8 +136,8 @@ def _curve(line: Line, look: Look, score: str) -> Trace:
 def _alt(shown: Sequence[Line], score: str) -> str:
     """The lines in words: where each begins and ends."""
     ends = [
-        f"{line.title} from {line.values[0]:.3g} at ε {line.epsilons[0]:.3g} to "
-        f"{line.values[-1]:.3g} at ε {line.epsilons[-1]:.3g}"
+        f"{line.title} from {readable(line.values[0])} at ε {readable(line.epsilons[0])} to "
+        f"{readable(line.values[-1])} at ε {readable(line.epsilons[-1])}"
         for line in shown
         if len(line.values)
     ]

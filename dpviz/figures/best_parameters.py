@@ -26,6 +26,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, Mode, blend
+from dpviz.numbers import readable
 
 
 def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
@@ -62,7 +63,7 @@ def parameter_map(found: ParameterMap, title: str, mode: Mode) -> Panels:
         "text": [[_number(value) for value in column] for column in found.reached.T],
         "texttemplate": "%{text}",
         "textfont": {"size": 12, "color": INK[mode]},
-        "customdata": [[[f"{x:.3g}", f"{y:.3g}"] for x in across] for y in up],
+        "customdata": [[[readable(x), readable(y)] for x in across] for y in up],
         **hovering(f"{first} %{{customdata[0]}}<br>{second} %{{customdata[1]}}<br>%{{text}}"),
         "zmin": low,
         "zmax": high,
@@ -104,7 +105,7 @@ def _steps(name: str, values: Sequence[float]) -> dict[str, Any]:
     return chart_axis(
         _axis(name),
         tickvals=list(range(len(values))),
-        ticktext=[f"{value:.3g}" for value in values],
+        ticktext=[readable(value) for value in values],
         range=[-0.5, len(values) - 0.5],
         showgrid=False,
     )
@@ -148,7 +149,7 @@ def _map_alt(found: ParameterMap, title: str, named: str) -> str:
     """The map in words."""
     best, now = (
         ", ".join(
-            f"{_sign(name)} {values[place]:.3g}"
+            f"{_sign(name)} {readable(values[place])}"
             for name, values, place in zip(found.names, found.values, cell, strict=True)
         )
         for cell in (found.best, found.current)

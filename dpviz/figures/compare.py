@@ -39,6 +39,7 @@ from dpviz.figures.panels import (
 )
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import ENOUGH, band_words
+from dpviz.numbers import readable
 
 #: Methods that have curves: those with a budget. Their order gives them their looks.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
@@ -275,7 +276,7 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 def _short(tick: float) -> str:
     """Round number as people write it, in powers of ten from a million up."""
     if tick < 1000:
-        return f"{tick:.3g}"
+        return readable(tick)
     return f"{tick:,.0f}" if tick < 1e6 else f"{tick:.2g}".replace("e+", "e")
 
 
@@ -446,13 +447,13 @@ def _alt(charts: Sequence[Chart], methods: Sequence[str], axis: Parameter) -> st
     for chart in charts:
         found = {method: _Values.of(chart, method, axis) for method in methods}
         ends = [
-            f"{CARDS[method].title} from {values.median[0]:.3g} at {axis.sign} "
-            f"{values.places[0]:.3g} to {values.median[-1]:.3g} at {axis.sign} "
-            f"{values.places[-1]:.3g}"
+            f"{CARDS[method].title} from {readable(values.median[0])} at {axis.sign} "
+            f"{readable(values.places[0])} to {readable(values.median[-1])} at {axis.sign} "
+            f"{readable(values.places[-1])}"
             for method, values in found.items()
             if len(values.places)
         ]
-        true = f"; true {chart.true:.4g}" if chart.true is not None else ""
+        true = f"; true {readable(chart.true, 4)}" if chart.true is not None else ""
         described.append(f"{chart.heading}: {', '.join(ends) or 'nothing run yet'}{true}.")
     names = list(dict.fromkeys(score_of(chart.score).title for chart in charts))
     over = _named(axis).removesuffix(axis.sign).strip()

@@ -39,6 +39,7 @@ from dpviz.figures.panels import (
 from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
 from dpviz.metrics.bands import Band, band_words, end_names
+from dpviz.numbers import readable
 from dpviz.wavecluster.theorems import KBounds
 
 #: Cells per axis of the map of records that change their cluster.
@@ -207,8 +208,8 @@ def strips(
         left = gap * panel + wide * (panel - 1) - gap / 3
         data += _strip(draws, values, current, panel, mode)
         band, heading, bound = draws.bands[name], score_of(name).title, bounds.get(name)
-        ends = f"{band.low:.4g} to {band.high:.4g}"
-        described.append(f"{heading} median {band.median:.4g}, band {ends}")
+        ends = f"{readable(band.low, 4)} to {readable(band.high, 4)}"
+        described.append(f"{heading} median {readable(band.median, 4)}, band {ends}")
         layout[f"xaxis{suffix(panel)}"] = {
             "domain": [left, left + wide],
             "anchor": f"y{suffix(panel)}",
@@ -224,7 +225,7 @@ def strips(
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
         layout["shapes"] += _band_shapes(band, panel, true.get(name), mode)
-        add_heading(layout, panel, f"<b>{heading}</b><br>median {band.median:.4g}")
+        add_heading(layout, panel, f"<b>{heading}</b><br>median {readable(band.median, 4)}")
     return Panels(
         data=data,
         layout=layout,

@@ -44,6 +44,7 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
+from dpviz.numbers import readable
 from dpviz.privacy.steps import group_epsilon, grouped
 
 View = Literal["regions", "noise", "grid", "chain"]
@@ -413,7 +414,7 @@ def _noise(picture: KMeansPicture) -> Panels:
         colour = blend(BOTH[picture.mode], BACKGROUND[picture.mode], 0.3 + 0.7 * number / T)
         about = f"iteration {number}, cluster %{{x}}<br>"
         shared = {
-            "name": f"iteration {number} (ε {iteration.epsilon:.3g})",
+            "name": f"iteration {number} (ε {readable(iteration.epsilon)})",
             "legendgroup": str(number),
             "marker": {"color": colour, "line": {"width": 0}},
         }
@@ -448,7 +449,8 @@ def _noise(picture: KMeansPicture) -> Panels:
         layout=layout,
         alt=(
             f"{picture.title}. Bars per cluster and iteration: scale of the noise on counts and "
-            f"sums, and by how much of the domain it moves each centre (at most {worst:.3g}%)."
+            "sums, and by how much of the domain it moves each centre (at most "
+            f"{readable(worst)}%)."
         ),
     )
 
@@ -470,7 +472,7 @@ def _spends(picture: KMeansPicture) -> Panels:
     _chart_axes(layout, 1, (0, 1), "step", "scale of the noise", {}, log)
     heading = "noise of each step" if spends else "no noise"
     add_heading(layout, 1, f"<b>{heading}</b>")
-    listed = ", ".join(f"{one.step.partition(',')[0]} {one.scale:.3g}" for one in spends[:12])
+    listed = ", ".join(f"{one.step.partition(',')[0]} {readable(one.scale)}" for one in spends[:12])
     return Panels(data=[bars], layout=layout, alt=f"{picture.title}. {heading}: {listed}.")
 
 
@@ -577,7 +579,7 @@ def _grid(picture: KMeansPicture) -> Panels:
         layout=layout,
         alt=(
             f"{picture.title}. Records in {cells} cells: true on the left, noisy on the right, on "
-            f"one colour scale from 0 to {top:.3g}, with the centres. The counts differ by "
+            f"one colour scale from 0 to {readable(top)}, with the centres. The counts differ by "
             f"{wrong:,.0f} in all."
         ),
     )
@@ -631,7 +633,7 @@ def _chain(picture: KMeansPicture) -> Panels:
         alt=(
             f"{picture.title}. Centres before and after post-processing, NICV {ratios[0]:.2f} and "
             f"{ratios[1]:.2f} times the true one, and the log likelihood along the chain, from "
-            f"{chain.log_likelihood[0]:.4g} to {chain.best:.4g}."
+            f"{readable(chain.log_likelihood[0], 4)} to {readable(chain.best, 4)}."
         ),
     )
 

@@ -16,6 +16,7 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words
+from dpviz.numbers import readable
 
 
 def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
@@ -81,7 +82,8 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
         yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
     )
     ends = ", ".join(
-        f"{mean[at]:.3g} at ε {epsilons[at]:g} (law {law[at]:.3g})" for at in (0, len(mean) - 1)
+        f"{readable(mean[at])} at ε {epsilons[at]:g} (law {readable(law[at])})"
+        for at in (0, len(mean) - 1)
     )
     return Panels(
         data=data,

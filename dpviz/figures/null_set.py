@@ -18,6 +18,7 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import CLUSTERS, INK, Mode
 from dpviz.metrics.bands import band_words, end_names
+from dpviz.numbers import readable
 
 #: Room for as many bars at least.
 _FEWEST_BARS = 5
@@ -27,7 +28,8 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     """Draw how many clusters each technique finds in uniform noise, with their bands."""
     bands, held, draws = null.bands, band_words(len(null.seeds)), f"{len(null.seeds)} draws of each"
     labels = {
-        name: f"{CARDS[name].title} · {one.median:,.3g} ({one.low:,.3g} to {one.high:,.3g})"
+        name: f"{CARDS[name].title} · {readable(one.median)} "
+        f"({readable(one.low)} to {readable(one.high)})"
         for name, one in bands.items()
     }
     names = list(labels.values())
@@ -55,8 +57,8 @@ def null_bars(null: NullSet, mode: Mode) -> Panels:
     config = null.config
     grid = config.grid if isinstance(config.grid, int) else " x ".join(map(str, config.grid))
     settings = (
-        f"ε {config.epsilon:.4g} · g {grid} · p {config.density:.2f} · {config.wavelet} level "
-        f"{config.level}"
+        f"ε {readable(config.epsilon, 4)} · g {grid} · p {config.density:.2f} · {config.wavelet} "
+        f"level {config.level}"
     )
     if CARDS[config.method].parameter("alpha"):
         settings += f" · α {config.alpha:.2f} for {CARDS[config.method].title}"

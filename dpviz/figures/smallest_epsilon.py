@@ -26,6 +26,7 @@ from dpviz.figures.marks import (
 from dpviz.figures.panels import Panels, on
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, Mode, blend
 from dpviz.metrics.bands import band_words, end_names
+from dpviz.numbers import readable
 
 #: Extents of the two panels of the curves; to the right of each stands its target's name.
 _SIDES = ((0.0, 0.42), (0.55, 0.94))
@@ -50,7 +51,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
     left, right = _SIDES
     goals = (
         (left, 100 * goal.share, "y", f"{goal.share:.0%}<br>of draws"),
-        (right, goal.target.value, "y2", f"target<br>{goal.target.value:.4g}"),
+        (right, goal.target.value, "y2", f"target<br>{readable(goal.target.value, 4)}"),
     )
     dashes = {"width": 1.5, "dash": "dash", "color": INK[mode]}
     layout = base_layout(
@@ -76,7 +77,7 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
         layout["shapes"] += [line_at(goal.epsilon, x, INVENTED[mode], 2) for x in ("x", "x2")]
         # On a logarithmic axis, annotations use the exponent as position, shapes the value.
         exponent = math.log10(goal.epsilon)
-        found = f"<b>smallest ε = {goal.epsilon:.3g}</b>"
+        found = f"<b>smallest ε = {readable(goal.epsilon)}</b>"
         layout["annotations"].append(note(found, exponent, 1, "x", xanchor="center"))
     return Panels(
         data=[_shares(goal, mode), *_band(goal, mode)],
@@ -84,8 +85,8 @@ def goal_curves(goal: SmallestEpsilon, title: str, mode: Mode) -> Panels:
         alt=(
             f"{title}: share of draws that meet {goal.target}, from "
             f"{np.nanmin(goal.shares):.0%} to {np.nanmax(goal.shares):.0%} over ε from "
-            f"{goal.epsilons[0]:.3g} to {goal.epsilons[-1]:.3g}; {score} beside it, median and "
-            f"{band_words(n)}. {goal.summary}"
+            f"{readable(goal.epsilons[0])} to {readable(goal.epsilons[-1])}; {score} beside it, "
+            f"median and {band_words(n)}. {goal.summary}"
         ),
         height=330,
         share=0.0,
@@ -149,7 +150,7 @@ def _budgets(epsilons: Sequence[float], **more: Any) -> dict[str, Any]:
         BUDGET,
         type="log",
         tickvals=ticks,
-        ticktext=[f"{tick:.3g}" for tick in ticks],
+        ticktext=[readable(tick) for tick in ticks],
         range=[math.log10(low) - room, math.log10(high) + room],
         **more,
     )

@@ -30,6 +30,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import place, suffix
 from dpviz.figures.theme import INK, Mode, zero_centred
+from dpviz.numbers import readable
 from dpviz.wavecluster.pipeline import Stages
 
 #: Detail subbands by the name of PyWavelets: L for low-pass and H for high-pass, first axis
@@ -248,8 +249,8 @@ def in_words(bands: Sequence[Subband], tops: tuple[float, float]) -> str:
     """What a mosaic shows."""
     return (
         f"All subbands, true and private: {', '.join(band.title for band in bands)}; the average "
-        f"on one colour scale up to {tops[0]:.3g}, all details on one from {-tops[1]:.3g} to "
-        f"{tops[1]:.3g}"
+        f"on one colour scale up to {readable(tops[0])}, all details on one from "
+        f"{readable(-tops[1])} to {readable(tops[1])}"
     )
 
 

@@ -28,6 +28,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_heading, on, suffix
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
+from dpviz.numbers import readable
 from dpviz.privacy.mechanisms import interval_weights
 from dpviz.wavecluster.methods.privthrem import STEP, candidates
 from dpviz.wavecluster.pipeline import Run, Stages
@@ -213,8 +214,10 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
         return said
     at = law.holding(private.value)
     said.append(
-        begin + f"d′ = {private.value:.4g} is drawn from (0, {law.high[-1]:.4g}], split at the "
-        f"true values: its interval ({law.low[at]:.4g}, {law.high[at]:.4g}] has rank k′ = "
+        begin
+        + f"d′ = {readable(private.value, 4)} is drawn from (0, {readable(law.high[-1], 4)}], "
+        f"split at the true values: its interval ({readable(law.low[at], 4)}, "
+        f"{readable(law.high[at], 4)}] has rank k′ = "
         f"{law.last[at]:.0f} in the true L and the probability {_percent(law.probability[at])}."
     )
     return said
@@ -227,8 +230,8 @@ def _sampled(p: float, private: Stages) -> str:
         "Nothing stands out from the noise, so no cell is significant."
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
-        f"{threshold.value:.4g} is the median threshold, and significant are the {cells:,} cells "
-        "that are so in most samples."
+        f"{readable(threshold.value, 4)} is the median threshold, and significant are the "
+        f"{cells:,} cells that are so in most samples."
     )
     return (
         f"Private run: samples of the subband, given all that was released, have "
@@ -248,7 +251,7 @@ def _ranked(p: float, k_sign: str, d_sign: str, k: int, m: int, value: float) ->
         return "So no cell is significant."
     return (
         f"{k_sign} = ⌈(1 − {p:.2f}) · {m:,}⌉ = {k:,}, and the value of rank {k:,} is {d_sign} = "
-        f"{value:.4g}."
+        f"{readable(value, 4)}."
     )
 
 
@@ -461,7 +464,7 @@ def _draw_cuts(layout: dict[str, Any], panel: int, room: _Room, cuts: list[_Cut]
         if math.isfinite(cut.d):
             under = other is not None and cut.d < other.d
             shapes.append(shape("line", (0.4, right), (cut.d, cut.d), x, y, line=line))
-            text = f"d{prime} = {cut.d:.4g}"
+            text = f"d{prime} = {readable(cut.d, 4)}"
             side: dict[str, Any] = {"xanchor": "right", "yanchor": "top" if under else "bottom"}
             notes.append(note(text, right, room.at(cut.d), x, y, colour=colour, **side))
         layout["shapes"] += shapes
@@ -521,7 +524,7 @@ def _law_traces(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -
         range=[0, (2.0 if labels else 1.25) * float(height.max())],
         nticks=4,
     )
-    heading = f"<b>d′ is drawn from (0, {end:.4g}]</b><br>area = probability"
+    heading = f"<b>d′ is drawn from (0, {readable(end, 4)}]</b><br>area = probability"
     heading += "; on each bar, rank and probability" if labels else ""
     add_heading(layout, 3, heading, align="left")
     for value, other, private_one in ((true, private, False), (private, true, True)):
@@ -530,7 +533,7 @@ def _law_traces(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -
         colour, line = _line(mode, private_one)
         axes = ("x3", "y3 domain")
         layout["shapes"].append(shape("line", (value, value), (0, 1), *axes, line=line))
-        name = f"{'d′' if private_one else 'd'} = {value:.4g}"
+        name = f"{'d′' if private_one else 'd'} = {readable(value, 4)}"
         left = (value, private_one) < (other, not private_one)
         layout["annotations"].append(note(name, value, 1, *axes, colour=colour, **_beside(left)))
     return [

@@ -49,6 +49,7 @@ from dpviz.figures.panels import Panels, add_axes, add_heading, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
 from dpviz.figures.threshold import threshold_frame, threshold_panels
 from dpviz.metrics.matching import matched_numbers
+from dpviz.numbers import readable
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth
@@ -325,7 +326,8 @@ def _values(
         title=title,
         traces=([first, *numbers[0]], [second, *numbers[1]]),
         notes=(title.lower(), title.lower()),
-        alt=f"{title}, true and private, on one colour scale from {low:.3g} to {high:.3g}",
+        alt=f"{title}, true and private, on one colour scale from {readable(low)} to "
+        f"{readable(high)}",
         coloraxis=axis,
     )
 
@@ -352,7 +354,8 @@ def _significant(picture: WaveClusterPicture) -> _Column:
             stages.average,
             f"W true %{{{of_true}:.4~g}}, private %{{{of_private}:.4~g}}, error "
             "%{customdata[1]:+.4~g}<br>threshold: true "
-            f"{picture.true.threshold.value:.4g}, private {picture.private.threshold.value:.4g}",
+            f"{readable(picture.true.threshold.value, 4)}, private "
+            f"{readable(picture.private.threshold.value, 4)}",
         )
         for stages, (of_true, of_private) in zip(picture.stages, _HOVERED, strict=True)
     )

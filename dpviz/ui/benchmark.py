@@ -26,6 +26,7 @@ from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
 from dpviz.metrics.bands import ENOUGH, band_words
+from dpviz.numbers import readable
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice
@@ -289,7 +290,7 @@ def _number(value: float) -> str:
         return "∞"
     if value >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if value >= 10 or 0 < value < 0.01 else f"{value:.3f}"
+    return readable(value) if value >= 10 or 0 < value < 0.01 else f"{value:.3f}"
 
 
 def _lost(

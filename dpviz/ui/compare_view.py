@@ -25,6 +25,7 @@ from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.figures.marks import counted
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
+from dpviz.numbers import readable
 from dpviz.ui.cache import true_scores_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
 from dpviz.ui.compare_links import command_lines, explorer_link
@@ -327,7 +328,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         plan.seeds,
         plan.seeds.index(seed),
         format_func=lambda seed: (
-            f"seed {seed}: " + (f"{values[seed]:.4g}" if seed in values else "not run yet")
+            f"seed {seed}: " + (readable(values[seed], 4) if seed in values else "not run yet")
         ),
         key=key,
         on_change=lambda: st.session_state.update({_SEED: st.session_state[key]}),

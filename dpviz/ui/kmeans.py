@@ -30,6 +30,7 @@ from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.numbers import readable
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_panel
 from dpviz.ui.draws import Setting, draws_panel
@@ -386,16 +387,16 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
         ),
         Readout(
             "WCSS",
-            _short(scores["wcss"]),
-            f"true {_short(wcss)}",
+            readable(scores["wcss"]),
+            f"true {readable(wcss)}",
             "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
             "the units of the data. All methods compute on the scaled domain, so private centres "
             "can have less of it than the true ones.",
         ),
         Readout(
             "NICV",
-            _short(scores["nicv"]),
-            f"true {_short(nicv)}",
+            readable(scores["nicv"]),
+            f"true {readable(nicv)}",
             "Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
             "all methods try to make small.",
         ),
@@ -440,13 +441,6 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
             )
         )
     return shown
-
-
-def _short(value: float) -> str:
-    """Write three significant digits, with a power of ten if that is shorter."""
-    if not 1e-3 <= abs(value) < 1e5:
-        return f"{value:.2e}" if value else "0"
-    return f"{value:#.3g}".removesuffix(".")
 
 
 def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:

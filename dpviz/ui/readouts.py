@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import EXPLORATION, Claim
+from dpviz.numbers import readable
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import Ledger, Neighbours
 from dpviz.privacy.steps import group_epsilon, group_words, grouped
@@ -116,20 +117,21 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
         share = 100 * spent / epsilon
         name = group_words(spends)
         text = (
-            f"{name}: ε {spent:.3g}, sensitivity {spends[0].sensitivity:.3g}, "
+            f"{name}: ε {readable(spent)}, sensitivity {readable(spends[0].sensitivity)}, "
             f"noise scale {_range([one.scale for one in spends])}"
         )
         parts.append((share, colour, text, name.partition(",")[0] if share > 8 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
-    alt = f"Budget: {ledger.epsilon:.4g} of {epsilon:.4g} spent in {len(rows)} steps"
+    of_all = f"{readable(ledger.epsilon, 4)} of {readable(epsilon, 4)}"
+    alt = f"Budget: {of_all} spent in {len(rows)} steps"
     if left := ledger.unspent(epsilon):
-        rows.append(f"<li>unspent: ε {left:.3g}</li>")
+        rows.append(f"<li>unspent: ε {readable(left)}</li>")
     show_bar(parts, alt, f"<ul>{''.join(rows)}</ul>")
 
 
 def _range(values: Sequence[float]) -> str:
     """One value, or from the smallest to the largest."""
-    ends = [f"{end:.3g}" for end in (min(values), max(values))]
+    ends = [readable(end) for end in (min(values), max(values))]
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 

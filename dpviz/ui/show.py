@@ -11,6 +11,7 @@ import streamlit as st
 from dpviz.experiments.utility import Spread
 from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
+from dpviz.numbers import readable
 from dpviz.serialize import csv_bytes
 from dpviz.ui.job import Job
 from dpviz.ui.live_figure import live_figure
@@ -92,7 +93,7 @@ def csv_button(
 
 def spread_text(spread: Spread) -> str:
     """Median with its band."""
-    return f"{spread.median:.3g} ({spread.low:.3g} to {spread.high:.3g})"
+    return f"{readable(spread.median)} ({readable(spread.low)} to {readable(spread.high)})"
 
 
 def job_button(

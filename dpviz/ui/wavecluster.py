@@ -30,6 +30,7 @@ from dpviz.figures.wavecluster import (
     panels,
 )
 from dpviz.noise_source import SeededNoise
+from dpviz.numbers import readable
 from dpviz.ui.cache import Grid, truth_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.diagnosis import diagnosis_panel
@@ -481,7 +482,7 @@ def _sensitivities(settings: RunSettings, runs: WaveClusterRuns) -> str:
     bound = sensitivity(config.wavelet, config.level, runs.grid.source.shape, config.density)
     return (
         f"Sensitivity to one record with {config.wavelet}, level {config.level}: average subband "
-        f"{bound.average:.4g}, Z {bound.nonpositive}, rank of the threshold {bound.rank}."
+        f"{readable(bound.average, 4)}, Z {bound.nonpositive}, rank of the threshold {bound.rank}."
     )
 
 

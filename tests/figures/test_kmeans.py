@@ -22,6 +22,7 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import canonical
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.numbers import readable
 from dpviz.ui.live_figure import encode
 
 WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")
@@ -426,7 +427,7 @@ def test_noise_bars_by_hand(method, epsilon):
                 moved = iteration.scales[k] / iteration.counts[k] / span(run)
                 assert share == pytest.approx(100 * moved)
                 shares.append(share)
-    assert f"at most {max(shares):.3g}%" in shown.alt
+    assert f"at most {readable(max(shares))}%" in shown.alt
     assert np.array_equal(run.centre_noise, [bar["y"] for bar in right], equal_nan=True)
 
 
@@ -469,7 +470,7 @@ def test_without_iterations_the_noise_is_that_of_each_spend(method):
     if spends:
         assert table["noise scale"].tolist() == [spend.scale for spend in spends]
         assert table["epsilon"].sum() == pytest.approx(one.private.config.epsilon)
-        assert f"{spends[0].scale:.3g}" in shown.alt
+        assert f"{readable(spends[0].scale)}" in shown.alt
     else:
         assert "no noise" in shown.alt
 
@@ -521,7 +522,7 @@ def test_before_and_after_stand_side_by_side_with_the_chain():
     assert trace["x"][0] == 0
     assert trace["x"][-1] == STEPS
     assert (np.diff(trace["x"]) > 0).all()
-    assert f"from {chain.log_likelihood[0]:.4g} to {chain.best:.4g}" in shown.alt
+    assert f"from {readable(chain.log_likelihood[0], 4)} to {readable(chain.best, 4)}" in shown.alt
     assert f"{chain.accepted:.0%}" in headings(shown)[2]
 
 

@@ -22,6 +22,7 @@ from dpviz.audit.scenarios import find
 from dpviz.errors import InputError
 from dpviz.experiments.utility import costs
 from dpviz.families import CARDS
+from dpviz.numbers import readable
 from dpviz.ui.audit import all_audits, common
 from dpviz.ui.audit.all_audits import table_rows
 from dpviz.ui.audit.claims import VARIANTS, verdict
@@ -625,7 +626,7 @@ def test_what_soundness_costs_is_a_table_of_measured_figures(app):
             for one in costs(method)
             if (one.data, one.score, one.epsilon) == (data, "nicv_ratio", 0.5)
         )
-        expected = f"{row.sound.median:.3g} against {row.published.median:.3g}{mark}"
+        expected = f"{readable(row.sound.median)} against {readable(row.published.median)}{mark}"
         assert table.loc[CARDS[method].title, row.title] == expected
 
 

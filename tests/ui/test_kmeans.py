@@ -26,10 +26,12 @@ from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.numbers import readable
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.steps import group_epsilon, grouped
 from tests.support import APP
 from tests.support.controls import control
+from tests.test_numbers import number_of
 from tests.ui.test_wavecluster import (
     BAD_FILES,
     cards,
@@ -156,8 +158,9 @@ def assert_readouts(test, truth, run):
     for label, name, true in (("WCSS", "wcss", truth.wcss), ("NICV", "nicv", truth.nicv)):
         value, beside = found[label]
         # Three digits are shown.
-        assert float(value) == pytest.approx(scores[name], rel=5.1e-3)
-        assert float(beside.removeprefix("true ")) == pytest.approx(true(truth.centers), rel=5.1e-3)
+        assert number_of(value) == pytest.approx(scores[name], rel=5.1e-3)
+        told = number_of(beside.removeprefix("true "))
+        assert told == pytest.approx(true(truth.centers), rel=5.1e-3)
     if run.iterations and run.config.variant == "sound":
         updates = len(run.iterations) * truth.clusters
         assert found["Kept places"] == (str(run.kept_centers), f"of {updates} updates")
@@ -210,17 +213,19 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     if spends:
         groups = grouped(spends)
         steps = len(groups)
-        assert f"Budget: {run.ledger.epsilon:.4g} of 1 spent in {steps} steps" in text(test)
+        total = readable(run.ledger.epsilon, 4)
+        assert f"Budget: {total} of 1 spent in {steps} steps" in text(test)
         for group in groups:
             spend = group[0]
             if spend.composition == "sequential":
                 assert (
-                    f"ε {group_epsilon(group):.3g}, sensitivity {spend.sensitivity:.3g}, "
-                    f"noise scale {spend.scale:.3g}"
+                    f"ε {readable(group_epsilon(group))}, "
+                    f"sensitivity {readable(spend.sensitivity)}, "
+                    f"noise scale {readable(spend.scale)}"
                 ) in text(test)
 
         unspent = run.ledger.unspent(1.0)
-        assert (f"unspent: ε {unspent:.3g}" in text(test)) == bool(unspent)
+        assert (f"unspent: ε {readable(unspent)}" in text(test)) == bool(unspent)
 
     early = run.config.iterations and 0 < len(run.iterations) < run.config.iterations
     assert any("Stopped after" in one.value for one in test.caption) == bool(early)
@@ -322,7 +327,7 @@ def test_errors_have_three_digits_and_end_with_one(app, n):
         number = value.removeprefix("true ")
         assert number[-1].isdigit()
         assert len(number.replace(".", "").strip("0")) <= 3
-    assert (float(found["WCSS"][0]) > 100) == (n == 900)
+    assert (number_of(found["WCSS"][0]) > 100) == (n == 900)
 
 
 # ---- the player
@@ -750,7 +755,7 @@ def test_equal_points(app, method):
     found = cards(test)
     assert found["WCSS"][1] == "true 0"
     # Nothing can be as small as 0 but 0 itself.
-    worse = float(found["WCSS"][0]) > 0
+    worse = number_of(found["WCSS"][0]) > 0
     assert found["NICV / true"][0] == ("inf" if worse else "1.000")
     assert look(test, "noise")
     assert look(test, "chain") == (method == "mcmc")

@@ -6,6 +6,7 @@ import streamlit as st
 
 from dpviz.audit.scenarios import Scenario, scenarios
 from dpviz.figures.audit import Row, bounds_bars, bounds_frame
+from dpviz.numbers import readable
 from dpviz.ui.audit.common import METHODS, AuditRequest, Results, current_job, results, run_audit
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
@@ -31,7 +32,7 @@ def _all_audits(claim: float, seed: int) -> None:
     job = current_job(_JOB, claim)
     done = len(rows) - len(missing)
     st.markdown(
-        f"Every method, variant and scenario at the claim ε = {claim:.3g} and the "
+        f"Every method, variant and scenario at the claim ε = {readable(claim)} and the "
         f"seed above, with each scenario's own number of runs: **{done} of {len(rows)} done**. "
         "Each row by itself is wrong at most once in 100 audits."
     )
@@ -48,8 +49,8 @@ def _all_audits(claim: float, seed: int) -> None:
         )
     with right:
         show_progress(job, "runs", "Not run at this claim yet")
-        if job and job.request != claim:
-            st.caption(f"Running: all audits at ε = {job.request:.3g}.")
+        if job and isinstance(job.request, float) and job.request != claim:
+            st.caption(f"Running: all audits at ε = {readable(job.request)}.")
     table = bounds_frame(rows, claim)
     st.dataframe(
         table,

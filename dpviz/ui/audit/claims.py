@@ -12,6 +12,7 @@ from dpviz.audit.runs import AuditResult
 from dpviz.audit.scenarios import Scenario, find, scenarios
 from dpviz.families import CARDS
 from dpviz.figures.audit import floored, score_bars, score_frame
+from dpviz.numbers import readable
 from dpviz.ui.audit.all_audits import all_audits
 from dpviz.ui.audit.common import (
     METHODS,
@@ -191,7 +192,7 @@ def _progress(state: UrlState) -> None:
         show_progress(job, "runs", "Not run with these settings")
     if job and isinstance(job.request, AuditRequest) and job.request != request:
         one = job.request
-        title = f"{CARDS[one.method].title} {one.variant}, {one.scenario}, ε {one.claim:.3g}"
+        title = f"{CARDS[one.method].title} {one.variant}, {one.scenario}, ε {readable(one.claim)}"
         st.caption(f"Running: {title}.")
 
 
@@ -232,10 +233,10 @@ def verdict(result: AuditResult) -> tuple[bool, str]:
     if result.violated:
         return True, (
             f"Claim refuted: the true ε is at least {bound} with {result.confidence:.0%} "
-            f"confidence; claimed {result.claim:.3g}."
+            f"confidence; claimed {readable(result.claim)}."
         )
     scenario = find(result.method, result.variant, result.scenario)
-    measured = f"Not refuted: measured at least {bound}, claimed {result.claim:.3g}."
+    measured = f"Not refuted: measured at least {bound}, claimed {readable(result.claim)}."
     if scenario.planted:
         why = "That proves nothing: a mistake is built in here; more runs may show it."
     elif scenario.private:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from dpviz.experiments.utility import LESS_IS_BETTER, costs, frame
 from dpviz.families import CARDS
+from dpviz.numbers import readable
 from dpviz.ui.card_panel import COST_HELP
 from dpviz.ui.show import csv_button
 
@@ -30,7 +31,7 @@ def cost_overview() -> None:
     for row in costs():
         if row.epsilon == epsilon and row.score in LESS_IS_BETTER:
             mark = {"worse": " ▲", "better": " ▼", "alike": ""}[row.verdict]
-            text = f"{row.sound.median:.3g} against {row.published.median:.3g}{mark}"
+            text = f"{readable(row.sound.median)} against {readable(row.published.median)}{mark}"
             table.setdefault(CARDS[row.method].title, {})[row.title] = text
     shown = pd.DataFrame.from_dict(table, orient="index").fillna("")
     shown.index.name = "method"

@@ -25,6 +25,7 @@ from dpviz.figures.audit import (
     membership_frame,
 )
 from dpviz.figures.marks import counted
+from dpviz.numbers import readable
 from dpviz.ui.audit.common import budget_control
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
@@ -198,7 +199,7 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     """Meaning of the draws for that person, and a caption on how it was measured."""
     card = CARDS[experiment.method]
     name, verdict = f"{card.title}, {experiment.variant},", experiment.claim
-    epsilon, times = f"{experiment.epsilon:.3g}", f"{experiment.allowed:.3g}"
+    epsilon, times = readable(experiment.epsilon), readable(experiment.allowed)
     measured = "No loss can be shown from these draws"
     if experiment.epsilon_lower > 0:
         measured = f"These draws show a loss of at least {floored(experiment.epsilon_lower)}"
@@ -219,8 +220,8 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
         f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
-        f"Whoever guessed 50 : 50 that they are in the data can be {odds:.3g}\u00a0% sure at most "
-        "after seeing the number.",
+        f"Whoever guessed 50 : 50 that they are in the data can be {readable(odds)}\u00a0% sure at "
+        "most after seeing the number.",
         f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
         "nothing, the proof is in the method's card.",
     )

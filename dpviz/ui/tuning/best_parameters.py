@@ -9,6 +9,7 @@ from dpviz.experiments.tuning.common import BETTER
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, family_of, score_of
 from dpviz.family.trial import Configuration
 from dpviz.figures.best_parameters import map_frame, parameter_map
+from dpviz.numbers import readable
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.show import theme_mode
@@ -88,8 +89,8 @@ def best_parameters_part(context: Context) -> None:
     sign = "at most" if BETTER[result.score] == "<=" else "at least"
     st.markdown(
         f"**Best: {written(result.best_values)}**: {score_of(result.score).title} {sign} "
-        f"{result.reached[result.best]:.3g} in {result.share:.0%} of draws, where the setting of "
-        f"the search has {result.reached[result.current]:.3g}."
+        f"{readable(result.reached[result.best])} in {result.share:.0%} of draws, where the "
+        f"setting of the search has {readable(result.reached[result.current])}."
     )
     free = {name: value for name, value in result.best_values.items() if name != "epsilon"}
     take_over_button(context, free)

@@ -16,6 +16,7 @@ from dpviz.families import PARAMETERS, SCORES, family_of, score_of
 from dpviz.family.score import scores_for
 from dpviz.family.trial import Configuration
 from dpviz.figures.panels import Panels
+from dpviz.numbers import readable
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.messages import show_caption
@@ -216,7 +217,9 @@ def take_over_button(context: Context, found: dict[str, float]) -> None:
 
 def written(found: dict[str, float]) -> str:
     """Write "g = 32, p = 0.4"."""
-    return ", ".join(f"{PARAMETERS[name].sign} = {value:.3g}" for name, value in found.items())
+    return ", ".join(
+        f"{PARAMETERS[name].sign} = {readable(value)}" for name, value in found.items()
+    )
 
 
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:

@@ -13,6 +13,7 @@ from dpviz.experiments.tuning.smallest_epsilon import (
     Target,
     smallest_epsilon,
 )
+from dpviz.numbers import readable
 from dpviz.wavecluster.parameters import Config
 
 PATIENCE = 60
@@ -140,7 +141,7 @@ def test_the_smallest_budget_is_found_and_taken_over(panel, gaussians):
     (rows,) = (one.value for one in test.dataframe)
     assert rows["ε"].tolist() == list(GRID)
     np.testing.assert_array_equal(rows["share of draws that meet the target"], goal.shares)
-    press(test, f"Take over ε = {goal.epsilon:.3g}")
+    press(test, f"Take over ε = {readable(goal.epsilon)}")
     assert test.session_state["shown"]["epsilon"] == goal.epsilon
     assert not any("Found with other settings" in one.value for one in test.caption)
     # Another target: what was found stays, and says so.
@@ -157,7 +158,7 @@ def test_alpha_is_chosen_at_the_budget_of_the_slider(panel):
     (rows,) = (one.value for one in test.dataframe)
     assert {"ε", "α", "DSG_C reached in 90% of draws", "best"} < set(rows.columns)
     press(test, "Take over α")
-    assert f"α = {test.session_state['shown']['alpha']:.3g}**" in said
+    assert f"α = {readable(test.session_state['shown']['alpha'])}**" in said
     assert test.session_state["shown"]["epsilon"] == 3
     assert not any("Found with other settings" in one.value for one in test.caption)
 
