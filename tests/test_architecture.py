@@ -13,7 +13,18 @@ from tests.support import ROOT
 #: Folders and modules of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
     ("__init__", "errors"),
-    ("compiled", "display", "domain", "ending", "home", "lru", "noise_source", "serialize", "work"),
+    (
+        "compiled",
+        "display",
+        "domain",
+        "ending",
+        "home",
+        "lru",
+        "noise_source",
+        "numbers",
+        "serialize",
+        "work",
+    ),
     ("counts",),
     ("privacy", "metrics"),
     ("data",),

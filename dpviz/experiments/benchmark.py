@@ -129,8 +129,8 @@ class SetFacts:
     missing
         Why it has no rows, where it has none.
     known
-        Of a set that is not seen: whether WaveCluster's results on it were known when a method was
-        last changed, though the change was chosen on sets that are seen.
+        Of a set that is not seen: families whose results on it were known when one of their methods
+        was last changed, though the change was chosen on sets that are seen.
     beaten
         For k-means: by what share a private run led to a better clustering than the search
         without noise found; 0 where none did.
@@ -148,12 +148,13 @@ class SetFacts:
     density: float | None = None
     clusters: int | None = None
     missing: str = ""
-    known: bool = False
+    known: tuple[str, ...] = ()
     beaten: float = 0.0
 
     def __post_init__(self) -> None:
         """Lists of JSON become tuples."""
-        object.__setattr__(self, "families", tuple(self.families))
+        for name in ("families", "known"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

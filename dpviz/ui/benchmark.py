@@ -374,12 +374,11 @@ def _sets(found: Benchmark, state: UrlState) -> None:
         for group, sets in both.items():
             if sets:
                 st.markdown(f"**{_TOLD[group]} ({len(sets)})**")
-                known = sum(one.known for one in sets)
-                if known and state.get("family") == "wavecluster":
+                known = sum(state.get("family") in one.known for one in sets)
+                if known:
                     show_caption(
-                        f"Results on {known} of them were known when Two-stage's choice of cells "
-                        'was last changed. The change was chosen on sets "tuned on" alone, and the '
-                        "others were named after it."
+                        f"Results on {known} of them were known when the default method was last "
+                        'changed. The change was chosen on sets "tuned on" alone.'
                     )
                 _facts_table(found, sets)
 

@@ -94,8 +94,8 @@ class BenchSet:
     clusters
         K for k-means; None where that family leaves it out.
     known
-        Whether WaveCluster's results on it were known when a method was last changed, though the
-        change was chosen on sets that are seen.
+        Families whose results on a set that is not seen were known when one of their methods was
+        last changed, though the change was chosen on sets that are seen.
     """
 
     name: str
@@ -106,7 +106,7 @@ class BenchSet:
     ndim: int
     source: Source
     credit: str
-    known: bool = False
+    known: tuple[str, ...] = ()
     grid: int | None = None
     density: float | None = None
     clusters: int | None = None
@@ -572,7 +572,7 @@ _LATER: tuple[BenchSet, ...] = (
 )  # fmt: skip
 
 SETS = (
-    *(replace(one, known=one.grid is not None and not one.seen) for one in _FIRST),
+    *(replace(one, known=("wavecluster",)) if one.grid and not one.seen else one for one in _FIRST),
     *_LATER,
 )
 

@@ -186,7 +186,9 @@ def test_sets_whose_results_were_known_are_counted(
 
     assert "were known" not in told("wavecluster")
     for name in ("a", "b"):
-        fresh = replace(figures.sets[name], known=True, families=("wavecluster", "kmeans"))
+        fresh = replace(
+            figures.sets[name], known=("wavecluster",), families=("wavecluster", "kmeans")
+        )
         monkeypatch.setitem(figures.sets, name, fresh)
     assert "Results on 2 of them were known" in told("wavecluster")
     assert "were known" not in told("kmeans")

@@ -250,10 +250,11 @@ def test_cells_that_samples_fill_most_keep_their_records(
     rank = 0.7 * filled + 0.3 * around
     np.testing.assert_array_equal(found, samples * kept)
     last = float(rank[kept].min()) if kept.any() else math.inf
-    assert (rank[~kept & (filled > 0)] < last).all()
+    # Sums in another order may differ in the last digits.
+    assert (rank[~kept & (filled > 0)] < last + 1e-9).all()
     # As many as are filled on average, but for equal ranks and cells that no sample fills.
     number = round(float(filled.sum()))
-    assert (rank > last).sum() < max(number, 1)
+    assert (rank > last + 1e-9).sum() < max(number, 1)
     assert kept.any() == (number > 0)
 
 
