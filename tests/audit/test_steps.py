@@ -45,8 +45,8 @@ from dpviz.wavecluster.parameters import SYNOPSES
 
 SPENDING = tuple(name for name, card in CARDS.items() if card.spends)
 
-#: Runs on each data set that show that a step's noise is left out.
-FEW = 200
+#: Runs on each data set that show that a step's noise is left out; twice as many where not.
+FEW = 100
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,7 +114,8 @@ def test_a_step_without_noise_is_found(case: Scenario) -> None:
     (runs,) = {row.runs for row in table() if is_of(row, case, NONE)}
     for step in shares(case):
         if step not in unseen:
-            assert measure(case, step, NONE, runs=min(runs, FEW)).found, step
+            tries = (min(runs, FEW), min(runs, 2 * FEW))
+            assert any(measure(case, step, NONE, runs=number).found for number in tries), step
 
 
 def is_of(row: StepResult, case: Scenario, factor: float) -> bool:
