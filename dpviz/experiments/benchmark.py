@@ -1,7 +1,7 @@
 """The benchmark: all methods and their peers at equal epsilon, on sets seen and not seen before.
 
 ``benchmark.json`` beside this file holds the figures; ``make bench-utility`` measures them again.
-A set is *seen* where it may have been looked at while constants of a method were chosen. All runs
+A set is *seen* where constants of a method may have been chosen on it. All runs
 of a set have the same box, its range, and are scored against the same clustering without noise:
 for k-means the best one that any search or any private run led to.
 """
@@ -119,7 +119,7 @@ class SetFacts:
         Key; name for people; thin, sparse, dense, geographic, mixture, measured or sample; whose
         data it is.
     seen
-        Whether it may have been looked at while constants were chosen.
+        Whether constants may have been chosen on it.
     records, columns
         Its shape.
     families

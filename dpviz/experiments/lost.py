@@ -37,15 +37,15 @@ _TOO_MANY = (
     "the other method reports up to three times too many, Two-stage only those that are likely."
 )
 _EQUAL_CELLS = (
-    "EUGkM spends all on one grid of equal cells. Where these are enough, what DP-Refine spends on "
-    "finer cells and a last step brings a few per cent less."
+    "Where one grid of equal cells is enough, as EUGkM has it, or one start and few steps, what "
+    "DP-Refine spends on finer cells and a last step brings a few per cent less."
 )
 _FEW_RECORDS = (
     "There are so few records for each cluster that at small ε the noise decides who is best."
 )
 _DELTA = (
-    "Few records for so many columns: the better peers promise (ε, δ) alone, and their Gaussian "
-    "noise grows with the root of the number of columns."
+    "There are few records for the number of columns: the better peers promise (ε, δ) alone, and "
+    "their Gaussian noise grows with the root of the number of columns."
 )
 _OVERLAP = (
     "Two overlapping Gaussians in many columns: at small ε their distance is less than the noise, "
@@ -69,8 +69,9 @@ REASONS: dict[tuple[str, str], str] = {
     ("wavecluster", "squirrels"): _BROKEN,
     ("wavecluster", "stores"): _FEWER,
     ("wavecluster", "noise"): (
-        "Evenly spread records have no clusters: Two-stage reports none, by design, where "
-        "WaveCluster without noise finds many of one or two cells, by chance."
+        "Evenly spread records have no clusters: Two-stage reports nearly none, from ε 0.25 on "
+        "none, by design, where WaveCluster without noise finds many of one or two cells, by "
+        "chance."
     ),
     ("wavecluster", "tiny4"): _TINY,
     ("wavecluster", "tiny8"): _TINY,
@@ -81,6 +82,10 @@ REASONS: dict[tuple[str, str], str] = {
     ("kmeans", "sample"): _EQUAL_CELLS,
     ("kmeans", "mixture"): _OVERLAP,
     ("kmeans", "measured"): _DELTA,
+    ("kmeans", "g2mg_64_10"): (
+        "2,048 records in 64 columns: up to ε 0.1 the noise is larger than the distance of the two "
+        "Gaussians, and above, the better peers promise (ε, δ) alone."
+    ),
     ("kmeans", "g2mg_8_50"): (
         "Two overlapping Gaussians: at ε 0.1 EUGkM's coarse grid tells them apart a little better "
         "than noisy means; above, FastLloyd is ahead by up to 1%, and promises (ε, δ) alone."
@@ -91,7 +96,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("kmeans", "r15"): _FEW_RECORDS,
     ("kmeans", "hepta"): (
         "With 212 records in 7 clusters, the centres are mostly noise up to ε 0.5: those that read "
-        "no data, or EUGkM's, err less."
+        "no data, or that other methods happen to leave near the middle, err less."
     ),
     ("kmeans", "mixture-16d-20-1"): (
         "At ε 0.05 neither method finds the 20 clusters, and the difference of 2% is chance."

@@ -41,7 +41,7 @@ class Price:
     data, title, records
         Data set: key, name for people, number of records.
     seen
-        Whether it may have been looked at while the choice was designed.
+        Whether constants of the choice may have been chosen on it.
     score
         One of ``SCORES``, more being better.
     epsilon

@@ -355,7 +355,8 @@ def _rows(rows: pd.DataFrame, heads: Sequence[str]) -> str:
 def _facts(sets: Sequence[SetFacts]) -> pd.DataFrame:
     """What the downloaded table says of each set."""
     names = ("name", "kind", "seen", "known", "records", "columns", "grid", "density", "clusters")
-    return pd.DataFrame([{name: getattr(one, name) for name in names} for one in sets])
+    rows = [{name: getattr(one, name) for name in names} for one in sets]
+    return pd.DataFrame([row | {"known": " ".join(row["known"])} for row in rows])
 
 
 def _sets(found: Benchmark, state: UrlState) -> None:

@@ -21,7 +21,6 @@ from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.figures.compare import METHODS
-from dpviz.numbers import readable
 from dpviz.privacy.ledger import Neighbours, check_epsilon
 from dpviz.ui.cache import sample_data
 from dpviz.ui.compare_runs import (
@@ -374,7 +373,7 @@ def spread(low: float, high: float, points: int) -> tuple[float, ...]:
         raise InputError(f"ε from {low:g} to {high:g} is empty: let the first be the smaller one.")
     if points == 1 or low == high:
         return (low,)
-    inner = [float(readable(value)) for value in np.geomspace(low, high, points)[1:-1]]
+    inner = [float(f"{value:.3g}") for value in np.geomspace(low, high, points)[1:-1]]
     return tuple(sorted({low, *inner, high}))
 
 

@@ -16,7 +16,7 @@ from dpviz.wavecluster.deconvolution import Floats
 LIKELY = 0.55
 
 #: A cell with less than this chance does not join clusters that both hold this share of all
-#: reported cells, and at least so many.
+#: likely cells, and at least so many.
 WEAK, LARGE, FEW = 0.95, 0.2, 5
 
 

@@ -12,7 +12,7 @@ for all methods:
   records.
 
 WaveCluster's results on the first of these were ``known`` when Two-stage's choice of cells was made
-anew, on sets with ``seen`` alone. So fourteen sets were added, named before anything was run on
+anew, on sets with ``seen`` alone. So fourteen sets were added, named before WaveCluster ran on
 them.
 
 The reference sets and the samples keep those of the papers and of the samples. The box of all sets
@@ -82,7 +82,7 @@ class BenchSet:
     kind
         Thin, sparse, dense, geographic, mixture or measured.
     seen
-        Whether it may have been looked at while constants were chosen.
+        Whether constants may have been chosen on it.
     n, ndim
         Records and columns; checked on reading.
     source

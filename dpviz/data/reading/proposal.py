@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.table import Table
 
 #: Words for the axis across and the one upwards, from the surest pair on.
@@ -55,13 +56,16 @@ def first_columns(
             if rest is not None and rest in found[1]:
                 return across, found[1][rest]
     if len(numeric) > 2:
-        numeric = _most_continuous(table, numeric, words)
+        with enough_memory(table.name):
+            numeric = _most_continuous(table, numeric, words)
     return numeric[0], numeric[1]
 
 
 def _words(name: str) -> tuple[str, ...]:
     """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
-    return tuple(one.lower() for one in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name))
+    apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
+    apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
+    return tuple(re.findall(r"[^\W_]+", apart.lower()))
 
 
 def _without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
@@ -77,7 +81,7 @@ def _most_continuous(
     axes = [table.columns.index(name) for name in numeric]
     seen, rows = [], 0
     for block in table.numbers(axes):
-        seen.append(block[: LOOKED_AT - rows])
+        seen.append(block[: LOOKED_AT - rows].copy())
         rows += len(seen[-1])
         if rows >= LOOKED_AT:
             break
@@ -87,10 +91,11 @@ def _most_continuous(
         column = values[np.isfinite(values[:, place]), place]
         different = np.unique(column)
         fractions = bool((column % 1 != 0).any())
+        constant = different.size < 2
         in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
         numbering = (in_a_row and not fractions) or bool(NUMBERING & set(words[name]))
         # Many different values are enough: rounding alone decides which column has more.
         levels = min(different.size, column.size * ENOUGH)
-        ranks.append((not numbering, fractions, levels, -place))
+        ranks.append((not constant, not numbering, fractions, levels, -place))
     best = sorted(range(len(numeric)), key=ranks.__getitem__)[-2:]
     return [numeric[place] for place in sorted(best)]

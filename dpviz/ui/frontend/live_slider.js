@@ -157,7 +157,10 @@ class LiveSlider {
     });
     this.number.addEventListener("keydown", (event) => {
       if (event.key === "Enter") this.commitNumber();
-      if (event.key === "Escape") this.show();
+      if (event.key === "Escape") {
+        this.say("");
+        this.show();
+      }
     });
     this.number.addEventListener("blur", () => this.commitNumber());
     this.number.addEventListener("focus", () => {
@@ -200,6 +203,7 @@ class LiveSlider {
   }
 
   applySpec(spec) {
+    this.say("");
     this.spec = spec;
     this.scale = makeScale(spec);
     this.format = makeFormat(spec.format);
@@ -353,7 +357,7 @@ class LiveSlider {
     this.show();
     if (typed > high) this.say(`${short(text)} is too large: at most ${this.format.number(high)}`);
     else if (typed < low) this.say(`${short(text)} is too small: at least ${this.format.number(low)}`);
-    else this.say(whole === typed ? "" : `${short(text)} is no whole number`);
+    else this.say(whole === typed ? "" : `${short(text)} is no whole number: ${whole} is used`);
     this.settle();
   }
 

@@ -63,6 +63,16 @@ def test_else_the_two_most_continuous() -> None:
     assert first_columns(one, ("sex", "visits"), but=("sex",)) == ("sex", "visits")
 
 
+def test_names_of_rows_and_constants_come_last() -> None:
+    rng = np.random.default_rng(2)
+    one = table(
+        fee=np.full(50, 1.5), customerIDs=rng.normal(size=50), Köy=rng.normal(size=50),
+        Köx=rng.normal(size=50), naïve_y=rng.integers(40, size=50),
+    )  # fmt: skip
+    assert first_columns(one, one.numeric_columns) == ("Köy", "Köx")
+    assert first_columns(one, ("fee", "Köx", "naïve_y")) == ("Köx", "naïve_y")
+
+
 def test_gaps_and_empty_columns_are_no_obstacle() -> None:
     one = table(a=[1.5, None, 2.5, 3.5], b=[1, 1, None, 1], c=[None, 4, 4.5, 9])
     assert first_columns(one, one.numeric_columns) == ("a", "c")
