@@ -35,6 +35,23 @@ FLAGS = [
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
 
+def faults(log: Path) -> list[str]:
+    """Entries of a server's log with a traceback.
+
+    Without those that Streamlit writes where a page is left while its socket is being opened or
+    closed: which of the two comes first depends on the machine.
+    """
+    entries = re.split(
+        r"^(?=\d{4}-\d\d-\d\d )", log.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    left = "starlette.websockets.WebSocketDisconnected: "
+    return [
+        one
+        for one in entries
+        if "Traceback" in one and not one.rstrip().splitlines()[-1].startswith(left)
+    ]
+
+
 class Watched:
     """A page together with everything that it complained about and every host it asked.
 

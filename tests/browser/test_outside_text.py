@@ -19,7 +19,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import release
 from dpviz.release.request import Request
 from dpviz.wavecluster.parameters import Config
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Watched, faults
 from tests.support.hostile import HOST, TEXTS, random_texts
 from tests.support.links import PAGES, parameters
 from tests.ui.test_outside_text import EAST, NAME, NORTH, PERSON, table
@@ -139,7 +139,7 @@ def test_any_bytes_in_a_link_are_corrected_in_sentences(
         for said in watched.page.get_by_role("alert").all():
             assert seen(said.text_content()).endswith("."), link
         check(watched)
-    assert "Traceback" not in (app_folder("app.py") / "server.log").read_text(encoding="utf-8")
+    assert faults(app_folder("app.py") / "server.log") == []
 
 
 @pytest.fixture

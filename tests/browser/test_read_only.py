@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.browser.conftest import await_health, end, serve
+from tests.browser.conftest import await_health, end, faults, serve
 from tests.support.read_only import read_only_checkout
 
 #: What each page shows once it is whole.
@@ -35,4 +35,4 @@ def test_every_page_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> N
                 assert watched.hosts == {"127.0.0.1"}
         finally:
             end(server)
-    assert "Traceback" not in (tmp_path / "server.log").read_text(encoding="utf-8")
+    assert faults(tmp_path / "server.log") == []

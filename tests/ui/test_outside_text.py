@@ -51,7 +51,7 @@ OTHER_FIRST = {"page_link", "progress"}
 
 #: Functions whose text is the program's own.
 OWN = {"card_text", "in_words", "sentence", "score_of", "_titles", "written", "_run_label"}
-OWN |= {"len", "plain_text", "progress_text", "decimal", "_price"}
+OWN |= {"len", "plain_text", "progress_text", "decimal", "readable", "_price"}
 
 #: The same of what has a name.
 NAMED = {
