@@ -96,7 +96,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("kmeans", "r15"): _FEW_RECORDS,
     ("kmeans", "hepta"): (
         "With 212 records in 7 clusters, the centres are mostly noise up to ε 0.5: those that read "
-        "no data, or that other methods happen to leave near the middle, err less."
+        "no data, or those of another method, err less."
     ),
     ("kmeans", "mixture-16d-20-1"): (
         "At ε 0.05 neither method finds the 20 clusters, and the difference of 2% is chance."
