@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from dpviz.ui.page import ICON, LOGO, STYLE, enter, fetch_ahead, freeze_loaded_objects
+from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
 st.html(STYLE)
-fetch_ahead()
+frame()
 enter()
 
 PAGES = [

@@ -17,8 +17,8 @@ from dpviz.ui.state import UrlState
 State = TypeVar("State", bound=UrlState)
 
 _FRONTEND = Path(__file__).parent / "frontend"
-_mount_ahead = st.components.v2.component(
-    "dpviz_fetch_ahead", js=(_FRONTEND / "fetch_ahead.js").read_text(encoding="utf-8")
+_mount_frame = st.components.v2.component(
+    "dpviz_frame", js=(_FRONTEND / "frame.js").read_text(encoding="utf-8")
 )
 
 #: Local files, because Streamlit loads its named icons from an outside host.
@@ -102,9 +102,9 @@ def _start_by_app(path: str) -> None:
         st.rerun()
 
 
-def fetch_ahead() -> None:
-    """Make the browser fetch plotly.js before the first figure needs it."""
-    _mount_ahead(key="fetch_ahead", data=plotly_url(), height=1)
+def frame() -> None:
+    """Make the browser fetch plotly.js early, and keep the focus where readouts are redrawn."""
+    _mount_frame(key="frame", data=plotly_url(), height=1)
 
 
 @st.cache_resource(show_spinner=False)

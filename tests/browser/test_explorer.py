@@ -228,14 +228,30 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(explorer, tmp_path: 
     watched.page.get_by_text("100.0MB or smaller").wait_for()
 
 
-def test_help_of_a_readout_opens_on_focus(explorer):
+def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer):
     watched = explorer()
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()
-    card.focus()
+    # The answer to the key comes when the focus has moved on.
+    slider(watched, "Privacy budget").press("ArrowRight")
+    card.evaluate("card => { window.before = card; card.focus(); }")
     assert tip.is_visible()
     assert "Cells by which" in tip.text_content()
+    expect_title(watched, "ε 1.05")
+    watched.wait_idle()
+    watched.page.wait_for_function("() => !window.before.isConnected")
+    assert tip.is_visible()
+    assert card.evaluate("card => card === document.activeElement")
+    # A click beside everything takes it away for good.
+    watched.page.mouse.click(640, 4)
+    assert watched.page.evaluate("() => document.activeElement === document.body")
+    slider(watched, "Privacy budget").evaluate(
+        "range => { range.value = '0'; range.dispatchEvent(new Event('input')); }"
+    )
+    expect_title(watched, "ε 0.01")
+    watched.wait_idle()
+    assert not tip.is_visible()
 
 
 def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
