@@ -31,6 +31,11 @@ def readable(value: float, digits: int = 3) -> str:
     return f"{_short(mantissa)} × 10{str(power).translate(_RAISED)}"
 
 
+def decimals(value: float, digits: int = 3) -> str:
+    """Write so many digits after the point: 1.003; from 1,000 on as `readable` does."""
+    return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
+
+
 def _short(text: str) -> str:
     """Leave out zeros at the end of a fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpviz.numbers import readable
+from dpviz.numbers import decimals, readable
+from tests.support import ROOT
 
 _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
@@ -33,6 +34,14 @@ def test_examples(value: float, text: str) -> None:
     assert readable(value) == text
 
 
+def test_decimals() -> None:
+    assert [decimals(one) for one in (1, 0.12345, -0.5, 999.9, 1234.5, 1e14, math.inf)] == [
+        "1.000", "0.123", "-0.500", "999.900", "1,230", "1 × 10¹⁴", "∞",
+    ]  # fmt: skip
+    assert decimals(math.nan) == "–"
+    assert decimals(99.999, 2) == "100.00"
+
+
 def test_digits() -> None:
     assert readable(1234.56, 4) == "1,235"
     assert readable(math.pi * 1e20, 4) == "3.142 × 10²⁰"
@@ -46,3 +55,12 @@ def test_what_is_written_is_the_rounded_number(value: float, digits: int) -> Non
     assert number_of(text) == float(f"{value:.{digits - 1}e}")
     assert len(text) < 20
     assert "e" not in text
+
+
+def test_no_hover_text_has_a_format_that_writes_1e14() -> None:
+    places = [file.read_text() for file in sorted((ROOT / "dpviz/figures").glob("*.py"))]
+    found = re.compile(r"%\{+[^{}]*:[^{}]*[eg]\}")
+    assert found.search('"%{x:.3~g}"')
+    assert found.search('f"%{{customdata[0]:,.4g}}"')
+    assert sum(len(re.findall(r"%\{+[^{}]*:[^{}]*r\}", text)) for text in places) > 5
+    assert [found.findall(text) for text in places if found.search(text)] == []

@@ -26,6 +26,7 @@ from dpviz.audit.transcript import (
 from dpviz.display import Displayed
 from dpviz.errors import InputError, check_number
 from dpviz.families import family_of
+from dpviz.numbers import readable
 from dpviz.work import IsCancelled, Progress, Work
 
 Floats = NDArray[np.float64]
@@ -305,7 +306,7 @@ def _condition(name: str, event: Event) -> str:
     """Condition on a score; a missing number counts as infinite."""
     if np.isposinf(event.value):
         return f"no {name}" if event.sign in (">=", "==") else f"a {name}"
-    return f"{name} {event.sign} {event.value:,.6g}"
+    return f"{name} {event.sign} {readable(event.value, 6)}"
 
 
 def checked_runs(runs: int) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dpviz.numbers import readable
 from dpviz.privacy.ledger import check_epsilon
 
 #: A real number; a whole number; one of several names; cells per axis, one number or several.
@@ -128,7 +129,7 @@ class Parameter:
             sides = value if isinstance(value, tuple) else (value,)
             value = sides[0] if len(set(sides)) == 1 else " x ".join(map(str, sides))
         elif self.kind == "number":
-            value = self.format % value if self.format else f"{value:.4g}"
+            value = self.format % value if self.format else readable(value, 4)
         return f"{self.sign} {value}".strip()
 
 

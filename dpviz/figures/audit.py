@@ -350,7 +350,7 @@ class _Bins:
         values = _different(edges) if few else (edges[:-1] + edges[1:]) / 2
         middles = np.arange(n, dtype=float) if few else values
         width = 1.0 if few else float(edges[1] - edges[0])
-        labels = [f"{value:,.6g}" for value in values]
+        labels = [readable(value, 6) for value in values]
         if not few:
             labels = [f"{readable(a, 4)} to {readable(b, 4)}" for a, b in pairwise(edges)]
         if any(histogram.missing):
@@ -426,7 +426,7 @@ def _shaded(bins: _Bins, shown: NDArray[np.bool_], mode: Mode) -> list[dict[str,
 def _event_name(sign: str, value: float) -> dict[str, Any]:
     """Name of the shaded event, above the right end of the axes."""
     signs = {">=": "≥", "<=": "≤", "==": "=", "!=": "≠"}
-    what = f"{signs[sign]} {value:,.6g}"
+    what = f"{signs[sign]} {readable(value, 6)}"
     if math.isinf(value):
         what = "no such number" if sign == "==" else "there is such a number"
     return note(f"shaded: the event, {what}", 1, 1, xanchor="right", yshift=5)

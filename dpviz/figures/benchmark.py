@@ -68,7 +68,7 @@ def lines(shown: Sequence[Line], *, score: str, title: str, mode: Mode) -> Panel
     epsilons = sorted({float(one) for line in shown for one in line.epsilons})
     layout["xaxis"] = chart_axis(
         "privacy budget ε (log scale)", type="log", tickvals=epsilons,
-        ticktext=[f"{one:g}" for one in epsilons],
+        ticktext=[readable(one) for one in epsilons],
     )  # fmt: skip
     layout["yaxis"] = chart_axis(known.axis, **(_ratios(shown) if known.log else {"nticks": 7}))
     banded = [line for line in shown if line.low is not None and not line.reference]
@@ -88,7 +88,7 @@ def _ratios(shown: Sequence[Line]) -> dict[str, object]:
         "type": "log",
         "range": [np.log10(0.99), np.log10(high)],
         "tickvals": ticks,
-        "ticktext": [f"{one:g}" for one in ticks],
+        "ticktext": [readable(one) for one in ticks],
     }
 
 
@@ -124,7 +124,8 @@ def _curve(line: Line, look: Look, score: str) -> Trace:
         "lines" if line.reference else "lines+markers",
         line.epsilons,
         finite(line.values),
-        f"<b>{line.title}</b> at ε %{{x:.3g}}<br>{score}: %{{y:,.4g}}",
+        f"<b>{line.title}</b> at ε %{{x:.3~r}}<br>{score}: %{{text}}",
+        text=[readable(one, 4) for one in line.values],
         name=line.title,
         line={"color": look.colour, "width": 2, "dash": look.dash},
         marker=marker(7, look.colour, look.symbol),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -181,6 +180,4 @@ def map_frame(found: ParameterMap) -> pd.DataFrame:
 
 def _number(value: float) -> str:
     """A score in a cell."""
-    if math.isinf(value):
-        return "∞"
-    return "–" if math.isnan(value) else f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+    return f"{value:.2f}" if abs(value) < 100 else readable(value)

@@ -274,10 +274,8 @@ def _log_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _short(tick: float) -> str:
-    """Round number as people write it, in powers of ten from a million up."""
-    if tick < 1000:
-        return readable(tick)
-    return f"{tick:,.0f}" if tick < 1e6 else f"{tick:.2g}".replace("e+", "e")
+    """Number at an axis; up to a million with all its whole digits."""
+    return f"{tick:,.0f}" if 1000 <= tick < 1e6 else readable(tick)
 
 
 def _add_axes(
@@ -338,7 +336,7 @@ def _traces(
                 "lines",
                 list(ends),
                 [chart.true, chart.true],
-                "true: %{y:,.4g}",
+                f"true: {readable(chart.true, 4)}",
                 name="true, without noise",
                 line={"color": INK[mode], "width": 1.5, "dash": "dot"},
                 legendgroup="true",
@@ -427,11 +425,13 @@ def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Paramete
         "lines+markers",
         values.places,
         values.median,
-        f"<b>{title}</b> at {axis.sign} %{{x:.3g}}<br>{score.title}: median %{{y:,.4g}}<br>"
-        "%{text}: %{customdata[0]:,.4g} to %{customdata[1]:,.4g}<br>%{customdata[2]} draws",
+        f"<b>{title}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
         name=title,
-        customdata=np.column_stack([values.low, values.high, values.draws]),
-        text=[band_words(int(draws)) for draws in values.draws],
+        text=[
+            f"median {readable(median, 4)}<br>{band_words(int(draws))}: {readable(low, 4)} to "
+            f"{readable(high, 4)}<br>{draws:,.0f} draws"
+            for low, median, high, draws in zip(*ends, values.draws, strict=True)
+        ],
         meta=[chart.data, method, chart.score, chart.epsilon],
         line={"color": look.colour, "width": 2, "dash": look.dash},
         marker=marker(8, look.colour, look.symbol),

@@ -311,9 +311,12 @@ def _strip(
         "markers",
         places,
         values,
-        "%{y:.4g}, %{text}",
+        "%{text}",
         marker=marker(4, CLUSTERS[mode][0], opacity=0.5),
-        text=[f"seed {seed}" for seed in draws.seeds],
+        text=[
+            f"{readable(value, 4)}, seed {seed}"
+            for value, seed in zip(values.tolist(), draws.seeds, strict=True)
+        ],
         **on(panel),
     )
     if current is None:
@@ -322,7 +325,7 @@ def _strip(
         "markers",
         [0.0],
         [values[current]],
-        f"this draw (seed {draws.seeds[current]}): %{{y:.4g}}",
+        f"this draw (seed {draws.seeds[current]}): {readable(values[current], 4)}",
         marker=outlined(12, INVENTED[mode], "diamond", INK[mode], 1),
         **on(panel),
     )

@@ -422,7 +422,7 @@ def _noise(picture: KMeansPicture) -> Panels:
             bar(
                 np.arange(1, K + 1),
                 iteration.scales,
-                f"{about}noise scale %{{y:.4~g}}<br>noisy records %{{customdata:,.1f}}",
+                f"{about}noise scale %{{y:,.4~r}}<br>noisy records %{{customdata:,.1f}}",
                 customdata=iteration.counts,
                 **shared,
                 **on(1),
@@ -430,7 +430,7 @@ def _noise(picture: KMeansPicture) -> Panels:
             bar(
                 np.arange(1, K + 1),
                 shifts[number - 1],
-                f"{about}moves the centre by about %{{y:.3~g}}% of the domain",
+                f"{about}moves the centre by about %{{y:,.3~r}}% of the domain",
                 showlegend=False,
                 **shared,
                 **on(2),
@@ -463,12 +463,12 @@ def _spends(picture: KMeansPicture) -> Panels:
     bars = bar(
         [one.step.partition(",")[0] for one in spends],
         [one.scale for one in spends],
-        "%{x}<br>noise scale %{y:.4~g}<br>ε %{customdata:.4~g}",
+        "%{x}<br>noise scale %{y:,.4~r}<br>ε %{customdata:.4~r}",
         customdata=[group_epsilon(group) for group in groups],
         marker={"color": BOTH[picture.mode]},
         **on(1),
     )
-    log = {"type": "log", "dtick": 1, "exponentformat": "none"}
+    log = {"type": "log", "dtick": 1, "tickformat": ",~r"}
     _chart_axes(layout, 1, (0, 1), "step", "scale of the noise", {}, log)
     heading = "noise of each step" if spends else "no noise"
     add_heading(layout, 1, f"<b>{heading}</b>")
@@ -549,7 +549,7 @@ def _grid(picture: KMeansPicture) -> Panels:
             one,
             domain,
             cell_width(domain, one.shape),
-            f"{PLACE}<br>true %{{{of_true}:,.4~g}}<br>noisy %{{{of_noisy}:,.4~g}}",
+            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>noisy %{{{of_noisy}:,.4~r}}",
             customdata=other.T,
             coloraxis="coloraxis",
         )
@@ -620,7 +620,7 @@ def _chain(picture: KMeansPicture) -> Panels:
             "lines",
             _trace_steps(private),
             chain.log_likelihood,
-            "step %{x:,}<br>log likelihood %{y:.5~g}",
+            "step %{x:,}<br>log likelihood %{y:,.5~r}",
             line={"color": BOTH[picture.mode], "width": 1.6},
             **on(3),
         )

@@ -26,7 +26,7 @@ BUDGET = "privacy budget ε"
 _ROUNDING = 1e-6
 
 #: Hover text of a place: its values on both axes.
-PLACE = "%{x:.4~g}, %{y:.4~g}"
+PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
 #: Legend above a chart, its entries in a row; at the left or at the right end.
 LEGEND = {

@@ -50,7 +50,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             "lines",
             epsilons,
             law,
-            "law: %{y:.3g} at ε %{x:.3g}",
+            "law: %{y:,.3~r} at ε %{x:.3~r}",
             line={"color": INK[mode], "width": 1.5, "dash": "dot"},
             name="law: sensitivity / ε",
         ),
@@ -58,7 +58,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
             "lines+markers",
             epsilons,
             mean,
-            f"mean of {draws}: %{{y:.3g}} at ε %{{x:.3g}}<br>law: %{{customdata:.3g}}",
+            f"mean of {draws}: %{{y:,.3~r}} at ε %{{x:.3~r}}<br>law: %{{customdata:,.3~r}}",
             customdata=law,
             cliponaxis=False,
             line={"color": colour, "width": 2},
@@ -82,7 +82,7 @@ def noise_curve(table: pd.DataFrame, title: str, mode: Mode) -> Panels:
         yaxis=chart_axis("size of the noise", nticks=7, rangemode="tozero"),
     )
     ends = ", ".join(
-        f"{readable(mean[at])} at ε {epsilons[at]:g} (law {readable(law[at])})"
+        f"{readable(mean[at])} at ε {readable(epsilons[at])} (law {readable(law[at])})"
         for at in (0, len(mean) - 1)
     )
     return Panels(

@@ -99,7 +99,7 @@ def _shares(goal: SmallestEpsilon, mode: Mode) -> Trace:
         "lines+markers",
         np.array(goal.epsilons)[goal.tried],
         100 * goal.shares[goal.tried],
-        "ε %{x:.3~g}: %{y:.0f} % of draws",
+        "ε %{x:.3~r}: %{y:.0f} % of draws",
         name="share of draws",
         showlegend=False,
         line={"color": CLUSTERS[mode][0], "width": 2},
@@ -120,11 +120,14 @@ def _band(goal: SmallestEpsilon, mode: Mode) -> list[Trace]:
             "lines+markers",
             budgets,
             median,
-            "ε %{x:.3~g}: median %{y:.3~g}, %{customdata[0]:.3~g} to %{customdata[1]:.3~g}",
+            "ε %{x:.3~r}: median %{text}",
             name="median",
             line={"color": colour, "width": 2},
             marker={"size": 6},
-            customdata=np.column_stack([low, high]),
+            text=[
+                f"{readable(b.median)}, {readable(b.low)} to {readable(b.high)}"
+                for b in goal.bands.values()
+            ],
             **on(2),
         ),
     ]

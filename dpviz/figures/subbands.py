@@ -195,10 +195,10 @@ def hovered(
 def _intervals(name: str, low: float, high: float, width: float, cells: int) -> list[str]:
     """Interval that each cell covers on one axis."""
     edges = cell_edges(np.arange(cells + 1), low, high, width).tolist()
+    ends = [(edge, readable(edge, 7)) for edge in edges]
     return [
-        f"{literal(name)} "
-        + (f"{start:,.7g} to {end:,.7g}" if start < end else "beyond the domain (padding)")
-        for start, end in pairwise(edges)
+        f"{literal(name)} " + (f"{start} to {end}" if at < below else "beyond the domain (padding)")
+        for (at, start), (below, end) in pairwise(ends)
     ]
 
 

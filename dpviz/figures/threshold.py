@@ -418,7 +418,7 @@ def _ranked_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) ->
         }
         if room.ranks <= _BARS:
             ranks = np.arange(start, end) + 1
-            hover = f"rank %{{x}}: %{{y:.4~g}}, {name}"
+            hover = f"rank %{{x}}: %{{y:,.4~r}}, {name}"
             traces.append(bar(ranks, one.values[start:end], hover, marker=look, **more))
             continue
         chosen = np.unique(np.linspace(start, end - 1, min(end - start, _STEPS)).astype(np.intp))
@@ -437,7 +437,7 @@ def _ranked_traces(one: SortedList, panel: int, room: _Room, *, legend: bool) ->
             "lines",
             chosen + 1,
             one.values[chosen],
-            f"rank %{{x}}: %{{y:.4~g}}, {name}",
+            f"rank %{{x}}: %{{y:,.4~r}}, {name}",
             line={"width": 0},
             **(more | {"showlegend": False}),
         )
@@ -542,7 +542,7 @@ def _law_traces(layout: dict[str, Any], picture: WaveClusterPicture, law: Law) -
         bar(
             (shown.low + shown.high) / 2,
             height,
-            "(%{customdata[0]:.4~g}, %{customdata[1]:.4~g}], %{customdata[3]}<br>probability "
+            "(%{customdata[0]:,.4~r}, %{customdata[1]:,.4~r}], %{customdata[3]}<br>probability "
             "%{customdata[2]:.3~%}",
             width=width,
             marker={"color": colours, "line": {"width": 0.5, "color": BACKGROUND[mode]}},

@@ -263,8 +263,8 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
         for side, (array, wide), (of_true, of_private) in zip(traces, drawn, _HOVERED, strict=True):
             hover = (
                 f"<b>{band.title}</b>, level {band.level}<br>{subbands.PLACE}"
-                f"<br>true %{{{of_true}:.4~g}}<br>private %{{{of_private}:.4~g}}"
-                "<br>error %{customdata[1]:+.4~g}"
+                f"<br>true %{{{of_true}:,.4~r}}<br>private %{{{of_private}:,.4~r}}"
+                "<br>error %{customdata[1]:+,.4~r}"
             )
             look = {"meta": meta, "coloraxis": subbands.colour_axis(band)}
             side.append(heatmap(array, band.place, wide, hover, **look))
@@ -317,8 +317,8 @@ def _values(
             picture,
             array,
             width,
-            f"{PLACE}<br>true %{{{of_true}:.4~g}}<br>private %{{{of_private}:.4~g}}"
-            "<br>error %{customdata[1]:+.4~g}",
+            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>private %{{{of_private}:,.4~r}}"
+            "<br>error %{customdata[1]:+,.4~r}",
         )
         for array, (of_true, of_private) in zip((true, private), _HOVERED, strict=True)
     )
@@ -352,8 +352,8 @@ def _significant(picture: WaveClusterPicture) -> _Column:
         _ghost(
             picture,
             stages.average,
-            f"W true %{{{of_true}:.4~g}}, private %{{{of_private}:.4~g}}, error "
-            "%{customdata[1]:+.4~g}<br>threshold: true "
+            f"W true %{{{of_true}:,.4~r}}, private %{{{of_private}:,.4~r}}, error "
+            "%{customdata[1]:+,.4~r}<br>threshold: true "
             f"{readable(picture.true.threshold.value, 4)}, private "
             f"{readable(picture.private.threshold.value, 4)}",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from dpviz.experiments.lost import lost, reason_of
 from dpviz.families import FAMILIES, score_of
 from dpviz.figures.benchmark import Line, lines
 from dpviz.metrics.bands import ENOUGH, band_words
-from dpviz.numbers import readable
+from dpviz.numbers import decimals, readable
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice
@@ -284,13 +283,9 @@ def _table(
 
 def _number(value: float) -> str:
     """Number to three decimals, or to what tells it apart; a dash where there is none."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞"
-    if value >= 1000:
+    if 1000 <= value < 1e7:
         return f"{value:,.0f}"
-    return readable(value) if value >= 10 or 0 < value < 0.01 else f"{value:.3f}"
+    return readable(value) if value >= 10 or 0 < value < 0.01 else decimals(value)
 
 
 def _lost(

@@ -10,6 +10,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
+from dpviz.numbers import readable
 from dpviz.ui.messages import plain_text, show_error
 from dpviz.ui.state import UrlState, following
 
@@ -135,7 +136,8 @@ def _check_box(name: str, text: str) -> None:
     except ValueError:
         raise InputError(f'{name}: "{shown(text)}" is no pair of bounds: write from, to.') from None
     if not lo < hi:
-        raise InputError(f"{name}: {lo:g}, {hi:g}: the first bound must be less than the second.")
+        box = f"{readable(lo, 6)} to {readable(hi, 6)}"
+        raise InputError(f"{name}: {box}: the first bound must be less than the second.")
 
 
 def _declared(dataset: Dataset, setting: str) -> Domain | None:

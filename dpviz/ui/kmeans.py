@@ -30,7 +30,7 @@ from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
-from dpviz.numbers import readable
+from dpviz.numbers import decimals, readable
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import UPLOAD, ActiveData, data_panel
 from dpviz.ui.draws import Setting, draws_panel
@@ -380,7 +380,7 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
     shown = [
         Readout(
             title,
-            f"{scores[ratio]:.3f}",
+            decimals(scores[ratio]),
             "1 is equal",
             "Error of the private centres over that of the best k-means: mean squared distance to "
             f"the nearest centre, {where}.",
@@ -423,7 +423,7 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
             1,
             Readout(
                 "before",
-                f"{before:.3f}",
+                decimals(before),
                 title,
                 "The same ratio of the DPLloyd run that post-processing started from.",
             ),

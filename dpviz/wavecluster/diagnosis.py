@@ -52,6 +52,7 @@ from dpviz.counts import pad
 from dpviz.errors import InputError
 from dpviz.metrics.matching import contingency
 from dpviz.noise_source import SeededNoise
+from dpviz.numbers import readable
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
@@ -583,8 +584,8 @@ def _on_finer_grid(parts: int | None) -> str:
 
 
 def _number(value: float) -> str:
-    """Number with three digits, without a power of ten."""
-    return f"{value:,.0f}" if 100 <= abs(value) < np.inf else f"{value:.3g}"
+    """Number with three digits; from a hundred up to ten million with all its whole digits."""
+    return f"{value:,.0f}" if 100 <= abs(value) < 1e7 else readable(value)
 
 
 def _own_weights(wavelet: str, level: int, side: int) -> NDArray[np.float64]:

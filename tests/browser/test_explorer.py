@@ -177,9 +177,11 @@ def test_hover_on_cells_tells_true_private_and_error(explorer):
     label = watched.page.locator(".hoverlayer .hovertext")
     label.wait_for()
     told = label.text_content()
-    numbers = re.search(r"true ([\d.−-]+).*private ([\d.−-]+).*error ([\d.+−-]+)", told)
+    numbers = re.search(r"true ([\d.,−-]+).*private ([\d.,−-]+).*error ([\d.,+−-]+)", told)
     assert numbers, told
-    true, private, error = (float(one.replace("−", "-")) for one in numbers.groups())
+    true, private, error = (
+        float(one.replace("−", "-").replace(",", "")) for one in numbers.groups()
+    )
     assert error == pytest.approx(private - true, abs=0.02)
 
 

@@ -17,7 +17,9 @@ from dpviz.figures.compare import (
     look_of,
     summary_frame,
 )
+from dpviz.numbers import readable
 from dpviz.ui.live_figure import encode
+from tests.test_numbers import number_of
 
 MODES = ("light", "dark")
 EPSILONS = (0.1, 0.5, 2.0)
@@ -70,7 +72,7 @@ def test_medians_and_bands_are_those_of_the_table():
         assert line["name"] == CARDS[TWO[number]].title
         assert line["x"] == pytest.approx(EPSILONS)
         assert line["y"] == pytest.approx(median)
-        assert line["customdata"][:, 2] == pytest.approx(10)
+        assert line["text"][0].startswith(f"median {readable(median[0])}<br>all 10 draws: ")
         assert band["x"] == pytest.approx([*EPSILONS, *reversed(EPSILONS)])
         assert band["y"] == pytest.approx([*(1.3 * median), *(0.8 * median[::-1])])
 
@@ -78,8 +80,8 @@ def test_medians_and_bands_are_those_of_the_table():
 def test_bands_of_few_draws_are_called_what_they_are():
     shown = chart()
     few = draw(shown)
-    assert "%{text}: %{customdata[0]" in lines(few)[0]["hovertemplate"]
-    assert lines(few)[0]["text"] == ["all 10 draws"] * 3
+    assert "%{text}" in lines(few)[0]["hovertemplate"]
+    assert all("<br>all 10 draws: " in text for text in lines(few)[0]["text"])
     assert "with a band of all 10 draws." in few.alt
     shown.table["draws"] = 19
     assert "with a band of 5% to 95% of draws." in draw(shown).alt
@@ -87,7 +89,9 @@ def test_bands_of_few_draws_are_called_what_they_are():
     shown.table.loc[1, "draws"] = 18
     mixed = draw(shown)
     nineteen = "5% to 95% of draws"
-    assert lines(mixed)[0]["text"] == [nineteen, "all 18 draws", nineteen]
+    names = (nineteen, "all 18 draws", nineteen)
+    for text, name in zip(lines(mixed)[0]["text"], names, strict=True):
+        assert f"<br>{name}: " in text
     assert f"{nineteen}, and of all draws where there are fewer than 19." in mixed.alt
 
 
@@ -173,13 +177,13 @@ def test_epsilon_is_on_a_log_scale_from_the_first_to_the_last():
         (0.9, 5.5, ["1", "1.5", "2", "3", "5"]),
         (0.9, 25.0, ["1", "2", "5", "10", "20"]),
         (0.5, 2e4, ["1", "10", "100", "1,000", "10,000"]),
-        (1e12, 4e12, ["1e12", "1.5e12", "2e12", "3e12"]),
+        (1e12, 4e12, ["1 × 10¹²", "1.5 × 10¹²", "2 × 10¹²", "3 × 10¹²"]),
     ],
 )
 def test_log_scales_have_round_ticks(low, high, ticks):
     axis = _log_axis(low, high)
     assert axis["ticktext"] == ticks
-    found = [float(text.replace(",", "")) for text in ticks]
+    found = [number_of(text) for text in ticks]
     assert found == pytest.approx(axis["tickvals"], rel=1e-2)
 
 

@@ -28,6 +28,7 @@ from dpviz.families import score_of, trial_of
 from dpviz.family.score import Better, check_scores
 from dpviz.family.trial import Configuration
 from dpviz.metrics.bands import Band, band
+from dpviz.numbers import readable
 from dpviz.work import IsCancelled, Progress, Work
 
 Search = Literal["every", "bisect"]
@@ -81,7 +82,7 @@ class Target:
     def __str__(self) -> str:
         """Text on the screen: "DSG_C ≤ 0.2"."""
         sign = "≤" if self.sign == "<=" else "≥"
-        return f"{score_of(self.score).title} {sign} {self.value:.4g}"
+        return f"{score_of(self.score).title} {sign} {readable(self.value, 4)}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,7 +137,7 @@ class SmallestEpsilon(Displayed):
         if self.epsilon is None:
             return self._missed
         found = (
-            f"ε = {self.epsilon:.3g} met {self.target} in {self._draws(self.epsilon)} "
+            f"ε = {readable(self.epsilon)} met {self.target} in {self._draws(self.epsilon)} "
             f"({self._confidence(self.epsilon)})"
         )
         if self.epsilon == self.epsilons[-1]:
@@ -144,7 +145,7 @@ class SmallestEpsilon(Displayed):
         if self.epsilon == self.epsilons[0]:
             return f"{found}. It is the smallest that was tried; less may do."
         if self.early:
-            listed = ", ".join(f"{epsilon:.3g}" for epsilon in self.early)
+            listed = ", ".join(readable(epsilon) for epsilon in self.early)
             return (
                 f"{found}. The way there is not steady: ε = {listed} met it too, but not all above."
             )
@@ -157,17 +158,17 @@ class SmallestEpsilon(Displayed):
     def _missed(self) -> str:
         """Why there is no such budget."""
         best = self.epsilons[int(np.nanargmax(self.shares))]
-        end = f"ε = {self.epsilons[-1]:.3g}"
+        end = f"ε = {readable(self.epsilons[-1])}"
         if self.early:
             return (
-                f"{self.target} is met in {self._draws(best)} at ε = {best:.3g}, but not at every "
-                f"larger budget up to {end}."
+                f"{self.target} is met in {self._draws(best)} at ε = {readable(best)}, but not at "
+                f"every larger budget up to {end}."
             )
         if not np.nanmax(self.shares):
             return f"{self.target} is met in no draw at any budget that was tried up to {end}."
         return (
             f"{self.target} is not met in {self.share:.0%} of draws at any budget that was tried "
-            f"up to {end}: the best is {self._draws(best)}, at ε = {best:.3g}."
+            f"up to {end}: the best is {self._draws(best)}, at ε = {readable(best)}."
         )
 
     def _draws(self, epsilon: float) -> str:
