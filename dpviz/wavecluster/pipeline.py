@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,6 +263,10 @@ _NOTHING = (
     "Nothing found: what was released does not stand out from its noise. More records, a larger ε "
     "or a coarser grid may show something."
 )
+_NOT_LIKELY = (
+    "Nothing found: what was released stands out from its noise, but no single cell is likely "
+    "enough to be significant. More records, a larger ε or a coarser grid may show some."
+)
 _EVEN = (
     "Nothing found: what was released shows records, but no more structure than evenly spread "
     "records show."
@@ -292,7 +297,7 @@ class Stages:
     wavelet, level
         Wavelet and level of the transform from M to W.
     evidence
-        What the releases of a private run show, where the technique tests it.
+        What the releases of a private run show, if the technique tests it.
     """
 
     counts: NDArray[np.number]
@@ -302,7 +307,7 @@ class Stages:
     n_clusters: int
     wavelet: str
     level: int
-    evidence: Evidence = "structure"
+    evidence: Evidence | Literal["untested"] = "untested"
 
     @property
     def significant(self) -> NDArray[np.bool_]:
@@ -321,7 +326,8 @@ class Stages:
             return []
         said = []
         if not self.n_clusters:
-            said.append(_EVEN if self.evidence == "even" else _NOTHING)
+            why = {"even": _EVEN, "structure": _NOT_LIKELY, "unclear": _NOT_LIKELY}
+            said.append(why.get(self.evidence, _NOTHING))
         elif self.evidence == "unclear":
             said.append(_UNCLEAR)
         if not sums_blocks(self.wavelet):

@@ -485,6 +485,16 @@ def test_clusters_without_evidence_come_with_a_warning() -> None:
     assert stages.notices[0].startswith("Read the clusters with care")
 
 
+@pytest.mark.parametrize(("base", "evidence"), [(3, "unclear"), (8, "structure")])
+def test_no_likely_cell_is_not_called_noise(base: int, evidence: Evidence) -> None:
+    counts = np.random.default_rng(0).poisson(base, (8, 8))
+    counts[:4] += np.random.default_rng(1).poisson(base, (4, 8))
+    stages = drawn(counts, epsilon=0.25, density=0.97).stages
+    assert (stages.evidence, stages.n_clusters) == (evidence, 0)
+    (said,) = stages.notices
+    assert "stands out from its noise, but no single cell is likely enough" in said
+
+
 def test_a_record_alone_or_too_few_for_the_budget_are_nothing() -> None:
     counts = np.zeros((32, 32), dtype=np.int64)
     counts[10:14, 10:14] = 1
