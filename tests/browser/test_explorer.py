@@ -179,9 +179,8 @@ def test_hover_on_cells_tells_true_private_and_error(explorer):
     told = label.text_content()
     numbers = re.search(r"true ([\d.,−-]+).*private ([\d.,−-]+).*error ([\d.,+−-]+)", told)
     assert numbers, told
-    true, private, error = (
-        float(one.replace("−", "-").replace(",", "")) for one in numbers.groups()
-    )
+    plain = (one.replace("−", "-").replace(",", "") for one in numbers.groups())
+    true, private, error = map(float, plain)
     assert error == pytest.approx(private - true, abs=0.02)
 
 

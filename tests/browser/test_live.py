@@ -14,6 +14,7 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui import live_figure as live_figure_module
 from dpviz.ui import live_slider as live_slider_module
+from tests.support import ROOT
 
 DEMO = "tests/browser/demo_live.py"
 COUNT_DRAWS = """() => {
@@ -166,6 +167,13 @@ def test_keyboard(demo: Callable[..., Any]) -> None:
         ("99", "10", "99 is too large: at most 10"),
         ("-1", "0.01", "-1 is too small: at least 0.01"),
         ("0,5", "0.5", ""),
+        ("0,540", "0.54", ""),
+        ("2,5e-1", "0.25", ""),
+        ("1,540", "1.54", "1,540 is read as 1.54"),
+        ("1 540", "10", "1 540 is too large: at most 10"),
+        ("1.234.567,8", "10", "1.234.567,8 is too large: at most 10"),
+        ("12,500", "1", "12,500 is 12500 or 12.5? 1 stays"),
+        ("0x2", "1", "0x2 is no number: 1 stays"),
         ("many", "1", "many is no number: 1 stays"),
         ("", "1", "1 stays"),
     ],
@@ -183,6 +191,20 @@ def test_typed_value(demo: Callable[..., Any], typed: str, value: str, said: str
     for key in ("ArrowLeft", "ArrowRight"):  # one of them moves it
         watched.page.keyboard.press(key)
     assert status.text_content() == ""
+
+
+def test_thousands_and_decimal_commas_are_read_as_meant(demo: Callable[..., Any]) -> None:
+    source = (ROOT / "dpviz/ui/frontend/live_slider.js").read_text(encoding="utf-8")
+    code = source[source.index("const GROUPED") : source.index("class LiveSlider")]
+    cases = {
+        "1540": [1540], "1.540": [1.54], "1,540": [1540, 1.54], "-12,5": [-12.5], ".5": [0.5],
+        "1 540": [1540], "1\u202f540,25": [1540.25], "1'540": [1540], "1’234’567.5": [1234567.5],
+        "1,234,567": [1234567], "1,540.5": [1540.5], "1.540,5": [1540.5], "1.234.567": [1234567],
+        "0,540": [0.54], "−1,5": [-1.5], "1e3": [1000], "5,": [5], "1,54": [1.54],
+        "1,2,3": [], "1,23,456": [], "12 34": [], "0x10": [], "Infinity": [], "1,": [1], ",": [],
+    }  # fmt: skip
+    told = demo().page.evaluate(f"texts => {{ {code}; return texts.map(readings); }}", list(cases))
+    assert dict(zip(cases, told, strict=True)) == cases
 
 
 def test_program_moves_the_thumb(demo: Callable[..., Any]) -> None:

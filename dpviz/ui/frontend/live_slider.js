@@ -85,6 +85,30 @@ function makeFormat(pattern) {
   return { prefix, suffix, number, whole: (value) => prefix + number(value) + suffix };
 }
 
+const GROUPED = [[",", "\\."], ["\\.", ","], [" ", "[.,]"], ["['’]", "[.,]"]].map(
+  ([mark, point]) => new RegExp(`^[+-]?[1-9]\\d{0,2}(${mark}\\d{3})+(${point}\\d*)?$`),
+);
+const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+// What a typed text may mean: 1540 where it is 1 540, and 1540 or 1.54 where it is 1,540. A point
+// alone is always a decimal point, as in all numbers on the screen.
+function readings(typed) {
+  const text = typed.replaceAll("−", "-").replace(/\s/g, " ");
+  if (PLAIN.test(text)) return [Number(text)];
+  const found = [];
+  if (GROUPED.some((pattern) => pattern.test(text))) {
+    // The last mark is a decimal one if it differs from the first.
+    const marks = text.replace(/[-+\d]/g, "");
+    const last = marks.at(-1);
+    const end = last === marks[0] ? text.length : text.lastIndexOf(last);
+    const digits = (part) => part.replace(/[^-+\d]/g, "");
+    found.push(Number(`${digits(text.slice(0, end))}.${digits(text.slice(end))}`));
+  }
+  const pointed = text.replace(",", ".");
+  if (PLAIN.test(pointed)) found.push(Number(pointed));
+  return found;
+}
+
 class LiveSlider {
   constructor(root) {
     this.root = root;
@@ -340,24 +364,30 @@ class LiveSlider {
 
   commitNumber() {
     const text = this.number.value.trim();
-    const typed = Number(text.replace(",", "."));
     if (this.number.value === this.format.number(this.value)) {
       this.show();
       return;
     }
-    if (text === "" || !Number.isFinite(typed)) {
+    const { low, high, integer } = this.spec;
+    const read = readings(text).filter(Number.isFinite);
+    // Of two readings the one that the slider can take is meant.
+    const possible = read.filter((one) => !integer || Number.isInteger(one));
+    const inside = possible.filter((one) => one >= low && one <= high);
+    const [typed] = [read, possible, inside].find((some) => some.length === 1) ?? [];
+    if (typed === undefined) {
       this.show();
       const stays = `${this.format.number(this.value)} stays`;
-      this.say(text === "" ? stays : `${short(text)} is no number: ${stays}`);
+      const why = read.length ? `is ${read.join(" or ")}?` : "is no number:";
+      this.say(text === "" ? stays : `${short(text)} ${why} ${stays}`);
       return;
     }
-    const { low, high, integer } = this.spec;
     const whole = integer ? Math.round(typed) : typed;
     this.value = Math.min(high, Math.max(low, whole));
     this.show();
     if (typed > high) this.say(`${short(text)} is too large: at most ${this.format.number(high)}`);
     else if (typed < low) this.say(`${short(text)} is too small: at least ${this.format.number(low)}`);
-    else this.say(whole === typed ? "" : `${short(text)} is no whole number: ${whole} is used`);
+    else if (whole !== typed) this.say(`${short(text)} is no whole number: ${whole} is used`);
+    else this.say(read.length > 1 ? `${short(text)} is read as ${typed}` : "");
     this.settle();
   }
 
