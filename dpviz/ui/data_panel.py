@@ -224,6 +224,7 @@ class OwnData:
     taken_from: object = None
     loaded: int = 0
     picked: dict[bool, tuple[str, str, str]] = field(default_factory=dict)
+    offered: dict[bool, tuple[str, str]] = field(default_factory=dict)
     linked: dict[bool, tuple[str, ...]] = field(default_factory=dict)
     linked_classes: str | None = None
     links: int = 0
@@ -318,7 +319,7 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         try:
             own.table = _read(file, as_counts, first, named)
             own.loaded += 1
-            own.picked, own.named = {}, []
+            own.picked, own.offered, own.named = {}, {}, []
             own.taken_from = token
             st.session_state["own:upload"] = file
         except InputError as error:
@@ -468,10 +469,16 @@ def _proposed(
     # A choice belongs to its page and file: another file may not have that column. Streamlit
     # drops it when the user leaves the page, so it is stored here, too.
     _take_linked(own, table, many, numeric)
-    suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
-    if many not in own.picked and len(numeric) > 1:
-        first, second = first_columns(table, numeric, but=(own.unit.column or "",))
     first, second, every = own.picked.get(many, (first, second, "shown"))
+    # The column of persons is no axis, unless somebody chose it as one.
+    ours = many not in own.picked or (
+        own.offered.get(many) == (first, second) and own.unit.column in (first, second)
+    )
+    if ours and len(numeric) > 1:
+        offer = first_columns(table, numeric, but=(own.unit.column or "",))
+        own.links += own.offered.get(many, offer) != offer
+        first, second = own.offered[many] = offer
+    suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
     across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
     up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
     if across == up and len(columns) > 1:

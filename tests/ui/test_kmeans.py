@@ -915,6 +915,28 @@ def test_chosen_columns_survive_a_visit(app):
     assert cards_at_once(test) == readouts
 
 
+def test_the_column_of_persons_is_no_axis_unless_it_is_chosen_as_one(app):
+    rng = np.random.default_rng(0)
+    rows = zip(rng.random(90), np.arange(90) % 30 + 0.5, rng.integers(9, size=90), strict=True)
+    content = b"a,who,b\n" + b"".join(b"%f,%f,%d\n" % row for row in rows)
+    test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")
+
+    def axes() -> list[str]:
+        layout = figure_head(test)["figure"]["layout"]
+        return [layout[name]["title"]["text"] for name in ("xaxis", "yaxis")]
+
+    assert axes() == ["a", "who"]
+    checked(control(test.selectbox, "own:unit").select("a person: column who").run())
+    assert axes() == ["a", "b"]
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert axes() == ["who", "b"]
+    checked(test.selectbox(key=one_key(test, "own:x")).set_value("a").run())
+    assert axes() == ["a", "b"]
+    checked(control(test.selectbox, "own:unit").select("a record").run())
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert axes() == ["a", "b"]
+
+
 def test_each_page_has_its_own_choice_of_bounds(app):
     test = app(data="spirals", domain="data")
     assert cards(test)["Mechanism"][0] == "not private"

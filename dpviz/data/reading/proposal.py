@@ -6,9 +6,12 @@ import re
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.table import Table
+
+Floats = NDArray[np.float64]
 
 #: Words for the axis across and the one upwards, from the surest pair on.
 PAIRS = (
@@ -35,7 +38,8 @@ def first_columns(
     A pair that is named as a place is (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``) comes
     first, then the two columns that look most continuous, in the order of the table: those with
     fractions before those without, then by the number of different values, up to a tenth of that of
-    the rows. Columns that number the rows come last.
+    the rows. Columns that number the rows come last, and constant ones are never proposed where
+    two others are left.
 
     Parameters
     ----------
@@ -44,10 +48,16 @@ def first_columns(
     numeric
         Its columns to choose from, two or more.
     but
-        Columns that are taken only where no two others are left.
+        Columns that are taken only where no two others are left that vary.
     """
-    free = [name for name in numeric if name not in but]
-    numeric = free if len(free) > 1 else list(numeric)
+    numeric = list(numeric)
+    seen: dict[str, Floats] = {}
+    if len(numeric) > 2:
+        with enough_memory(table.name):
+            seen = _first_rows(table, numeric)
+        varied = [name for name, column in seen.items() if np.unique(column).size > 1]
+        free = [name for name in varied if name not in but]
+        numeric = next(some for some in (free, varied, numeric) if len(some) > 1 or some is numeric)
     words = {name: _words(name) for name in numeric}
     for pair in PAIRS:
         found = [{_without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
@@ -56,8 +66,7 @@ def first_columns(
             if rest is not None and rest in found[1]:
                 return across, found[1][rest]
     if len(numeric) > 2:
-        with enough_memory(table.name):
-            numeric = _most_continuous(table, numeric, words)
+        numeric = _most_continuous({name: seen[name] for name in numeric}, words)
     return numeric[0], numeric[1]
 
 
@@ -74,10 +83,8 @@ def _without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | N
     return left if len(left) == len(words) - 1 else None
 
 
-def _most_continuous(
-    table: Table, numeric: Sequence[str], words: dict[str, tuple[str, ...]]
-) -> list[str]:
-    """The two columns that look most continuous, in the order of the table."""
+def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
+    """Finite numbers in the first rows of each column."""
     axes = [table.columns.index(name) for name in numeric]
     seen, rows = [], 0
     for block in table.numbers(axes):
@@ -86,16 +93,20 @@ def _most_continuous(
         if rows >= LOOKED_AT:
             break
     values = np.concatenate(seen)
-    ranks = []
-    for place, name in enumerate(numeric):
-        column = values[np.isfinite(values[:, place]), place]
+    finite = np.isfinite(values)
+    return {name: values[finite[:, at], at] for at, name in enumerate(numeric)}
+
+
+def _most_continuous(seen: dict[str, Floats], words: dict[str, tuple[str, ...]]) -> list[str]:
+    """The two columns that look most continuous, in the order of the table."""
+    numeric, ranks = list(seen), []
+    for place, (name, column) in enumerate(seen.items()):
         different = np.unique(column)
         fractions = bool((column % 1 != 0).any())
-        constant = different.size < 2
         in_a_row = different.size == column.size and bool((np.diff(different) == 1).all())
         numbering = (in_a_row and not fractions) or bool(NUMBERING & set(words[name]))
         # Many different values are enough: rounding alone decides which column has more.
         levels = min(different.size, column.size * ENOUGH)
-        ranks.append((not constant, not numbering, fractions, levels, -place))
+        ranks.append((not numbering, fractions, levels, -place))
     best = sorted(range(len(numeric)), key=ranks.__getitem__)[-2:]
     return [numeric[place] for place in sorted(best)]

@@ -71,6 +71,11 @@ def test_names_of_rows_and_constants_come_last() -> None:
     )  # fmt: skip
     assert first_columns(one, one.numeric_columns) == ("Köy", "Köx")
     assert first_columns(one, ("fee", "Köx", "naïve_y")) == ("Köx", "naïve_y")
+    # Neither by their names, nor where a column is to be left out.
+    flat = table(x=np.ones(50), y=np.ones(50), a=rng.normal(size=50), b=rng.normal(size=50))
+    assert first_columns(flat, flat.numeric_columns) == ("a", "b")
+    assert first_columns(flat, ("x", "a", "b"), but=("b",)) == ("a", "b")
+    assert first_columns(flat, ("x", "y", "a")) == ("x", "y")
 
 
 def test_gaps_and_empty_columns_are_no_obstacle() -> None:
