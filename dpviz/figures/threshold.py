@@ -30,7 +30,6 @@ from dpviz.figures.panels import Panels, add_heading, on, suffix
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
 from dpviz.numbers import readable
 from dpviz.privacy.mechanisms import interval_weights
-from dpviz.wavecluster.likely_cells import LIKELY
 from dpviz.wavecluster.methods.privthrem import STEP, candidates
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.threshold import Threshold, positive_values
@@ -232,8 +231,8 @@ def _sampled(p: float, private: Stages) -> str:
         if not cells
         else f"k′ = ⌈(1 − {p:.2f}) · {threshold.positive:,}⌉ = {threshold.k:,}, d′ = "
         f"{readable(threshold.value, 4)} is the median threshold, and significant are the "
-        f"{cells:,} cells that are so in at least {LIKELY:.0%} of the samples, but for doubtful "
-        "ones that would join two large clusters."
+        f"{cells:,} cells that are so in the most samples, but for doubtful ones that would join "
+        "two large clusters."
     )
     return (
         f"Private run: samples of the subband, given all that was released, have "

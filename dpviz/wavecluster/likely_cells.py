@@ -7,21 +7,32 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import ndimage
 
 from dpviz.compiled import compiled
 from dpviz.wavecluster.deconvolution import Floats
 
-#: A cell is reported if it has at least this chance of being significant: a little more than one
-#: half, since a false cell can also join clusters.
+#: A likely cell has at least this chance of being significant: a little more than one half, since
+#: a false cell can also join clusters.
 LIKELY = 0.55
 
 #: A cell with less than this chance does not join clusters that both hold this share of all
-#: likely cells, and at least so many.
+#: reported cells, and at least so many.
 WEAK, LARGE, FEW = 0.95, 0.2, 5
 
+#: Weight of a cell's surroundings in its rank where all cells are as doubtful as can be.
+SURROUNDINGS = 0.6
 
-def likely_cells(chance: Floats) -> NDArray[np.bool_]:
-    """Mask of the cells to report: the likely ones, but for those that make a doubtful join.
+
+def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
+    """Mask of the cells to report: the likeliest, but for those that make a doubtful join.
+
+    Where chances are near 0 or 1, these are the likely cells. Doubt is the expected number of
+    wrong cells, were those reported that are rather significant than not, relative to the expected
+    number of significant ones. The more of it, the nearer is the number of reported cells to the
+    expected one, and the more do their surroundings count: where noise hides nearly all, few
+    cells are likely, and to leave out most of the others costs more than to report some wrong
+    ones.
 
     A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
     cluster in every score, and one of several doubtful cells is enough for one.
@@ -30,8 +41,20 @@ def likely_cells(chance: Floats) -> NDArray[np.bool_]:
     ----------
     chance
         Chance of each cell of being significant, any shape.
+    expected
+        Number of significant cells to expect, from the law of all counts.
     """
-    padded = np.pad(np.where(chance >= LIKELY, chance, -1.0), 1, constant_values=-1.0)
+    total = float(chance.sum())
+    if not total:
+        return np.zeros(chance.shape, dtype=bool)
+    doubt = float(np.minimum(chance, 1 - chance).sum()) / total
+    likely = max(int((chance >= LIKELY).sum()), 1)
+    rank = with_surroundings(chance, SURROUNDINGS * doubt)
+    number = min(round(likely ** (1 - doubt) * expected**doubt), int((rank > 0).sum()))
+    if not number:
+        return np.zeros(chance.shape, dtype=bool)
+    chosen = rank >= np.sort(rank, axis=None)[-number]
+    padded = np.pad(np.where(chosen, chance, -1.0), 1, constant_values=-1.0)
     steps = np.argwhere(np.ones((3,) * chance.ndim)) - 1
     near = (steps[steps.any(axis=1)] * (np.array(padded.strides) // padded.itemsize)).sum(axis=1)
     flat = padded.ravel()
@@ -39,6 +62,14 @@ def likely_cells(chance: Floats) -> NDArray[np.bool_]:
     order = order[np.argsort(-flat[order], kind="stable")]
     kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
     found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
+    return found
+
+
+def with_surroundings(values: Floats, weight: float) -> Floats:
+    """Values blended with the means of the 3 x 3 (x 3 ...) cells around, inside the grid."""
+    around = ndimage.uniform_filter(values, 3, mode="constant")
+    around /= ndimage.uniform_filter(np.ones(values.shape), 3, mode="constant")
+    found: Floats = (1 - weight) * values + weight * around
     return found
 
 

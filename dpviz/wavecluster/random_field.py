@@ -17,7 +17,6 @@ from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from dpviz.compiled import compiled
 from dpviz.wavecluster.deconvolution import (
@@ -28,7 +27,7 @@ from dpviz.wavecluster.deconvolution import (
     likelihood,
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
-from dpviz.wavecluster.likely_cells import likely_cells
+from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -49,8 +48,10 @@ SAMPLES = 50
 #: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
 MEMORY, PRIOR = 0.9, 2.0
 
-#: How unlikely small counts are that the noise hides: power of 1 + their number.
-SPARSE = 0.75
+#: How unlikely small counts are that the noise hides: power of 1 + their number. The second, where
+#: all shares of zeros have their say: that of the likeliest leaves out too many filled cells, none
+#: at all leaves out too few.
+SPARSE, MILD = 0.75, 0.5
 
 #: Shares of zeros that are tried.
 ZEROS = 25
@@ -111,7 +112,7 @@ def estimate(
         From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
         wanted.
     """
-    samples = field_samples(released, density, generator)
+    samples, filled = field_samples(released, density, generator)
     bands = transform(samples)
     flat = bands.reshape(len(bands), -1)
     positive = (flat >= ZERO).sum(axis=1)
@@ -121,7 +122,12 @@ def estimate(
     significant = (flat >= np.maximum(thresholds, ZERO)[:, None]) & (moved > 0)[:, None]
     chance = significant.mean(axis=0).reshape(bands.shape[1:])
     shown = evidence(released, generator)
-    mask = likely_cells(chance)
+    expected = float(chance.sum())
+    if bands.shape == samples.shape:
+        # Samples hide small counts, of which the law of all counts knows. With other wavelets than
+        # Haar, coefficients are also positive where cells are empty: there it tells too many.
+        expected *= filled * len(samples) / max(float((samples > 0).sum()), 1.0)
+    mask = likely_cells(chance, expected)
     if shown in ("even", "noise"):
         mask = np.zeros_like(mask)
     return Estimate(
@@ -148,9 +154,7 @@ def likely_counts(samples: Floats) -> Floats:
         Samples of the counts, shape (m, g, ...).
     """
     filled = (samples > 0).mean(axis=0)
-    around = ndimage.uniform_filter(filled, 3, mode="constant")
-    around /= ndimage.uniform_filter(np.ones(filled.shape), 3, mode="constant")
-    rank = (1 - SURROUNDINGS) * filled + SURROUNDINGS * around
+    rank = with_surroundings(filled, SURROUNDINGS)
     number = round(float(filled.sum()))
     least = np.sort(rank, axis=None)[-number] if number else np.inf
     found: Floats = samples * (rank >= least)
@@ -159,8 +163,8 @@ def likely_counts(samples: Floats) -> Floats:
 
 def field_samples(
     released: Released, density: float, generator: np.random.Generator, sweeps: int | None = None
-) -> Floats:
-    """Samples of the counts given what was released, shape (samples, g, ...).
+) -> tuple[Floats, float]:
+    """Samples of the counts given what was released, and how many cells are filled by their law.
 
     Parameters
     ----------
@@ -168,6 +172,11 @@ def field_samples(
         As in :func:`estimate`.
     sweeps
         Sweeps over all cells; None takes as many as the number of cells allows.
+
+    Returns
+    -------
+    samples, filled
+        Shape (samples, g, ...); number of filled cells, see :func:`_first_prior`.
     """
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
@@ -184,7 +193,7 @@ def field_samples(
     chances = np.add.reduceat(parts, bins.first[:-1], axis=1) / np.diff(bins.edges)
     chances = chances / chances.max(axis=1, keepdims=True) + 1e-300
     small = int(np.searchsorted(bins.lows, 0.5 / rate.min()))
-    prior = _first_prior(chances, times, seen[:, 2] > 0, released, small)
+    prior, filled = _first_prior(chances, times, seen[:, 2] > 0, released, small)
     posterior = chances * prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     start = np.minimum(
@@ -198,31 +207,38 @@ def field_samples(
         heights(bins, posterior, times, density), near, weights, low, float(released.zeros),
         released.zeros_rate, small, sweeps, found, generator,
     )  # fmt: skip
-    return found.reshape(-1, *shape)
+    return found.reshape(-1, *shape), filled
 
 
 def _first_prior(
     chances: Floats, times: Floats, low: NDArray[np.bool_], released: Released, small: int
-) -> Floats:
-    """Prior that all cells share: of the shares of zeros that are tried, the likeliest."""
+) -> tuple[Floats, float]:
+    """Prior that all cells share, and how many cells are filled.
+
+    Of the shares of zeros that are tried, the prior is that of the likeliest. The number of filled
+    cells is a mean over all of them: where noise hides small counts, many shares are nearly as
+    likely, and the likeliest one has too few filled cells.
+    """
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
     best, prior = -math.inf, weights
+    scores, filled = [], []
     for zero in np.linspace(0, 0.98, ZEROS):
         tried = expectation_maximisation(
             chances, np.append(1e-9, weights[1:] + 1e-12), times, 25, float(zero)
         )
         mixed = chances @ tried
-        score = float(times @ np.log(mixed))
-        score -= SPARSE * math.log1p(float(times.sum() * tried[1:small].sum()))
+        rare = math.log1p(float(times.sum() * tried[1:small].sum()))
         zeros = float((times * chances[:, 0] * tried[0] / mixed)[low].sum())
-        score -= released.zeros_rate * abs(zeros - released.zeros)
-        if score > best:
-            best, prior = score, tried
+        likely = float(times @ np.log(mixed)) - released.zeros_rate * abs(zeros - released.zeros)
+        scores.append(likely - MILD * rare)
+        filled.append(float(times.sum()) * (1 - float(tried[0])))
+        if likely - SPARSE * rare > best:
+            best, prior = likely - SPARSE * rare, tried
     floored: Floats = np.maximum(prior, 1e-9)
     floored /= floored.sum()
-    return floored
+    return floored, float(np.average(filled, weights=np.exp(scores - np.max(scores))))
 
 
 def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Floats:

@@ -142,6 +142,6 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     (
         "Gaps where a join is doubtful",
         "all likely cells",
-        {f"{_FIELD}:likely_cells": lambda chance: chance >= LIKELY},
+        {f"{_FIELD}:likely_cells": lambda chance, expected: chance >= LIKELY},
     ),
 )

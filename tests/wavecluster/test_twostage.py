@@ -196,9 +196,9 @@ def test_compiled_samples_are_those_of_the_definition(
         rough=np.zeros(shape),
         rough_rate=0.2,
     )
-    fast = random_field.field_samples(released, 0.5, np.random.default_rng(3), sweeps=12)
+    fast, _ = random_field.field_samples(released, 0.5, np.random.default_rng(3), sweeps=12)
     monkeypatch.setattr(random_field, "gibbs", plain_gibbs)
-    plain = random_field.field_samples(released, 0.5, np.random.default_rng(3), sweeps=12)
+    plain, _ = random_field.field_samples(released, 0.5, np.random.default_rng(3), sweeps=12)
     assert fast.shape == (8, *shape)
     np.testing.assert_allclose(fast, plain, rtol=1e-9, atol=1e-9)
 
@@ -221,7 +221,9 @@ def test_samples_of_exact_counts_are_these_counts() -> None:
         noisy=counts.astype(float), rate=np.full((2, 3), 60.0), low=np.zeros((2, 3), dtype=bool),
         zeros=0.0, zeros_rate=1.0, rough=counts.astype(float), rough_rate=60.0,
     )  # fmt: skip
-    found = random_field.field_samples(released, 0.5, np.random.default_rng(0))
+    found, filled = random_field.field_samples(released, 0.5, np.random.default_rng(0))
+    # Where 4 of 6 are filled, a mean over all shares, all of them alike, is (4 + 1) / (6 + 2) of 6.
+    assert filled == pytest.approx(6 * 5 / 8, abs=0.1)
     # Within the part of a bin: whole numbers up to 20 or so have parts of their own.
     assert (np.abs(found - counts) <= np.where(counts < 20, 0, 2)).all()
 
@@ -278,18 +280,45 @@ def test_scattered_records_are_left_out() -> None:
 @given(st.integers(0, 2**30), st.sampled_from([(9,), (6, 7), (4, 3, 5)]))
 def test_certain_cells_are_reported_and_no_others(bits: int, shape: tuple[int, ...]) -> None:
     sure = np.random.default_rng(bits).random(shape) < 0.3
-    np.testing.assert_array_equal(likely_cells(sure.astype(float)), sure)
+    # Whatever number of cells the law tells: nothing is in doubt.
+    for expected in (0.0, 1.0, float(sure.size)):
+        np.testing.assert_array_equal(likely_cells(sure.astype(float), expected), sure)
 
 
-def test_unlikely_cells_are_not_reported() -> None:
+def test_unlikely_cells_are_not_reported_where_none_are_expected() -> None:
     chance = np.zeros((20, 20))
     chance[2:6, 2:8] = 1.0
     chance[10, 10:12] = LIKELY
-    found = likely_cells(chance)
+    found = likely_cells(chance, 26)
     np.testing.assert_array_equal(found, chance > 0)
-    chance[14:16, 4:14] = LIKELY - 0.01
-    np.testing.assert_array_equal(likely_cells(chance), found)
-    assert not likely_cells(np.zeros((3, 3))).any()
+    chance[14:16, 4:14] = 0.05
+    np.testing.assert_array_equal(likely_cells(chance, 26), found)
+    assert not likely_cells(np.zeros((3, 3)), 9).any()
+    assert not likely_cells(np.full((3, 3), 0.01), 0).any()
+
+
+def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() -> None:
+    chance = np.zeros((9, 12))
+    chance[:, :6] = np.linspace(0.5, 0.3, 54).reshape(9, 6)
+    # No cell is likely and all are doubtful: the likeliest, as many as are expected.
+    found = likely_cells(chance, 20)
+    assert found.sum() == 20
+    # Between the likely cells and the expected ones, by doubt, where some are likely.
+    chance[:, 6:8] = 0.8
+    doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
+    number = likely_cells(chance, 60).sum()
+    assert 18 < number < 60
+    assert number == round(18 ** (1 - doubt) * 60**doubt)
+
+
+def test_doubtful_cells_have_the_rank_of_their_surroundings() -> None:
+    chance = np.full((9, 9), 0.1)
+    chance[2:5, 2:5] = 0.4
+    chance[3, 3], chance[7, 7] = 0.3, 0.39
+    found = likely_cells(chance, 9)
+    # One cell among others comes before a likelier one by itself.
+    assert found[3, 3]
+    assert not found[7, 7]
 
 
 def two_blobs(between: float) -> Floats:
@@ -301,14 +330,14 @@ def two_blobs(between: float) -> Floats:
 
 
 def test_doubtful_cells_join_no_large_clusters() -> None:
-    apart = likely_cells(two_blobs(0.6))
+    apart = likely_cells(two_blobs(0.6), 61)
     assert (apart != (two_blobs(0.6) > 0)).sum() == 1
     assert connected_components(apart)[1] == 2
-    np.testing.assert_array_equal(likely_cells(two_blobs(WEAK)), two_blobs(WEAK) > 0)
+    np.testing.assert_array_equal(likely_cells(two_blobs(WEAK), 61), two_blobs(WEAK) > 0)
     # A small cluster may be joined.
     chance = two_blobs(0.6)
     chance[:, 8:] = 0.0
-    np.testing.assert_array_equal(likely_cells(chance), chance > 0)
+    np.testing.assert_array_equal(likely_cells(chance, 36), chance > 0)
 
 
 @quick
@@ -319,7 +348,7 @@ def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
     chance = np.random.default_rng(seed).random(shape) ** 0.3
     chance[chance < 0.8] = 0.0
     mask = chance > 0
-    kept = likely_cells(chance)
+    kept = likely_cells(chance, float(mask.sum()))
     assert not (kept & ~mask).any()
     assert (chance[mask & ~kept] < WEAK).all()
     # What the definition says, cell by cell, from the likeliest on.

@@ -37,10 +37,11 @@ CARD = Card(
     summary=(
         "Rough noisy counts of the wavelet's blocks say which are dense: those get finer counts, "
         "of the others only the number of empty ones is released. Significant are the cells that "
-        "are likely to be so under a random field given all that was released, but for doubtful "
-        "ones that would join two large clusters. There are none where a structure would show in "
-        "these releases and none does. Other wavelets than Haar need the counts of cells; of "
-        "these, the likeliest to be empty are taken for empty. With them, on thin or sparse data, "
+        "are likeliest to be so under a random field given all that was released, as many as are "
+        "to be expected where noise hides most, but for doubtful ones that would join two large "
+        "clusters. There are none where a structure would show in these releases and none does. "
+        "Other wavelets than Haar need the counts of cells; of these, the likeliest to be empty "
+        "are taken for empty. With them, on thin or sparse data, "
         "PrivTHR can find more of the true cells."
     ),
     paper="no paper",
