@@ -209,9 +209,10 @@ def kmeans_cases(method: str, variant: str) -> Iterator[Case]:
         )
     if method == "dprefine":
         # Enough for residual steps, also where six columns take a tree instead of a grid; and few
-        # enough for a grid of the box in six columns, of a projection in nine.
+        # enough for a grid of the box in six columns, of a projection in nine; the fewest take a
+        # plain grid.
         many = np.random.default_rng(2).random((2000, 2))
-        for columns, n in ((2, 2000), (6, 2000), (6, 300), (9, 300)):
+        for columns, n in ((2, 2000), (6, 2000), (6, 300), (6, 40), (9, 300)):
             yield Case(method=method, options=fixed, base=many[:n], places=CORNERS, columns=columns)
     if method == "gupt":  # as few records make one block
         yield Case(method=method, options=fixed, base=np.array(PAIR), places=CORNERS)

@@ -86,6 +86,7 @@ PAIRS = {
 SEEDS = (
     ("few", "rough cells", "fine cells"),
     ("many", "root", "rough cells"),
+    ("few", "cells"),
     *((columns, "root", "distances 1") for columns in ("few", "many")),
     *((columns, "distances 1", "residuals 1") for columns in ("few", "many")),
 )
@@ -469,8 +470,8 @@ def draw(
                 # Enough for a tree.
                 config = replace(config, epsilon=200.0)
             elif len(sides) > WHOLE_BOX:
-                # Enough for a projection.
-                config = replace(config, epsilon=20.0)
+                # Enough for a projection, or so little that all is noise.
+                config = replace(config, epsilon=float(rng.choice([20.0, 0.1], p=[0.7, 0.3])))
     case = Case(
         config=config,
         domain=draw_domain(rng, len(sides)),

@@ -158,8 +158,10 @@ DPREFINE = (
     _refined(100_000, 1, clusters=3, runs=100),
     # In more columns: centres that look at no data, and a residual step.
     _refined(10, 16, clusters=30, runs=100),
+    # A plain grid.
+    _refined(100, 5, clusters=9, runs=1_000),
     # A grid of the whole box; one of a projection, and a residual step.
-    _refined(1_260, 5, clusters=100, runs=100),
+    _refined(2_700, 5, clusters=100, runs=100),
     _refined(830, 40, clusters=10, runs=60),
     # A tree of three levels, and two last steps.
     _refined(100_000, 5, clusters=1, runs=200),

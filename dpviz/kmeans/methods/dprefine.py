@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from dpviz.family.card import Card, Variant
 from dpviz.family.parameter import PRIVATE
 from dpviz.kmeans.choose_clusters import NOTHING, USUAL
+from dpviz.kmeans.grid import Size, noisy_grid
 from dpviz.kmeans.grid_seeds import DIMENSIONS, SPARSE_BOX, WHOLE_BOX, grid_seeds
 from dpviz.kmeans.lloyd import restored
+from dpviz.kmeans.methods.eugkm import from_grid
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
@@ -26,7 +29,7 @@ GRID_COLUMNS = 4
 GRID_SIZE, TREE_SIZE, PER_EPSILON, MOST_SIZE = 0.02, 0.01, 0.0015, 0.03
 
 #: With fewer records per cluster, over the noise of a count, they are few: in up to FLAT columns,
-#: and from more than GRID_COLUMNS to as many as a grid has room for. Between, splits still pay.
+#: and from more than GRID_COLUMNS to as many as a grid has room for. Between, splits pay.
 FLAT = 2
 FEW_SPARSE, MANY_SPARSE = 16.0, 120.0
 
@@ -42,8 +45,12 @@ TREE_FROM = 40.0
 #: a mean with that share, from which on one and two of them pay.
 TREE_LAST, ONE_STEP, TWO_STEPS = 0.45, 1.5, 4.0
 
-#: In many columns: with fewer records per cluster, over the noise of a mean, all seeds are noise.
-BLIND = 2.0
+#: With fewer records per cluster, over the noise of a mean, a plain grid tells more than all else,
+#: in more than FLAT columns and as many as a grid has room for; with far fewer all is noise.
+VERY_FEW, BLIND = 3.0, 0.2
+
+#: Most columns of such a grid; in more columns, a number of records below which all is noise.
+PLAIN_BOX, BLIND_BEYOND = 16, 2.0
 
 #: In many columns, where records are few: mean square of the moves that are no noise, at least,
 #: of the mean square of the distances.
@@ -58,6 +65,7 @@ _BLIND = (
     "Centres that look at no data, and one residual step: at this ε and number of records all "
     "else is noise."
 )
+_PLAIN = "A plain grid as in EUGkM: at this ε and number of records it tells more than all else."
 
 CARD = Card(
     name="dprefine",
@@ -73,7 +81,9 @@ CARD = Card(
         "and move to the noisy means of their records, level by level. Up to two noisy iterations "
         f"follow. With few records, but for {FLAT + 1} and {GRID_COLUMNS} columns, no cell is "
         f"split, a grid covers up to {SPARSE_BOX} columns, and at most one noisy iteration "
-        "follows, which moves centres by what can be told from noise."
+        "follows, which moves centres by what can be told from noise. With very few, in "
+        f"{FLAT + 1} to {PLAIN_BOX} columns, a plain grid as in EUGkM is all; with next to none, "
+        "centres that look at no data, and one such iteration."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -93,7 +103,9 @@ CARD = Card(
                 "count with the noise of both budgets; its rough count is drawn from that one, so "
                 "both together cost both budgets. A cell that is split costs the budget of its "
                 "rough count and that of its subcells. So a record costs the same in either, and "
-                "each of m records in different cells an m-th of it. Projection: its directions "
+                "each of m records in different cells an m-th of it. Plain grid: one Laplace "
+                "mechanism on its counts, whose number follows from the noisy number of records. "
+                "Projection: its directions "
                 "are random numbers that look at no data and may be known; its middle and width "
                 "come from the root. So a record's projection, clipped to the box of the grid, "
                 "hangs on the record and on outputs alone, and lies in one cell and one group."
@@ -131,14 +143,15 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
     times, K = accountant.neighbours.multiplier, clusters or USUAL
     # Records per cluster, over the scale of the noise of a count.
     many = size.value * left / (times * K)
-    seeded, sparse, least = grid_seeds, few(d, many), None
+    seeded, sparse, least, noise = grid_seeds, few(d, many), None, mean_noise(d, 1)
+    if d > FLAT and many < (BLIND if d <= PLAIN_BOX else BLIND_BEYOND) * noise:
+        return _blind(records, space, accountant, config, left, size)
+    if FLAT < d <= PLAIN_BOX and many < VERY_FEW * noise:
+        return _plain(records, accountant, config, left, size)
     if d <= GRID_COLUMNS:
         steps, last = (1, LAST * left) if many > ENOUGH else (0, 0.0)
         least = 0.0
     else:
-        noise = mean_noise(d, 1)
-        if many < BLIND * noise:
-            return _blind(records, space, accountant, config, left, size)
         room = TREE_LAST * many / noise
         steps = 0 if room < ONE_STEP else 1 if room < TWO_STEPS else 2
         if sparse:
@@ -181,6 +194,22 @@ def few(ndim: int, records: float) -> bool:
     if ndim <= GRID_COLUMNS:
         return ndim <= FLAT and records < FEW_SPARSE
     return ndim <= SPARSE_BOX and records < MANY_SPARSE
+
+
+def _plain(
+    records: Records, accountant: Accountant, config: KMeansConfig, epsilon: float, size: Estimate
+) -> KMeansRun:
+    """Centres from a grid whose cells are neither split nor smoothed, as in EUGkM."""
+    grid = noisy_grid(
+        records,
+        accountant,
+        step="cells",
+        epsilon=epsilon,
+        clusters=USUAL if config.choose == PRIVATE else config.clusters,
+        variant="sound",
+        size=Size(value=size.value, scale=math.sqrt(size.variance / 2), left=epsilon),
+    )
+    return replace(from_grid(grid, records, config, accountant), decision=_PLAIN)
 
 
 def _blind(

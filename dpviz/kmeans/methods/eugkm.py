@@ -94,18 +94,25 @@ CARD = Card(
 
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """k-means on a noisy grid (Su et al., EUGkM); K from the grid where the method chooses it."""
-    chooses = config.choose == PRIVATE
+    clusters = USUAL if config.choose == PRIVATE else config.clusters
     grid = noisy_grid(
         records,
         accountant,
         step="cells",
         epsilon=config.epsilon,
-        clusters=USUAL if chooses else config.clusters,
+        clusters=clusters,
         variant=config.variant,
         cells=config.cells or "su",
     )
+    return from_grid(grid, records, config, accountant)
+
+
+def from_grid(
+    grid: NoisyGrid, records: Records, config: KMeansConfig, accountant: Accountant
+) -> KMeansRun:
+    """Run of centres from a noisy grid; K from the grid where the configuration asks for it."""
     choice, K = None, config.clusters
-    if chooses:
+    if config.choose == PRIVATE:
         seed = int(accountant.noise.generator("choice").integers(2**31))
         choice = choose_clusters(grid.points, seed)
         K = choice.clusters
