@@ -252,8 +252,10 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
 def read_text(file: File, header: bool | None) -> Table:
     """Read CSV and similar formats."""
     check_text(file.data, file.name)
-    data, notes = without_runs_of_spaces(file.data)
-    layout = layout_of(data, file.name, header)
+    data, notes = file.data, file.notes
+    if file.separator is None:
+        data, notes = without_runs_of_spaces(data)
+    layout = layout_of(data, file.name, header, file.separator)
     cells = TextCells(data, layout, file.name, detect_kinds=True)
     if not cells.rows:
         raise InputError(
@@ -276,11 +278,16 @@ def read_text(file: File, header: bool | None) -> Table:
 
 def read_lines(file: File, header: bool | str | None) -> Table:
     """Read CSV for a release: no line affects how others are read, and every cell is text."""
-    data, layout = independent_lines(file.data, file.name, header)
+    data, layout = independent_lines(file.data, file.name, header, file.separator)
     # Every line has as many fields as the first, so no row is refused.
     cells = TextCells(data, layout, file.name, detect_kinds=False)
     return named_table(
-        file.name, layout.names, cells, memory=file.memory, doubtful=_doubtful(layout, header)
+        file.name,
+        layout.names,
+        cells,
+        memory=file.memory,
+        notes=file.notes,
+        doubtful=_doubtful(layout, header),
     )
 
 
@@ -289,7 +296,8 @@ def check_text(data: bytes, name: str) -> None:
     name = shown(name)
     if data.startswith(b"PK\x03\x04"):
         raise InputError(
-            f"{name} is a spreadsheet or a zip archive: save the sheet as CSV in UTF-8 first."
+            f"{name} is a spreadsheet or a zip archive: give the file its right ending (.xlsx, "
+            ".zip), or save the sheet as CSV in UTF-8."
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name} is UTF-16 text: save it as CSV in UTF-8.")
@@ -302,7 +310,7 @@ def check_text(data: bytes, name: str) -> None:
     line = data.count(b"\n", 0, place) + 1
     raise InputError(
         f"{name} is no {kind}, line {line} has {byte}: save the table "
-        "as CSV in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
+        "as CSV in UTF-8, or give the file its right ending (.xlsx, .npy, .parquet, .gz)."
     )
 
 
@@ -340,8 +348,8 @@ def _end_of_part(data: bytes, place: int) -> int:
     return found.end() if found else len(data)
 
 
-def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
-    """Find separator and header in the first lines."""
+def layout_of(data: bytes, name: str, header: bool | None, separator: str | None = None) -> Layout:
+    """Find the separator, unless it is known, and the header in the first lines."""
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     head = data[start : start + _HEAD]
     if len(head) == _HEAD:  # whole lines only
@@ -353,10 +361,12 @@ def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
             f"{shown(name)} has no row within the first {_HEAD // 1024} KB: "
             "give one line per record."
         )
-    delimiter = max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
+    delimiter = separator or max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
     first, used = _first_record(lines[blank:], delimiter, name)
     check_width(len(first), name)
-    numeric = all(is_number(field, delimiter) for field in first)
+    # Where the separator is known, a first row may be shorter than others.
+    written = first if separator is None else [field for field in first if field.strip()]
+    numeric = all(is_number(field, delimiter) for field in written)
     has_names = not numeric if header is None else header
     notes = []
     if numeric and header is None:
@@ -425,7 +435,9 @@ def is_number(field: str, delimiter: str) -> bool:
     )
 
 
-def independent_lines(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
+def independent_lines(
+    data: bytes, name: str, header: bool | str | None, separator: str | None = None
+) -> tuple[bytes, Layout]:
     """Rows of a text and their layout; no line affects how the others are read.
 
     Every line is a row, unless its number of fields differs from the line of names or is unclear.
@@ -444,7 +456,7 @@ def independent_lines(data: bytes, name: str, header: bool | str | None) -> tupl
         end = data.find(b"\n", start) + 1 or len(data)
         check_text(data[start:end], name)
         first, start = data[start:end].decode().removesuffix("\n"), end
-    delimiter, names = _named(first, name, spaces=isinstance(header, str))
+    delimiter, names = _named(first, name, spaces=isinstance(header, str), separator=separator)
     mark = "," if delimiter == " " else delimiter
     parts = []
     while start < len(data):
@@ -457,10 +469,17 @@ def independent_lines(data: bytes, name: str, header: bool | str | None) -> tupl
     return b"".join(parts), Layout(delimiter=mark, names=names, header=True)
 
 
-def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
+def names_of(header: str, name: str) -> list[str]:
+    """Names in a header that a person gave."""
+    return _named(header, name, spaces=True)[1]
+
+
+def _named(
+    line: str, name: str, *, spaces: bool, separator: str | None = None
+) -> tuple[str, list[str]]:
     """Separator and fields of the line that names the columns; it may be a run of spaces."""
     found = {}
-    for mark in DELIMITERS:
+    for mark in DELIMITERS if separator is None else (separator,):
         # With a mark that does not separate, the whole line is one field, maybe a too long one.
         with suppress(csv.Error):
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])
