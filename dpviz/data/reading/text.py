@@ -26,8 +26,11 @@ from dpviz.data.reading.cells import (
     MISSING,
     NUMBER,
     Cells,
+    GroupDetector,
+    Kind,
     KindDetector,
     check_width,
+    looks_grouped,
 )
 from dpviz.data.reading.files import File
 from dpviz.data.reading.table import Table, named_table
@@ -64,6 +67,8 @@ class Layout:
         Its number in the file, from 1, if there are no blank lines before it.
     notes
         Sentences about changes made on reading.
+    typed
+        Whether the text was made of a format that tells numbers from text.
     """
 
     delimiter: str
@@ -72,6 +77,7 @@ class Layout:
     body: int = 0
     first_row: int = 1
     notes: tuple[str, ...] = ()
+    typed: bool = False
 
 
 #: Maximum number of skipped lines of spaces or tabs; empty lines do not count.
@@ -122,8 +128,27 @@ class TextCells(Cells):
                     detector.add(column)
         except _StraddlingError:
             return False
-        self.kinds.update((axis, one.kind) for axis, one in enumerate(detectors))
+        for axis, one in enumerate(detectors):
+            self.kinds[axis] = kind = one.kind
+            if kind == "text" and looks_grouped(one.odd):
+                self.kinds[axis] = self._grouping(axis)
+            elif kind == "comma" and one.unclear:
+                self.kinds[axis] = "unclear"
+        if not self._layout.typed and {"comma", "points", "spaces,", "quotes,"} & {
+            *self.kinds.values()
+        }:  # then a point may set thousands apart
+            for axis, one in enumerate(detectors):
+                if one.kind == "point" and one.unclear and one.marked:
+                    self.kinds[axis] = "unclear"
         return True
+
+    def _grouping(self, axis: int) -> Kind:
+        """Kind of a column with a cell that looks as if thousands were set apart."""
+        detector = GroupDetector()
+        for (column,) in self.blocks([axis]):
+            if not detector.add(column):
+                break
+        return detector.kind
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns as text, null where a value is missing."""
@@ -269,11 +294,27 @@ def read_text(file: File, header: bool | None) -> Table:
         notes=(*notes, *layout.notes),
         doubtful=_doubtful(layout, header),
     )
-    commas = [table.columns[axis] for axis, kind in cells.kinds.items() if kind == "comma"]
-    if not commas:
-        return table
-    note = f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}."
-    return replace(table, notes=(*table.notes, note))
+    return replace(table, notes=(*table.notes, *_of_marks(table)))
+
+
+def _of_marks(table: Table) -> Iterator[str]:
+    """Sentences about columns with decimal commas or thousands set apart."""
+    found: dict[Kind, list[str]] = {}
+    for axis, kind in sorted(table.cells.kinds.items()):
+        kind = kind if kind in ("comma", "unclear", "point", "text", "nothing") else "commas"
+        found.setdefault(kind, []).append(table.columns[axis])
+    if "comma" in found:
+        yield f"Decimal commas are read as points (3,14 as 3.14) in {listed(found['comma'])}."
+    if "commas" in found:
+        yield (
+            f"Numbers are read without the signs between thousands in {listed(found['commas'])}; a "
+            "release reads each cell by itself, so write them without such signs before one."
+        )
+    if "unclear" in found:
+        yield (
+            "Not taken for numbers, since they may have thousands set apart or three decimals: "
+            f"{listed(found['unclear'])}."
+        )
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
@@ -366,7 +407,7 @@ def layout_of(data: bytes, name: str, header: bool | None, separator: str | None
     check_width(len(first), name)
     # Where the separator is known, a first row may be shorter than others.
     written = first if separator is None else [field for field in first if field.strip()]
-    numeric = all(is_number(field, delimiter) for field in written)
+    numeric = all(_may_be_number(field, delimiter) for field in written)
     has_names = not numeric if header is None else header
     notes = []
     if numeric and header is None:
@@ -379,6 +420,7 @@ def layout_of(data: bytes, name: str, header: bool | None, separator: str | None
         body=start + len("".join(lines[:skipped]).encode()),
         first_row=blank + 1 + has_names,
         notes=tuple(notes),
+        typed=separator is not None,
     )
 
 
@@ -420,7 +462,7 @@ def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
         width, even = Counter(map(len, records)).most_common(1)[0]
         fields = [field for row in records for field in row]
         if width > 1:
-            numbers = sum(is_number(field, delimiter) for field in fields)
+            numbers = sum(_may_be_number(field, delimiter) for field in fields)
             return even / len(records), numbers / len(fields), width
     return 0.0, 0.0, 0
 
@@ -433,6 +475,11 @@ def is_number(field: str, delimiter: str) -> bool:
         or field.lower().lstrip("+-") == "nan"
         or (delimiter != "," and re.search(COMMA_NUMBER, field, re.ASCII) is not None)
     )
+
+
+def _may_be_number(field: str, delimiter: str) -> bool:
+    """Tell whether a field is a number, perhaps one whose thousands are set apart."""
+    return is_number(field, delimiter) or looks_grouped(field.strip())
 
 
 def independent_lines(

@@ -250,7 +250,7 @@ def test_workbooks_that_would_fill_the_memory(number):
     data = bombs()[number]
     if number == 3:  # a million empty rows are read
         with limits(len(data)):
-            assert len(read_table(data, name="t.xlsx").select(["column 1"]).points) == 2
+            assert len(read_table(data, name="t.xlsx").select(["column 1"]).points) == 1
     else:
         said(data, "t.xlsx")
 
