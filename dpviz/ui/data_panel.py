@@ -519,7 +519,8 @@ def _proposed(
     columns = table.columns
     others = [name for name in columns if name != classes]
     first = numeric[0] if numeric else others[0]
-    second = others[-1]
+    # A column that is no number says so itself, which helps more than one column twice.
+    second = next((name for name in reversed(others) if name != first), first)
     left, right = st.columns(2)
     # A choice belongs to its page and file: another file may not have that column. Streamlit
     # drops it when the user leaves the page, so it is stored here, too.

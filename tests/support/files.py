@@ -52,7 +52,7 @@ def sheet(rows: Sequence[Sequence[object] | None], after: str = "") -> str:
 
 
 def workbook(
-    sheets: Mapping[str, str],
+    sheets: Mapping[str, str | bytes],
     shared: Sequence[str] = (),
     formats: Sequence[str] = (),
     hidden: Sequence[str] = (),
