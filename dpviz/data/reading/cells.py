@@ -261,7 +261,7 @@ class GroupDetector:
         cells = text_cells(cells)
         for style in tuple(self._left):
             right = pc.match_substring_regex(cells, _GROUPED[style]).fill_null(True)
-            if not pc.all(right).as_py():
+            if not np.asarray(right).all():
                 del self._left[style]
             elif not self._left[style]:
                 apart = pc.match_substring_regex(cells, rf"\d{_GROUPS[style][0]}\d{{3}}")
@@ -326,7 +326,7 @@ class KindDetector:
             return
         self.marked = True
         right = pc.match_substring_regex(text_cells(cells), _UNCLEAR_OR_SHORT).fill_null(True)
-        self.unclear = bool(pc.all(right).as_py())
+        self.unclear = bool(np.asarray(right).all())
 
     @property
     def settled(self) -> bool:

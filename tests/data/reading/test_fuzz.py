@@ -50,7 +50,8 @@ GEOJSON = [
     b'{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"a": 1},'
     b' "geometry": {"type": "Point", "coordinates": [1.5, -2e3]}},\n{"geometry": null,'
     b' "properties": {"a": "\xc3\xa4", "b": [1]}}], "crs": {"properties": {"name": "EPSG:1"}}}',
-    b'{"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}\n{"type":"Point","coordinates":[5,6]}',
+    b'{"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}\n'
+    b'{"type":"Point","coordinates":[5,6]}',
 ]
 
 
@@ -307,7 +308,23 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
     """A record may be longer than a block, and the kind of a column shows in its last cell."""
     rng = random.Random(block)
     outcomes: Counter[str] = Counter()
-    cells = ["1", "2.5", "3,5", "-4e2", "", "NA", " 7 ", "inf", "q", '"8"', '"a\n""b"', "nan(1)"]
+    cells = [
+        "1",
+        "2.5",
+        "3,5",
+        "-4e2",
+        "",
+        "NA",
+        " 7 ",
+        "inf",
+        "q",
+        '"8"',
+        '"1,234"',
+        "1.234",
+        "7 000",
+        '"a\n""b"',
+        "nan(1)",
+    ]
     for _ in range(500):
         mark, width = rng.choice(",;\t|"), rng.randrange(1, 4)
         kinds = [rng.choices(cells, k=rng.choice([1, 2, 2, 3, 12])) for _ in range(width)]
