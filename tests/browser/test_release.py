@@ -50,6 +50,7 @@ def declare(watched: Watched) -> None:
     """Type bounds that are known without the data."""
     page = watched.page
     page.get_by_role("button", name="Domain").click()
+    page.get_by_text("declared: known without the data").click()
     settled(watched)
     for name in ("east", "north"):
         box = page.get_by_role("textbox", name=f"{name}: from, to")
