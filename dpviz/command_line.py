@@ -26,6 +26,7 @@ from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.comparison import Report
 from dpviz.family.parameter import Kind
+from dpviz.formats import ACCEPTED
 from dpviz.serialize import jsonable
 
 
@@ -196,7 +197,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
     )
     share(drawing, "columns", kind=listed(str))
-    share(drawing, "no-header", "classes", "domain", "outside", "neighbours")
+    share(drawing, "no-header", "sheet", "classes", "domain", "outside", "neighbours")
     option(drawing, "variant", "V", "sound or published; published unless told")
     share(drawing, "seed")
     option(drawing, "out", "FOLDER", "folder to write", required=True)
@@ -309,8 +310,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="csv, tsv, parquet or npy file, - for standard input, or a sample set: "
+        help=f"a file ({ACCEPTED}), - for standard input, or a sample set: "
         + ", ".join(sample_names()),
     )
-    share(parser, "counts", "columns", "no-header", "domain", "outside", "unit", "cap")
+    share(parser, "counts", "sheet", "columns", "no-header", "domain", "outside", "unit", "cap")
     share(parser, "neighbours", "seed", "json")

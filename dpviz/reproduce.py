@@ -31,6 +31,8 @@ class Reproduction:
         Column that identifies persons, if the privacy unit is a person.
     classes
         Column of the file, or of the sample set, with known classes, if there is one.
+    sheet
+        Sheet of an Excel file with several.
     domain, outside, config, seed
         As in the run, of either family.
     """
@@ -40,6 +42,7 @@ class Reproduction:
     counts: bool = False
     unit: str | None = None
     classes: str | None = None
+    sheet: str | None = None
     domain: Domain
     outside: Outside
     config: Configuration
@@ -131,14 +134,15 @@ def _loading(run: Reproduction) -> tuple[str, str]:
 
 def _points(run: Reproduction) -> tuple[str, str]:
     """What to import from where, and the points, or counts, that it loads."""
+    file = repr(run.data) if run.sheet is None else f"{run.data!r}, sheet={run.sheet!r}"
     if run.counts and not family_of(run.config.method).fits_counts:
         # Records of a grid of counts stand at the centres of their cells.
         return (
             "Domain, read_counts\nfrom dpviz.kmeans.records import Records",
-            f"Records.build(read_counts({run.data!r}), Domain.parse({str(run.domain)!r})).points",
+            f"Records.build(read_counts({file}), Domain.parse({str(run.domain)!r})).points",
         )
     if run.counts:
-        return "read_counts", f"read_counts({run.data!r}).counts"
+        return "read_counts", f"read_counts({file}).counts"
     if run.columns is None:
         return "load_sample", f"load_sample({run.data!r}).points"
     others = "".join(
@@ -146,7 +150,7 @@ def _points(run: Reproduction) -> tuple[str, str]:
         for name, column in (("unit", run.unit), ("classes", run.classes))
         if column is not None
     )
-    return "read_table", f"read_table({run.data!r}).select({run.columns!r}{others}).points"
+    return "read_table", f"read_table({file}).select({run.columns!r}{others}).points"
 
 
 def columns_option(names: Iterable[str]) -> str:
@@ -174,6 +178,8 @@ def command(run: Reproduction) -> str:
     """Command line that repeats a run."""
     parts: list[object] = ["python", "-m", "dpviz", "run", run.data]
     parts += ["--method", run.config.method]
+    if run.sheet is not None:
+        parts += ["--sheet", run.sheet]
     if run.counts:
         parts.append("--counts")
     elif run.columns:

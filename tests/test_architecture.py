@@ -18,6 +18,7 @@ FLOORS = (
         "display",
         "domain",
         "ending",
+        "formats",
         "home",
         "lru",
         "noise_source",

@@ -22,6 +22,7 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
+from tests.support.files import sheet, workbook
 
 
 def of_a_file(tmp_path):
@@ -68,6 +69,33 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, origin):
         assert report["private"][0]["threshold"] == pytest.approx(expected.stages.threshold.value)
     else:
         assert report["true"]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_sheet_is_repeated_by_its_name(capsys, tmp_path, counts):
+    rows = np.random.default_rng(0).poisson(3, (20, 24)).tolist()
+    if not counts:
+        rows = [["a", "b"], *([at % 9, at % 11] for at in range(99))]
+    path = tmp_path / "two.xlsx"
+    path.write_bytes(workbook({"other": sheet([["x"], [1]]), "it's one": sheet(rows)}))
+    read = (lambda *a, **k: read_table(*a, **k).select()) if not counts else read_counts
+    data = read(str(path), sheet="it's one")
+    source = Source.build(data, 8)
+    config = Config(method="privthr", density=0.4, grid=8)
+    expected = run(source, config, SeededNoise(5))
+    lines = Reproduction(
+        data=str(path),
+        columns=data.columns,
+        counts=counts,
+        sheet="it's one",
+        domain=source.domain,
+        outside="clip",
+        config=config,
+        seed=5,
+    )
+    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
+    report = on_the_command_line(capsys, lines)
+    assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
 
 
 def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):

@@ -46,6 +46,7 @@ REAL = typed(float, "is not a number")
 
 #: Options of several commands: placeholder, help, type, and other arguments of argparse.
 _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]] = {
+    "sheet": ("NAME", "sheet of an Excel file, needed where several hold data", str, {}),
     "columns": ("A,B", "names or numbers", columns_of, {}),
     "domain": ("D", '"lo,hi;lo,hi", or data: unless told, published takes data', str, {}),
     "outside": (None, "clip or drop points outside", str, {"default": "clip"}),

@@ -27,7 +27,7 @@ def load(given: argparse.Namespace) -> Dataset:
     data = _sample_or_counts(given)
     if data is not None:
         return data
-    table = read_table(_file(given), header=False if given.no_header else None)
+    table = read_table(_file(given), header=False if given.no_header else None, sheet=given.sheet)
     return table.select(given.columns, unit=given.unit, classes=given.classes)
 
 
@@ -37,7 +37,7 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     if data is not None:
         return data
     header = given.header if given.header is not None else False if given.no_header else None
-    table = read_table(_file(given), header=header, unreadable="missing")
+    table = read_table(_file(given), header=header, unreadable="missing", sheet=given.sheet)
     others = [column for column in table.columns if column != given.unit]
     if given.columns is None and len(others) > 2:
         raise InputError(
@@ -60,7 +60,7 @@ def _sample_or_counts(given: argparse.Namespace, *, any_total: bool = False) -> 
     if not given.counts:
         return None
     _check_counts(given)
-    return read_counts(_file(given), any_total=any_total)
+    return read_counts(_file(given), any_total=any_total, sheet=given.sheet)
 
 
 def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
@@ -72,6 +72,8 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
     """Load a sample set, which has no persons, and its own classes where it has any."""
     if given.unit is not None:
         raise InputError(f"--unit {given.unit}: sample sets have no column of persons.")
+    if given.sheet is not None:
+        raise InputError(f"--sheet {given.sheet}: sample set {name} has no sheets: leave it out.")
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
     if given.classes not in (None, own):

@@ -22,6 +22,7 @@ from functools import cache
 from importlib.resources import files
 
 from dpviz.errors import InputError
+from dpviz.formats import FORMATS
 
 LONGEST_NAME = 200
 
@@ -50,7 +51,9 @@ _UNSEEN = re.compile("[\u1100-\u11ff\u17b4\u17b5\ua960-\ua97f\ud7b0-\ud7ff]")
 _STRETCH = "\u0640"
 
 #: Endings of files that may hold the same table.
-_FORMATS = re.compile(r"(\.(csv|tsv|txt|npy|parquet|pq|gz)|[. ])+\Z", re.IGNORECASE)
+_FORMATS = re.compile(
+    rf"({'|'.join(map(re.escape, [*FORMATS, '.xls', '.shp', '.gz']))}|[. ])+\Z", re.IGNORECASE
+)
 
 
 def cleaned(source: object) -> str:

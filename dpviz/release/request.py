@@ -117,6 +117,7 @@ def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
     if domain is None or not domain.declared:
         return (
             "The domain is not declared: bounds read off the data give its smallest and largest "
-            "values away, so declare bounds that are known without the data."
+            "values away, so declare bounds that are known without the data, for every column "
+            "(press Domain on the left of the screen, or give --domain on the command line)."
         )
     return "" if verdict.private else f"{card.title} is not released: {verdict.reason}"

@@ -11,13 +11,14 @@ import streamlit as st
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.proposal import first_columns
-from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError, shown
 from dpviz.families import FAMILIES
+from dpviz.formats import ACCEPTED
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
@@ -54,6 +55,8 @@ class ActiveData:
         Description of the sample set, or None for own data.
     axes
         Positions of the two columns that are shown.
+    sheet
+        Sheet of an Excel file with several, or None.
     """
 
     dataset: Dataset
@@ -64,6 +67,7 @@ class ActiveData:
     sample: Sample | None
     unit: str | None = None
     axes: tuple[int, int] = (0, 1)
+    sheet: str | None = None
 
     @property
     def title(self) -> str:
@@ -183,6 +187,7 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
         unit=own.unit.column if own else None,
         sample=facts,
         axes=own.axes if own else (0, 1),
+        sheet=own.sheet if own else None,
     )
     show_caption(
         f"Active: {active.title} · {dataset.n:,} records · "
@@ -218,6 +223,8 @@ class OwnData:
         Column of known classes, or None.
     axes
         Positions of the two columns that are shown.
+    sheet
+        Sheet of an Excel file with several, or None.
     """
 
     token: object = None
@@ -238,6 +245,7 @@ class OwnData:
     axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
+    sheet: str | None = None
 
     @property
     def current(self) -> Dataset:
@@ -286,7 +294,7 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         help="A matrix of records per cell.",
     )
     uploaded = st.file_uploader(
-        "CSV, TSV, Parquet or .npy, also gzipped",
+        ACCEPTED,
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
     )
@@ -311,13 +319,15 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
             "fields are. No record must tell how many there are.",
         )
         first = line.strip() or False
-    token = None if file is None else (file.file_id, as_counts, first)
+    sheet, failed = (None, "") if file is None else _sheet(file, named)
+    token = None if file is None else (file.file_id, as_counts, first, sheet)
     if token != own.token:
-        own.token, own.error = token, ""
+        own.token, own.error = token, failed
     if file is not None and token != own.taken_from and not own.error:
         forget_when_left()
         try:
-            own.table = _read(file, as_counts, first, named)
+            own.table = _read(file, as_counts, first, named, sheet)
+            own.sheet = sheet
             own.loaded += 1
             own.picked, own.offered, own.named = {}, {}, []
             own.taken_from = token
@@ -348,13 +358,52 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
 _HEADER = {"automatic": None, "names": True, "data": False}
 
 
+def _sheet(uploaded: Any, released: bool) -> tuple[str | None, str]:
+    """Let a person choose the sheet of an Excel file with several; return it, or an error.
+
+    For a release, sheets without data are among them: which ones hold any hangs on the records.
+    """
+    key = f"own:sheets:{released}"
+    known = st.session_state.get(key)
+    if known is None or known[0] != uploaded.file_id:
+        try:
+            unreadable: Unreadable = "missing" if released else "refuse"
+            names = sheets_of(
+                uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable=unreadable
+            )
+            known = (uploaded.file_id, names, "")
+        except InputError as error:
+            known = (uploaded.file_id, (), str(error))
+        st.session_state[key] = known
+    _, names, failed = known
+    if len(names) < 2:
+        return None, failed
+    chosen = st.session_state.setdefault("own:sheet", {})
+    current = chosen.get(uploaded.file_id)
+    sheet = st.selectbox(
+        "Sheet",
+        **following(
+            f"{key}:{uploaded.file_id}",
+            current if current in names else names[0],
+            partial(chosen.__setitem__, uploaded.file_id),
+            names,
+        ),
+        help="The file has several sheets; one of them is the table.",
+    )
+    return sheet, ""
+
+
 def _read(
-    uploaded: Any, as_counts: bool, header: bool | str | None, released: bool
+    uploaded: Any,
+    as_counts: bool,
+    header: bool | str | None,
+    released: bool,
+    sheet: str | None,
 ) -> Table | Dataset:
     """Read an uploaded file as points or as counts."""
     name, limit = uploaded.name, UPLOAD_LIMIT
     if as_counts:
-        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released)
+        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released, sheet=sheet)
         if grid.ndim < 2:
             raise InputError(
                 f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
@@ -362,7 +411,14 @@ def _read(
             )
         return grid
     unreadable: Unreadable = "missing" if released else "refuse"
-    return read_table(uploaded, name=name, header=header, max_bytes=limit, unreadable=unreadable)
+    return read_table(
+        uploaded,
+        name=name,
+        header=header,
+        max_bytes=limit,
+        unreadable=unreadable,
+        sheet=sheet,
+    )
 
 
 def _choose(own: OwnData, many: bool, named: bool) -> None:
@@ -464,7 +520,8 @@ def _proposed(
     columns = table.columns
     others = [name for name in columns if name != classes]
     first = numeric[0] if numeric else others[0]
-    second = others[-1]
+    # A column that is no number says so itself, which helps more than one column twice.
+    second = next((name for name in reversed(others) if name != first), first)
     left, right = st.columns(2)
     # A choice belongs to its page and file: another file may not have that column. Streamlit
     # drops it when the user leaves the page, so it is stored here, too.

@@ -24,12 +24,16 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool
     does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
     """
     _start_anew_on_other_data(state, dataset, identity)
+    if not look and state.get("domain") == "data":  # which a release refuses, so it is no choice
+        state.set("domain", "")
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
+    if not look and setting == "data":
+        setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
-        if dataset.counts is None:
+        if dataset.counts is None and look:
             _kind(state, identity, setting)
         if setting != "data":
-            _boxes(state, dataset, identity, setting)
+            _boxes(state, dataset, identity, setting, look=look)
         st.radio(
             "Points outside",
             **state.choice("outside", ("clip", "drop")),
@@ -87,8 +91,11 @@ def _kind(state: UrlState, identity: str, setting: str) -> None:
     )
 
 
-def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str) -> None:
-    """Show one text box per column: "from, to"; empty until somebody declares bounds."""
+def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, look: bool) -> None:
+    """Show one text box per column: "from, to"; empty until somebody declares bounds.
+
+    Unless the panel may ``look`` at the data, there is no other choice.
+    """
     token = f"{state.page}:{identity}:{state.epoch}"
     typed = st.session_state.setdefault(f"domain:typed:{token}", [0, setting])
     if typed[1] != setting:  # set by the program: new boxes start with this value
@@ -121,8 +128,12 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str) -> No
         )
     if current is None:
         st.caption(
-            "Type bounds that are known without the data, for every column; until then the grid "
-            "spans the data, which is not private."
+            "Type bounds that are known without the data, for every column; until then "
+            + (
+                "the grid spans the data, which is not private."
+                if look
+                else "nothing can be released."
+            )
         )
     texts, error = st.session_state.get(error_key, (None, ""))
     if texts == [st.session_state[key].strip() for key in keys]:

@@ -232,6 +232,7 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
         config=settings.config,
         unit=active.unit,
         classes=None if classes is None else classes.column,
+        sheet=active.sheet,
         seed=settings.seed,
     )
     st.code(python_lines(again), language="python")

@@ -237,7 +237,6 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     page.keyboard.press("Escape")
     page.mouse.click(800, 860)
     page.get_by_role("button", name="Domain").click()
-    page.get_by_text("declared: known without the data").click()
     settled(loaded)
     labels = page.locator("[data-testid=stWidgetLabel]", has_text="from, to").all()
     names = [seen(one.text_content()) for one in labels]

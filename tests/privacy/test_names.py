@@ -99,6 +99,8 @@ def test_no_character_that_shows_nothing_can_be_in_a_name() -> None:
         ("へ", "ヘ"),  # Hiragana, Katakana
         ("survey.csv", "survey.parquet"),
         ("survey.csv", "Survey.TSV.gz"),
+        ("survey.xlsx", "survey.geojson"),
+        ("survey.zip", "survey.csv"),
         ("survey", "survey.npy"),
         ("survey.csv", "survey . "),
     ],
@@ -125,7 +127,7 @@ def test_a_name_that_can_be_taken_for_a_known_one_is_refused(
     [
         ("mail", "mall"), ("cafe", "café"), ("wave 1", "wave 2"), ("visits", "visit s"),
         ("опрос", "опросы"), ("住户", "住户 2"), ("survey.csv", "survey2.csv"), ("a_b", "a-b"),
-        ("survey.json", "survey.csv"),
+        ("survey.docx", "survey.csv"),
     ],
 )  # fmt: skip
 def test_names_that_look_different_are_two_sources(known: str, name: str) -> None:

@@ -192,7 +192,6 @@ def typed_release(test: AppTest, source: str, title: str) -> AppTest:
     test.switch_page("pages/release.py").run()
     control(test.selectbox, "release:data").set_value("own").run()
     next(one for one in test.multiselect if one.label == "Columns").set_value([EAST, NORTH]).run()
-    next(one for one in test.radio if "domain:kind" in one.key).set_value("declared").run()
     for box in [one for one in test.text_input if "from, to" in one.label]:
         box.set_value("0,100")
     checked(test.run())

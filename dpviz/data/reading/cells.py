@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -33,17 +34,42 @@ NUMBER = r"^[+-]?((\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|(?i:inf|infinity))$"
 #: The same with a decimal comma.
 COMMA_NUMBER = r"^[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?$"
 
-#: Number format: decimal point, decimal comma in all cells (whole numbers have neither), or either
-#: of the two in each cell.
-Style: TypeAlias = Literal["point", "comma", "either"]
+#: Thousands set apart, in all cells: what stands between them, and the decimal mark.
+Grouped: TypeAlias = Literal["commas", "points", "spaces.", "spaces,", "quotes.", "quotes,"]
 
-#: What the cells of a column hold: numbers in one of two styles, other things, or nothing.
-Kind: TypeAlias = Literal["point", "comma", "text", "nothing"]
+#: Number format: decimal point, decimal comma in all cells (whole numbers have neither), either
+#: of the two in each cell, or thousands set apart.
+Style: TypeAlias = Literal["point", "comma", "either"] | Grouped
 
-_PATTERNS = {
+#: What the cells of a column hold: numbers in one of the styles for all cells, numbers in one of
+#: two that differ by a factor of a thousand, other things, or nothing.
+Kind: TypeAlias = Literal["point", "comma", "unclear", "text", "nothing"] | Grouped
+
+#: Signs between thousands, and decimal marks, as in regular expressions.
+_GROUPS: dict[Grouped, tuple[str, str]] = {
+    "commas": (",", r"\."),
+    "points": (r"\.", ","),
+    "spaces.": ("[ \u00a0\u2009\u202f]", r"\."),
+    "spaces,": ("[ \u00a0\u2009\u202f]", ","),
+    "quotes.": ("['\u2019]", r"\."),
+    "quotes,": ("['\u2019]", ","),
+}
+
+#: Numbers with thousands set apart; short ones, and those behind the mark, are not.
+_GROUPED: dict[Style, str] = {
+    style: rf"^[+-]?([1-9]\d{{0,2}}({group}\d{{3}})+|\d{{1,3}})({mark}\d+)?$"
+    for style, (group, mark) in _GROUPS.items()
+}
+
+#: Numbers that may have a thousand set apart, or three decimals; or are less than a thousand.
+UNCLEAR = r"^[+-]?[1-9]\d{0,2}[.,]\d{3}$"
+_UNCLEAR_OR_SHORT = rf"{UNCLEAR}|^[+-]?\d{{1,3}}$"
+
+_PATTERNS: dict[Style, str] = {
     "point": NUMBER,
     "comma": rf"{COMMA_NUMBER}|^[+-]?\d+([eE][+-]?\d+)?$",
     "either": f"{NUMBER}|{COMMA_NUMBER}",
+    **_GROUPED,
 }
 
 
@@ -173,6 +199,8 @@ def as_numbers(
     pattern = rf"{_PATTERNS[style]}|^(?i:-?nan)$"
     right = pc.match_substring_regex(cells, pattern).fill_null(True)
     cells = pc.if_else(right, cells, pa.scalar(None, type=pa.large_string()))
+    if style in _GROUPS:
+        cells = pc.replace_substring_regex(cells, _GROUPS[style][0], "")
     if style != "point":
         cells = pc.replace_substring(cells, ",", ".")
     try:
@@ -184,6 +212,8 @@ def as_numbers(
 
 def _all_numbers(cells: pa.Array, style: Style) -> NDArray[np.float64] | None:
     """Values (n,) of text, or None if a cell may not be a number: matching is slow."""
+    if style in _GROUPS:
+        return None
     if style == "comma" and pc.any(pc.match_substring(cells, ".")).as_py():
         return None
     if style != "point":
@@ -215,6 +245,39 @@ def used_entries(cells: pa.DictionaryArray) -> tuple[pa.Array, NDArray[np.intp]]
     return cells.dictionary.take(pa.array(codes)), places
 
 
+def looks_grouped(text: str) -> bool:
+    """Tell whether text may be a number with thousands set apart."""
+    return any(re.search(pattern, text) for pattern in _GROUPED.values())
+
+
+class GroupDetector:
+    """Detects how thousands are set apart in a column, from its successive blocks."""
+
+    def __init__(self) -> None:
+        self._left = dict.fromkeys(_GROUPS, False)  # whether a cell has thousands set apart
+
+    def add(self, cells: pa.Array) -> bool:
+        """Process the next cells; return whether any style is left."""
+        cells = text_cells(cells)
+        for style in tuple(self._left):
+            right = pc.match_substring_regex(cells, _GROUPED[style]).fill_null(True)
+            if not np.asarray(right).all():
+                del self._left[style]
+            elif not self._left[style]:
+                apart = pc.match_substring_regex(cells, rf"\d{_GROUPS[style][0]}\d{{3}}")
+                self._left[style] = bool(pc.any(apart).as_py())
+        return bool(self._left)
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of the column, based on the cells so far."""
+        found = [style for style, seen in self._left.items() if seen]
+        if not found:
+            return "text"
+        # Spaces and apostrophes are no decimal marks: their styles differ only where there is one.
+        return "unclear" if {"commas", "points"} <= set(found) else found[0]
+
+
 class KindDetector:
     """Detects the kind of a column from its successive blocks.
 
@@ -226,6 +289,10 @@ class KindDetector:
 
     def __init__(self, *, commas: bool) -> None:
         self.points, self.commas, self.seen, self.typed = True, commas, False, False
+        #: Whether all numbers so far may have a thousand set apart, and whether one does.
+        self.unclear, self.marked = True, False
+        #: The first cell that is no plain number.
+        self.odd = ""
 
     def add(self, cells: pa.Array) -> None:
         """Process the next cells."""
@@ -236,13 +303,30 @@ class KindDetector:
             values, wrong = as_numbers(cells)
             self.seen |= not np.isnan(values).all()
             self.points = not wrong.any()
+            if not self.points:
+                self.odd = str(text_cells(cells[int(wrong.argmax()) :][:1])[0].as_py())
+            self._look(cells, np.nanmax(np.abs(values), initial=0))
             if self.points and self.commas:  # no number with a point, or infinite, has a comma
                 pointed = self.typed or pc.any(pc.match_substring(cells, ".")).as_py()
                 self.commas = not (pointed or np.isinf(values).any())
         if self.commas and not self.points:
             values, wrong = as_numbers(cells, "comma")
+            self._look(cells, 0)
             self.seen |= not np.isnan(values).all()
             self.commas = not wrong.any()
+
+    def _look(self, cells: pa.Array, largest: float) -> None:
+        """Note whether the cells could have thousands set apart; ``largest`` has no comma."""
+        if not self.unclear or not holds_text(cells.type):
+            self.unclear = False
+            return
+        marked = pc.match_substring_regex(cells, "[.,]")
+        if not pc.any(marked).as_py():
+            self.unclear = largest < 1000
+            return
+        self.marked = True
+        right = pc.match_substring_regex(text_cells(cells), _UNCLEAR_OR_SHORT).fill_null(True)
+        self.unclear = bool(np.asarray(right).all())
 
     @property
     def settled(self) -> bool:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from dpviz.errors import InputError, shown
+from dpviz.formats import FORMATS, Format
 
 #: Larger files are refused: all bytes are held in memory.
 MAX_BYTES = 2 * 2**30
@@ -26,27 +27,28 @@ _TIMES, _MORE = 4, 2**30
 _WORKING = 2**27
 
 #: First bytes of the formats.
-NPY, PARQUET, GZIP = b"\x93NUMPY", b"PAR1", b"\x1f\x8b"
+NPY, PARQUET, GZIP, ZIP = b"\x93NUMPY", b"PAR1", b"\x1f\x8b", b"PK\x03\x04"
 
-Format: TypeAlias = Literal["text", "npy", "parquet"]
-_FORMATS: dict[str, Format] = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".txt": "text",
-    ".npy": "npy",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
+#: First bytes of Office files before 2007, and of encrypted ones of today.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+#: How GeoJSON starts, as far as that tells it from other text.
+_GEOJSON = re.compile(rb'\s*\{\s*"(type|features|geometry|crs|name|bbox)"\s*:')
 
 
 @dataclass(frozen=True)
 class File:
-    """Unpacked bytes, their format, and how much memory their values may take."""
+    """Unpacked bytes, their format, and how much memory their values may take.
+
+    Text that was made of another format has one known ``separator``, and ``notes``.
+    """
 
     name: str
     format: Format
     data: bytes
     memory: int
+    separator: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def load(source: object, name: str | None, limit: int, *, headerless: bool = False) -> File:
@@ -71,11 +73,27 @@ def load(source: object, name: str | None, limit: int, *, headerless: bool = Fal
     memory -= len(data) + _WORKING
     if not (headerless or re.search(rb"\S", data)):
         raise InputError(f"{shown(name)} is empty: give a file with one row of numbers per record.")
-    form = _FORMATS.get(ending, "text")
-    if ending not in _FORMATS and not headerless:
-        form = "npy" if data.startswith(NPY) else form
-        form = "parquet" if data.startswith(PARQUET) else form
+    if data.startswith(_OLE) and (ending in (".xls", ".xlsx", ".xlsm") or not headerless):
+        raise InputError(_of_old_office(data, name))
+    form = FORMATS.get(ending, "text")
+    if ending not in FORMATS and not headerless:
+        starts: dict[bytes, Format] = {NPY: "npy", PARQUET: "parquet", ZIP: "zip"}
+        form = next((kind for start, kind in starts.items() if data.startswith(start)), form)
+        form = "geojson" if _GEOJSON.match(data, 0, 2**16) else form
     return File(name, form, data, memory)
+
+
+def _of_old_office(data: bytes, name: str) -> str:
+    """Sentence for an Excel file that is encrypted, or older than 2007."""
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        return (
+            f"{shown(name)} is protected by a password: open it in a spreadsheet program, remove "
+            "the password and save it again as .xlsx."
+        )
+    return (
+        f"{shown(name)} is an old Excel file (.xls): open it in a spreadsheet program and save it "
+        "as .xlsx, or as CSV in UTF-8."
+    )
 
 
 def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
@@ -138,6 +156,11 @@ def _unreadable(name: str) -> Iterator[None]:
         raise InputError(f"{place} {said}.") from None
 
 
+def too_large(name: str, limit: int) -> InputError:
+    """Return the error for a file that takes more than ``limit`` bytes when it is unpacked."""
+    return _too_large(name, f"more than {megabytes(limit)} unpacked", limit)
+
+
 def _too_large(name: str, size: str, limit: int) -> InputError:
     """Sentence for a file over the limit."""
     return InputError(
@@ -156,7 +179,7 @@ def _unpacked(data: bytes, name: str, limit: int) -> bytes:
             f"{shown(name)} is a damaged gzip file, perhaps cut off: transfer or compress it again."
         ) from None
     if len(unpacked) > limit:
-        raise _too_large(name, f"more than {megabytes(limit)} unpacked", limit)
+        raise too_large(name, limit)
     return unpacked
 
 

@@ -16,12 +16,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading.archive import Archive
 from dpviz.data.reading.arrays import read_array, read_npy
 from dpviz.data.reading.arrow import read_arrow
 from dpviz.data.reading.files import MAX_BYTES, File, enough_memory, load
 from dpviz.data.reading.frames import read_frame
+from dpviz.data.reading.geojson import geojson_as_text
 from dpviz.data.reading.grids import counts_of
 from dpviz.data.reading.parquet import read_parquet
+from dpviz.data.reading.shapefile import is_shape, shapefile_as_text
+from dpviz.data.reading.spreadsheet import WORKBOOK, Workbook, sheet_as_text
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.text import read_lines, read_text
 from dpviz.domain import Domain
@@ -40,6 +44,7 @@ def read_table(
     header: bool | str | None = None,
     max_bytes: int | None = None,
     unreadable: Unreadable = "refuse",
+    sheet: str | None = None,
 ) -> Table:
     """Read named columns; :meth:`Table.select` makes points of them.
 
@@ -47,9 +52,11 @@ def read_table(
     ----------
     source
         Path, bytes, binary file object, pandas DataFrame, pyarrow Table, or NumPy
-        array (n, d). Files are CSV (``.csv``, ``.tsv``, ``.txt``; separated by
-        commas, semicolons, tabs or pipes), ``.npy`` or Parquet (``.parquet``,
-        ``.pq``), each also with ``.gz``; without a known ending the content decides.
+        array (n, d). Files are of the kinds in :data:`~dpviz.formats.KINDS` (text is
+        separated by commas, semicolons, tabs or pipes), each also with ``.gz``; without a
+        known ending the content decides. Of GeoJSON and shapefiles, points are read: the
+        first two columns are ``lon`` and ``lat``, or ``x`` and ``y`` where the file says
+        that its coordinates are projected.
     name
         Name of the data, whose ending also gives the format of bytes without a file name;
         by default the name of the file.
@@ -63,6 +70,8 @@ def read_table(
     unreadable
         ``"missing"``, for a release: no content of one record affects whether or how the others
         are read; see Notes.
+    sheet
+        Name of the sheet of an Excel workbook; needed where several hold data.
 
     Raises
     ------
@@ -75,10 +84,12 @@ def read_table(
     number of the columns, and the separator. Every other line is a row. A line with more or fewer
     fields, or with a quotation mark that is not closed in it, counts as missing; so does a cell
     with bytes that are not UTF-8. A line break inside quotes also ends a row: use Parquet for text
-    with line breaks. There may be no row at all.
+    with line breaks. There may be no row at all. In a workbook the first row that is not empty
+    is that line. GeoJSON has no such line: only the coordinates of its features are read.
 
     Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
-    of Parquet and NumPy files, and whether those files are whole. Rows that would not fit into the
+    of Parquet and NumPy files and shapefiles, the sheets of workbooks, and whether files that are
+    not text, or are GeoJSON, are whole. Rows that would not fit into the
     memory for a file of its size are refused without telling how many there are.
     """
     if isinstance(header, str) and unreadable == "refuse":
@@ -89,7 +100,7 @@ def read_table(
         else:
             limit = MAX_BYTES if max_bytes is None else max_bytes
             file = load(source, name, limit, headerless=isinstance(header, str))
-            table = _from_file(file, header, unreadable)
+            table = _from_file(file, header, unreadable, sheet)
     if not table.rows and unreadable == "refuse":
         raise InputError(
             f"{shown(table.name)} has no row: give a table with one row of numbers per record."
@@ -104,6 +115,7 @@ def read_counts(
     domain: Domain | None = None,
     max_bytes: int | None = None,
     any_total: bool = False,
+    sheet: str | None = None,
 ) -> Dataset:
     """Read a ready grid of counts: how many records lie in every cell.
 
@@ -121,6 +133,8 @@ def read_counts(
     any_total
         For a release, which must not reveal one record: all counts may be 0, and large ones
         are clipped to 2**53 / cells, so that their total stays exact.
+    sheet
+        As in :func:`read_table`.
 
     Returns
     -------
@@ -139,7 +153,9 @@ def read_counts(
         if not isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
             name = file.name
-            source = read_npy(file) if file.format == "npy" else _from_file(file, False, "refuse")
+            source = (
+                read_npy(file) if file.format == "npy" else _from_file(file, False, "refuse", sheet)
+            )
         elif not isinstance(source, np.ndarray):
             source = read_table(source, name=name)
         name = name or "data"
@@ -162,12 +178,74 @@ def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: st
     )
 
 
-def _from_file(file: File, header: bool | str | None, unreadable: Unreadable) -> Table:
+def sheets_of(
+    source: Source,
+    *,
+    name: str | None = None,
+    max_bytes: int | None = None,
+    unreadable: Unreadable = "refuse",
+) -> tuple[str, ...]:
+    """Names of the sheets of an Excel workbook to choose from; none for other sources.
+
+    Parameters
+    ----------
+    source, name, max_bytes
+        As in :func:`read_table`.
+    unreadable
+        With ``"missing"``, for a release, sheets that hold nothing are among them.
+
+    Raises
+    ------
+    InputError
+        Where the source can't be read.
+    """
+    if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
+        return ()
+    file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
+    if file.format != "zip":
+        return ()
+    archive = Archive(file)
+    is_book = WORKBOOK in archive.names
+    if not is_book:
+        return ()
+    return tuple(Workbook(archive, file.name).names(empty=unreadable == "missing"))
+
+
+def _from_file(
+    file: File, header: bool | str | None, unreadable: Unreadable, sheet: str | None
+) -> Table:
     """Make a table, which may have no row, of a file."""
+    released = isinstance(header, str) or unreadable == "missing"
+    archive = Archive(file) if file.format == "zip" else None
+    if archive is not None and WORKBOOK in archive.names:
+        file = sheet_as_text(file, archive, sheet, header, released)
+        header = None if isinstance(header, str) else header
+    elif sheet is not None:
+        raise InputError(
+            f'sheet = "{shown(sheet)}" goes with Excel files alone, and {shown(file.name)} is '
+            "none: leave it out."
+        )
+    elif archive is not None:
+        file, header = _of_archive(file, archive, released), None if released else True
+    elif file.format == "geojson":
+        file, header = geojson_as_text(file, released), None if released else True
     if file.format == "npy":
         return read_array(read_npy(file), file.name, file.memory)
     if file.format == "parquet":
         return read_parquet(file)
-    if isinstance(header, str) or unreadable == "missing":
-        return read_lines(file, header)
-    return read_text(file, header)
+    return read_lines(file, header) if released else read_text(file, header)  # type: ignore[arg-type]
+
+
+def _of_archive(file: File, archive: Archive, released: bool) -> File:
+    """Text of the shapefile in an archive that is no workbook of today."""
+    if any(map(is_shape, archive.names)):
+        return shapefile_as_text(file, archive, released)
+    if "xl/workbook.bin" in archive.names or "content.xml" in archive.names:
+        raise InputError(
+            f"{shown(file.name)} is a spreadsheet of another kind (.xlsb or .ods): save it as "
+            ".xlsx, or the sheet as CSV in UTF-8."
+        )
+    raise InputError(
+        f"{shown(file.name)} is an archive without a shapefile or a workbook: unpack it, and give "
+        "the table in it."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +15,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Classes, Dataset, position_of
-from dpviz.data.reading.cells import Cells, Style, as_numbers, text_cells, used_entries
+from dpviz.data.reading.cells import (
+    UNCLEAR,
+    Cells,
+    Style,
+    as_numbers,
+    looks_grouped,
+    text_cells,
+    used_entries,
+)
 from dpviz.data.reading.files import enough_memory, megabytes
 from dpviz.data.units import identified
 from dpviz.domain import Domain
@@ -76,7 +85,7 @@ class Table:
             return tuple(
                 name
                 for axis, name in enumerate(self.columns)
-                if self.cells.kind(axis) in ("point", "comma")
+                if self.cells.kind(axis) not in ("unclear", "text", "nothing")
             )
 
     def select(
@@ -178,7 +187,9 @@ class Table:
             kind = self.cells.kind(axis)
             if kind == "text":
                 raise self._no_number(axis, way_out)
-            styles.append("comma" if kind == "comma" else "point")
+            if kind == "unclear":
+                raise self._unclear(axis)
+            styles.append("point" if kind == "nothing" else kind)
         return self._decoded(axes, styles)
 
     def row(self, position: int) -> int:
@@ -241,10 +252,31 @@ class Table:
                 "write a decimal point throughout the column, or decimal commas "
                 "throughout with semicolons between the fields"
             )
+        elif looks_grouped(cell):
+            way_out = "write all numbers of the column alike, best with nothing between thousands"
         return InputError(
             f'{place}column "{shown(self.columns[axis])}" holds '
             f'"{shown(cell)}" where a number is expected: '
             f"{way_out or 'correct the cell or choose another column'}."
+        )
+
+    def _unclear(self, axis: int) -> InputError:
+        """Name the first cell of a column that may mean two numbers."""
+        start = 0
+        for (column,) in self.cells.blocks([axis]):
+            found = np.asarray(
+                pc.match_substring_regex(text_cells(column), UNCLEAR).fill_null(False)
+            )
+            if found.any():
+                position = int(found.argmax())
+                break
+            start += len(column)
+        cell = _one_cell(column, position)
+        one, other = (re.sub("[.,]", mark, cell) for mark in ("", "."))
+        return InputError(
+            f'row {self.row(start + position)}, column "{shown(self.columns[axis])}" holds '
+            f'"{shown(cell)}", which may be {one} or {other}, and no other cell of the column '
+            "tells: write its numbers without signs between thousands and with a decimal point."
         )
 
     def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
@@ -324,6 +356,10 @@ class Table:
             raise InputError(f"the chosen columns are {names}: name each column once.")
         if len(axes) >= max(least, 1):
             return axes
+        if columns is None and refuse:
+            for axis in range(len(self.columns)):
+                if axis not in others and self.cells.kind(axis) == "unclear":
+                    raise self._unclear(axis)
         needed = "at least two are needed" if least > 1 else "at least one is needed"
         if len(self.columns) == 1:
             raise InputError(self._single_column(needed, 20 if refuse else 0))

@@ -26,8 +26,11 @@ from dpviz.data.reading.cells import (
     MISSING,
     NUMBER,
     Cells,
+    GroupDetector,
+    Kind,
     KindDetector,
     check_width,
+    looks_grouped,
 )
 from dpviz.data.reading.files import File
 from dpviz.data.reading.table import Table, named_table
@@ -64,6 +67,8 @@ class Layout:
         Its number in the file, from 1, if there are no blank lines before it.
     notes
         Sentences about changes made on reading.
+    typed
+        Whether the text was made of a format that tells numbers from text.
     """
 
     delimiter: str
@@ -72,6 +77,7 @@ class Layout:
     body: int = 0
     first_row: int = 1
     notes: tuple[str, ...] = ()
+    typed: bool = False
 
 
 #: Maximum number of skipped lines of spaces or tabs; empty lines do not count.
@@ -122,8 +128,27 @@ class TextCells(Cells):
                     detector.add(column)
         except _StraddlingError:
             return False
-        self.kinds.update((axis, one.kind) for axis, one in enumerate(detectors))
+        for axis, one in enumerate(detectors):
+            self.kinds[axis] = kind = one.kind
+            if kind == "text" and looks_grouped(one.odd):
+                self.kinds[axis] = self._grouping(axis)
+            elif kind == "comma" and one.unclear:
+                self.kinds[axis] = "unclear"
+        if not self._layout.typed and {"comma", "points", "spaces,", "quotes,"} & {
+            *self.kinds.values()
+        }:  # then a point may set thousands apart
+            for axis, one in enumerate(detectors):
+                if one.kind == "point" and one.unclear and one.marked:
+                    self.kinds[axis] = "unclear"
         return True
+
+    def _grouping(self, axis: int) -> Kind:
+        """Kind of a column with a cell that looks as if thousands were set apart."""
+        detector = GroupDetector()
+        for (column,) in self.blocks([axis]):
+            if not detector.add(column):
+                break
+        return detector.kind
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns as text, null where a value is missing."""
@@ -252,8 +277,10 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
 def read_text(file: File, header: bool | None) -> Table:
     """Read CSV and similar formats."""
     check_text(file.data, file.name)
-    data, notes = without_runs_of_spaces(file.data)
-    layout = layout_of(data, file.name, header)
+    data, notes = file.data, file.notes
+    if file.separator is None:
+        data, notes = without_runs_of_spaces(data)
+    layout = layout_of(data, file.name, header, file.separator)
     cells = TextCells(data, layout, file.name, detect_kinds=True)
     if not cells.rows:
         raise InputError(
@@ -267,20 +294,41 @@ def read_text(file: File, header: bool | None) -> Table:
         notes=(*notes, *layout.notes),
         doubtful=_doubtful(layout, header),
     )
-    commas = [table.columns[axis] for axis, kind in cells.kinds.items() if kind == "comma"]
-    if not commas:
-        return table
-    note = f"Decimal commas are read as points (3,14 as 3.14) in {listed(commas)}."
-    return replace(table, notes=(*table.notes, note))
+    return replace(table, notes=(*table.notes, *_of_marks(table)))
+
+
+def _of_marks(table: Table) -> Iterator[str]:
+    """Sentences about columns with decimal commas or thousands set apart."""
+    found: dict[Kind, list[str]] = {}
+    for axis, kind in sorted(table.cells.kinds.items()):
+        kind = kind if kind in ("comma", "unclear", "point", "text", "nothing") else "commas"
+        found.setdefault(kind, []).append(table.columns[axis])
+    if "comma" in found:
+        yield f"Decimal commas are read as points (3,14 as 3.14) in {listed(found['comma'])}."
+    if "commas" in found:
+        yield (
+            f"Numbers are read without the signs between thousands in {listed(found['commas'])}; a "
+            "release reads each cell by itself, so write them without such signs before one."
+        )
+    if "unclear" in found:
+        yield (
+            "Not taken for numbers, since they may have thousands set apart or three decimals: "
+            f"{listed(found['unclear'])}."
+        )
 
 
 def read_lines(file: File, header: bool | str | None) -> Table:
     """Read CSV for a release: no line affects how others are read, and every cell is text."""
-    data, layout = independent_lines(file.data, file.name, header)
+    data, layout = independent_lines(file.data, file.name, header, file.separator)
     # Every line has as many fields as the first, so no row is refused.
     cells = TextCells(data, layout, file.name, detect_kinds=False)
     return named_table(
-        file.name, layout.names, cells, memory=file.memory, doubtful=_doubtful(layout, header)
+        file.name,
+        layout.names,
+        cells,
+        memory=file.memory,
+        notes=file.notes,
+        doubtful=_doubtful(layout, header),
     )
 
 
@@ -289,7 +337,8 @@ def check_text(data: bytes, name: str) -> None:
     name = shown(name)
     if data.startswith(b"PK\x03\x04"):
         raise InputError(
-            f"{name} is a spreadsheet or a zip archive: save the sheet as CSV in UTF-8 first."
+            f"{name} is a spreadsheet or a zip archive: give the file its right ending (.xlsx, "
+            ".zip), or save the sheet as CSV in UTF-8."
         )
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name} is UTF-16 text: save it as CSV in UTF-8.")
@@ -302,7 +351,7 @@ def check_text(data: bytes, name: str) -> None:
     line = data.count(b"\n", 0, place) + 1
     raise InputError(
         f"{name} is no {kind}, line {line} has {byte}: save the table "
-        "as CSV in UTF-8, or give the file its right ending (.npy, .parquet, .gz)."
+        "as CSV in UTF-8, or give the file its right ending (.xlsx, .npy, .parquet, .gz)."
     )
 
 
@@ -340,8 +389,8 @@ def _end_of_part(data: bytes, place: int) -> int:
     return found.end() if found else len(data)
 
 
-def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
-    """Find separator and header in the first lines."""
+def layout_of(data: bytes, name: str, header: bool | None, separator: str | None = None) -> Layout:
+    """Find the separator, unless it is known, and the header in the first lines."""
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     head = data[start : start + _HEAD]
     if len(head) == _HEAD:  # whole lines only
@@ -353,10 +402,12 @@ def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
             f"{shown(name)} has no row within the first {_HEAD // 1024} KB: "
             "give one line per record."
         )
-    delimiter = max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
+    delimiter = separator or max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
     first, used = _first_record(lines[blank:], delimiter, name)
     check_width(len(first), name)
-    numeric = all(is_number(field, delimiter) for field in first)
+    # Where the separator is known, a first row may be shorter than others.
+    written = first if separator is None else [field for field in first if field.strip()]
+    numeric = all(_may_be_number(field, delimiter) for field in written)
     has_names = not numeric if header is None else header
     notes = []
     if numeric and header is None:
@@ -369,6 +420,7 @@ def layout_of(data: bytes, name: str, header: bool | None) -> Layout:
         body=start + len("".join(lines[:skipped]).encode()),
         first_row=blank + 1 + has_names,
         notes=tuple(notes),
+        typed=separator is not None,
     )
 
 
@@ -410,7 +462,7 @@ def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
         width, even = Counter(map(len, records)).most_common(1)[0]
         fields = [field for row in records for field in row]
         if width > 1:
-            numbers = sum(is_number(field, delimiter) for field in fields)
+            numbers = sum(_may_be_number(field, delimiter) for field in fields)
             return even / len(records), numbers / len(fields), width
     return 0.0, 0.0, 0
 
@@ -425,7 +477,14 @@ def is_number(field: str, delimiter: str) -> bool:
     )
 
 
-def independent_lines(data: bytes, name: str, header: bool | str | None) -> tuple[bytes, Layout]:
+def _may_be_number(field: str, delimiter: str) -> bool:
+    """Tell whether a field is a number, perhaps one whose thousands are set apart."""
+    return is_number(field, delimiter) or looks_grouped(field.strip())
+
+
+def independent_lines(
+    data: bytes, name: str, header: bool | str | None, separator: str | None = None
+) -> tuple[bytes, Layout]:
     """Rows of a text and their layout; no line affects how the others are read.
 
     Every line is a row, unless its number of fields differs from the line of names or is unclear.
@@ -444,7 +503,7 @@ def independent_lines(data: bytes, name: str, header: bool | str | None) -> tupl
         end = data.find(b"\n", start) + 1 or len(data)
         check_text(data[start:end], name)
         first, start = data[start:end].decode().removesuffix("\n"), end
-    delimiter, names = _named(first, name, spaces=isinstance(header, str))
+    delimiter, names = _named(first, name, spaces=isinstance(header, str), separator=separator)
     mark = "," if delimiter == " " else delimiter
     parts = []
     while start < len(data):
@@ -457,10 +516,17 @@ def independent_lines(data: bytes, name: str, header: bool | str | None) -> tupl
     return b"".join(parts), Layout(delimiter=mark, names=names, header=True)
 
 
-def _named(line: str, name: str, *, spaces: bool) -> tuple[str, list[str]]:
+def names_of(header: str, name: str) -> list[str]:
+    """Names in a header that a person gave."""
+    return _named(header, name, spaces=True)[1]
+
+
+def _named(
+    line: str, name: str, *, spaces: bool, separator: str | None = None
+) -> tuple[str, list[str]]:
     """Separator and fields of the line that names the columns; it may be a run of spaces."""
     found = {}
-    for mark in DELIMITERS:
+    for mark in DELIMITERS if separator is None else (separator,):
         # With a mark that does not separate, the whole line is one field, maybe a too long one.
         with suppress(csv.Error):
             found[mark] = next(csv.reader([line], delimiter=mark, strict=True), [])

@@ -17,9 +17,11 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.errors import InputError
 from tests.support import parquet_by_hand as by_hand
+from tests.support.files import dbf, sheet, shp, workbook, zipped
 from tests.support.limits import limits
 
 ENDINGS = ["csv", "tsv", "txt", "npy", "parquet", "csv.gz", "npy.gz", "dat"]
+ENDINGS += ["xlsx", "zip", "geojson", "geojsonl"]
 INPUTS = 10_000
 PARTS = 10
 
@@ -36,6 +38,39 @@ TYPES = ["'<f8'", "'>f4'", "'|i1'", "'<u8'", "'<f2'", "'|b1'", "'<U3'", "'|S5'",
 TYPES += ["'|O'", "'|V9'", "'<c16'", "'|S0'", "('<f8', (2,))", "'<M8[as]'", "'<m8'", "'<f16'"]
 TYPES += ["[('x', '<f8'), ('t', '<U2')]", "[('x', '<f4'), ('x', '<f4')]", "[('', '|u1')]", "[]"]
 TYPES += ["[('a', [('b', '<f8')])]", "[('s', '|S3'), ('d', '<M8[s]'), ('y', '>i2')]", "None", "9"]
+
+
+SHEET = sheet(
+    [["x", "y", "who"], [1, 2.5, "a"], None, [3, "<c t='s'><v>0</v></c>", True], [4, 5, "b"]],
+    "<mergeCells><mergeCell ref='A3:B3'/></mergeCells>",
+)
+SHP = shp([[(1.0, 2.0)], [(3.0, 4.0)], None])
+DBF = dbf([("id", "N", 3), ("t", "C", 4)], [[b"1", b"a"], [b"*", b"2", b"b"], [b"3", b"\xe9"]])
+GEOJSON = [
+    b'{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"a": 1},'
+    b' "geometry": {"type": "Point", "coordinates": [1.5, -2e3]}},\n{"geometry": null,'
+    b' "properties": {"a": "\xc3\xa4", "b": [1]}}], "crs": {"properties": {"name": "EPSG:1"}}}',
+    b'{"type": "MultiPoint", "coordinates": [[1, 2], [3, 4]]}\n'
+    b'{"type":"Point","coordinates":[5,6]}',
+]
+
+
+def _book(xml: str | bytes) -> bytes:
+    return workbook({"s": xml, "empty": sheet([])}, shared=["seven", "1,5"], formats=["d.m.yy"])
+
+
+def _shapes(shapes: bytes, table: bytes) -> bytes:
+    return zipped({"p.shp": shapes, "p.dbf": table, "p.prj": 'GEOGCS["a"', "p.cpg": "UTF-8"})
+
+
+def _repacked(rng: random.Random) -> bytes:
+    """A whole archive with damage inside."""
+    kind = rng.randrange(4)
+    if kind == 0:
+        return _shapes(_damaged(SHP, rng), DBF)
+    if kind == 1:
+        return _shapes(SHP, _damaged(DBF, rng))
+    return _book(_damaged(SHEET.encode(), rng))
 
 
 def _seeds() -> list[bytes]:
@@ -72,6 +107,7 @@ def _seeds() -> list[bytes]:
         stream = io.BytesIO()
         np.save(stream, array)
         files.append(stream.getvalue())
+    files += [_book(SHEET), _shapes(SHP, DBF), *GEOJSON]
     return files + [gzip.compress(file, mtime=0) for file in files]
 
 
@@ -194,6 +230,9 @@ def _inputs(part: int) -> list[bytes]:
                 inputs.append(_array(rng))
             case 6:
                 inputs.append(_parquet(rng))
+            case 7:
+                packed = number % 20 < 10
+                inputs.append(_repacked(rng) if packed else _damaged(rng.choice(GEOJSON), rng))
             case _:
                 inputs.append(_damaged(rng.choice(seeds), rng))
     return inputs
@@ -269,7 +308,23 @@ def test_blocks_of_any_size_give_the_same(block, monkeypatch):
     """A record may be longer than a block, and the kind of a column shows in its last cell."""
     rng = random.Random(block)
     outcomes: Counter[str] = Counter()
-    cells = ["1", "2.5", "3,5", "-4e2", "", "NA", " 7 ", "inf", "q", '"8"', '"a\n""b"', "nan(1)"]
+    cells = [
+        "1",
+        "2.5",
+        "3,5",
+        "-4e2",
+        "",
+        "NA",
+        " 7 ",
+        "inf",
+        "q",
+        '"8"',
+        '"1,234"',
+        "1.234",
+        "7 000",
+        '"a\n""b"',
+        "nan(1)",
+    ]
     for _ in range(500):
         mark, width = rng.choice(",;\t|"), rng.randrange(1, 4)
         kinds = [rng.choices(cells, k=rng.choice([1, 2, 2, 3, 12])) for _ in range(width)]

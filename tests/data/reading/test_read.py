@@ -233,7 +233,7 @@ def test_decimal_commas_that_are_not_safe():
     way_out = ("decimal commas", "semicolons")
     refused(b"x;y\n3,14;1\n2.5;2\n", "row 2", '"x"', '"3,14"', *way_out, columns=["x", "y"])
     refused(b'x,y\n1,"3,14"\n', "row 2", '"y"', '"3,14"', *way_out, columns=["x", "y"])
-    refused(b"x;y\n1.234,5;1\n", '"1.234,5"', columns=["x", "y"])
+    refused(b"x;y\n1.234,5;1\n1234,5;2\n", '"1.234,5"', columns=["x", "y"])
     refused(b"x,y\n3,14,2,5\n", "row 2 has 4 fields where the header has 2", "decimal commas")
 
 
@@ -452,7 +452,8 @@ def test_binary_named_csv():
     refused(b"x,y\n1,2\n\x80\xff,3\n", "no UTF-8 text", "line 3", "0x80", "UTF-8")
     refused("ä,b\n1,2\n".encode("latin-1"), "line 1 has the byte 0xe4")
     refused(b"x,y\n1,\0\n", "line 2 has a NUL byte")
-    refused(b"PK\x03\x04whatever", "spreadsheet", "CSV")
+    refused(b"PK\x03\x04whatever", "spreadsheet", "CSV", ".xlsx", name="a.csv")
+    refused(b"PK\x03\x04whatever", "no whole zip archive or .xlsx file")
     # Packed bytes can't be text, so they are unpacked whatever their name.
     assert read_table(gzip.compress(csv_bytes(POINTS), mtime=0), name="a.csv").select().n == 3
 

@@ -1,0 +1,297 @@
+"""GeoJSON (RFC 7946): points become lines of text, their properties columns.
+
+Features are decoded one by one, so a file takes the memory of its text, not that of all objects.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from typing import Any
+
+from dpviz.data.reading.files import File, megabytes
+from dpviz.data.reading.lines import TAB, Lines
+from dpviz.data.reading.text import check_text
+from dpviz.errors import InputError, listed, shown
+
+#: Names of the coordinates, with which every table starts.
+PLACE = ("lon", "lat")
+
+#: Longest text of one feature, or of another member of the file, in bytes. Objects take up to
+#: twenty times as much.
+_LONGEST = 2**24
+
+#: First guess for the length of a feature; longer ones are decoded again.
+_GUESS = 2**12
+
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+#: Members that hold a list of all features, or geometries, one by one.
+_LISTS = ("features", "geometries")
+
+#: Other members of an object that are read.
+_MEMBERS = ("type", "geometry", "properties", "coordinates", "crs")
+
+#: Coordinate reference systems that are longitude and latitude, as files before RFC 7946 name them.
+_DEGREES = re.compile(r"CRS:?84$|EPSG:+(\d*:)?4326$", re.IGNORECASE)
+
+
+class _NoJsonError(Exception):
+    """The text is no JSON at this position."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+def geojson_as_text(file: File, released: bool) -> File:
+    """Make lines of text of all points; the first line has the names.
+
+    Parameters
+    ----------
+    file
+        One FeatureCollection, Feature, geometry or GeometryCollection, or one on each line.
+    released
+        No record may tell which columns there are, so there are only the coordinates; a feature
+        that is no point counts as missing.
+
+    Raises
+    ------
+    InputError
+        If it is no GeoJSON, or has lines or areas.
+    """
+    name, data = file.name, file.data.removeprefix(b"\xef\xbb\xbf")
+    check_text(data, name)
+    lines = Lines(name, file.memory // 2)
+    table = _Table(name, lines, released)
+    try:
+        for item in _items(data):
+            table.add(item)
+    except _NoJsonError as error:
+        line = data.count(b"\n", 0, error.place) + 1
+        raise InputError(
+            f"{shown(name)} can't be read in line {line}, which is no GeoJSON or has a feature of "
+            f"more than {megabytes(_LONGEST)}: write it again, or save the table as CSV."
+        ) from None
+    if not table.rows and not released:
+        raise InputError(
+            f"{shown(name)} has no point: give GeoJSON with features that are points, or a CSV "
+            "file."
+        )
+    place = PLACE if table.in_degrees else ("x", "y")
+    head = Lines(name, file.memory // 2)
+    head.add([*place, *table.columns])
+    return replace(
+        file,
+        format="text",
+        data=head.text() + lines.text(),
+        separator=TAB,
+        notes=tuple(table.notes()),
+    )
+
+
+class _Table:
+    """Rows of a table from features."""
+
+    def __init__(self, name: str, lines: Lines, released: bool) -> None:
+        self._name, self._lines, self._released = name, lines, released
+        self.columns: dict[str, int] = {}
+        self._nested: dict[str, None] = {}
+        self._split = self._number = self.rows = 0
+        self._crs = ""
+
+    @property
+    def in_degrees(self) -> bool:
+        """Whether the coordinates are longitude and latitude."""
+        return not self._crs or _DEGREES.search(self._crs) is not None
+
+    def notes(self) -> Iterator[str]:
+        """Sentences about what was changed."""
+        if not self.in_degrees:
+            yield (
+                f"The coordinates are those of {shown(self._crs)}, so the columns are x and y, not "
+                "lon and lat."
+            )
+        if self._released:
+            return
+        if self._split:
+            yield f"Points of {self._split:,} MultiPoint features are rows by themselves."
+        if self._nested:
+            yield f"Left out, for they hold neither numbers nor text: {listed(self._nested)}."
+
+    def add(self, item: Any) -> None:
+        """Add the points of a feature, a geometry or a collection of them."""
+        self._number += 1
+        if not isinstance(item, dict):
+            return self._no_feature(item)
+        kind = item.get("type")
+        if kind == "Crs":
+            self._crs = str(item["name"])
+            self._number -= 1
+            return None
+        if kind == "Feature":
+            geometry, properties = item.get("geometry"), item.get("properties")
+        else:
+            geometry, properties = item, None
+        if not isinstance(properties, dict) or self._released:
+            properties = {}
+        fields = self._fields(properties)
+        points = self._points(geometry)
+        self._split += len(points) > 1
+        for point in points:
+            self._lines.add([*point, *fields])
+            self.rows += 1
+        return None
+
+    def _no_feature(self, item: object) -> None:
+        if not self._released:
+            raise InputError(
+                f"{shown(self._name)} is no GeoJSON, feature {self._number:,} is "
+                f'"{shown(item)}": write it again, or save the table as CSV.'
+            )
+
+    def _points(self, geometry: Any) -> list[tuple[str, str]]:
+        """Points of a geometry; one without coordinates for a feature that has no place."""
+        if geometry is None:
+            return [("", "")]
+        kind = geometry.get("type") if isinstance(geometry, dict) else None
+        if kind == "Point":
+            return [self._point(geometry.get("coordinates"))]
+        if kind == "MultiPoint" and isinstance(geometry.get("coordinates"), list):
+            return [self._point(one) for one in geometry["coordinates"]]
+        if kind == "GeometryCollection" and isinstance(geometry.get("geometries"), list):
+            inner = geometry["geometries"]
+            nested = any(
+                isinstance(one, dict) and one.get("type") == "GeometryCollection" for one in inner
+            )
+            if not nested:
+                return [point for one in inner for point in self._points(one)]
+        if self._released:
+            return [("", "")]
+        if kind in ("LineString", "MultiLineString", "Polygon", "MultiPolygon"):
+            raise InputError(
+                f"feature {self._number:,} of {shown(self._name)} is a {kind}, and only points can "
+                "be clustered: make points of it first (QGIS: Vector, Geometry Tools, Centroids), "
+                "or leave it out."
+            )
+        raise InputError(
+            f"feature {self._number:,} of {shown(self._name)} has no geometry that can be read, "
+            f'"{shown(kind)}": give Point or MultiPoint.'
+        )
+
+    def _point(self, coordinates: Any) -> tuple[str, str]:
+        """Longitude and latitude; nothing where there are none."""
+        if isinstance(coordinates, list) and len(coordinates) >= 2:
+            lon, lat = coordinates[:2]
+            if _is_number(lon) and _is_number(lat):
+                return repr(lon), repr(lat)
+        if coordinates == [] or self._released:
+            return "", ""
+        raise InputError(
+            f"feature {self._number:,} of {shown(self._name)} has the coordinates "
+            f'"{shown(coordinates)}": give two numbers, longitude and latitude.'
+        )
+
+    def _fields(self, properties: dict[str, Any]) -> list[str]:
+        """Texts of the properties, in the order of the columns."""
+        fields = [""] * len(self.columns)
+        for name, value in properties.items():
+            if isinstance(value, dict | list):
+                self._nested[name] = None
+                continue
+            at = self.columns.setdefault(name, len(fields))
+            if at == len(fields):
+                fields.append("")
+            if value is not None:
+                fields[at] = value if isinstance(value, str) else repr(value)
+        return fields
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _items(data: bytes) -> Iterator[Any]:
+    """Features, geometries and named reference systems, in the order of the file."""
+    place = _after_space(data, 0)
+    while place < len(data):  # one object, or one on each line
+        place = _after_space(data, (yield from _object(data, place)))
+
+
+def _object(data: bytes, place: int) -> Generator[Any, None, int]:
+    """Items of one object, a list of features one by one; returns where the object ends."""
+    members: dict[str, Any] = {}
+    listing = False
+    place = _after(data, place, b"{")
+    while True:
+        key, place = _value(data, place)
+        place = _after(data, place, b":")
+        if key in _LISTS and data[place : place + 1] == b"[":
+            listing = True
+            place = yield from _elements(data, place)
+        else:
+            value, place = _value(data, place)
+            if key in _MEMBERS:
+                members[key] = value
+        place = _after_space(data, place)
+        if data[place : place + 1] == b"}":
+            break
+        place = _after(data, place, b",")
+    system = members.get("crs")
+    named = system.get("properties") if isinstance(system, dict) else None
+    if isinstance(named, dict) and isinstance(named.get("name"), str):
+        yield {"type": "Crs", "name": named["name"]}
+    if not listing:
+        yield members
+    return place + 1
+
+
+def _elements(data: bytes, place: int) -> Generator[Any, None, int]:
+    """Elements of a list; returns where it ends."""
+    place = _after(data, place, b"[")
+    if data[place : place + 1] == b"]":
+        return place + 1
+    while True:
+        value, place = _value(data, place)
+        yield value
+        place = _after_space(data, place)
+        if data[place : place + 1] == b"]":
+            return place + 1
+        place = _after(data, place, b",")
+
+
+def _value(data: bytes, place: int) -> tuple[Any, int]:
+    """Value at a position, and where it ends."""
+    size = _GUESS
+    while True:
+        whole = place + size >= len(data)
+        # All of it is UTF-8: only a last sign that is cut off is left out.
+        text = data[place : place + size].decode(errors="ignore")
+        try:
+            value, end = _DECODER.raw_decode(text)
+            if end < len(text) or whole:
+                return value, place + (end if text.isascii() else len(text[:end].encode()))
+        except (ValueError, RecursionError):
+            if whole:
+                raise _NoJsonError(place) from None
+        if size >= _LONGEST:
+            raise _NoJsonError(place)
+        size *= 8
+
+
+def _after_space(data: bytes, place: int) -> int:
+    """First position from ``place`` on that is no white space."""
+    found = _SPACE.match(data, place)
+    assert found is not None  # noqa: S101 - it may be empty
+    return found.end()
+
+
+def _after(data: bytes, place: int, sign: bytes) -> int:
+    """Position behind a sign that has to come here, and white space."""
+    if data[place : place + 1] != sign:
+        place = _after_space(data, place)
+        if data[place : place + 1] != sign:
+            raise _NoJsonError(place)
+    return _after_space(data, place + 1)

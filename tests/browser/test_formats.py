@@ -1,0 +1,80 @@
+"""Files as people have them, uploaded by hand; and numbers that are typed out of range."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.support.files import dbf, sheet, shp, workbook, zipped
+
+POINTS = [
+    [round(x, 4), round(y, 4)]
+    for x, y in np.random.default_rng(3).normal((13.4, 52.5), 0.1, (400, 2)).tolist()
+]
+PLAIN = "\n".join(["lon;lat", *(f"{x};{y}".replace(".", ",") for x, y in POINTS)])
+FILES = {
+    "trees.xlsx": workbook(
+        {"notes": sheet([["about"], ["city trees"]]), "trees": sheet([["lon", "lat"], *POINTS])}
+    ),
+    "trees.geojson": json.dumps(
+        {
+            "type": "FeatureCollection",
+            "features": [
+                {
+                    "type": "Feature",
+                    "geometry": {"type": "Point", "coordinates": point},
+                    "properties": {"id": at},
+                }
+                for at, point in enumerate(POINTS)
+            ],
+        }
+    ).encode(),
+    "trees.zip": zipped(
+        {
+            "trees.shp": shp([[(x, y)] for x, y in POINTS]),
+            "trees.dbf": dbf([("id", "N", 6)], [[b"%d" % at] for at in range(len(POINTS))]),
+            "trees.prj": 'GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984"]]',
+        }
+    ),
+    "trees.csv": PLAIN.encode(),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
+    name, app_url, open_page, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(FILES[name])
+    watched = open_page(f"{app_url('app.py')}/wavecluster?data=own&g=16")
+    watched.page.locator("input[type=file]").set_input_files(tmp_path / name)
+    if name == "trees.xlsx":
+        watched.page.get_by_role("combobox", name="Sheet").wait_for(timeout=60_000)
+        watched.wait_idle()
+        watched.choose("Sheet", "trees")
+    watched.page.get_by_text(f"Active: {name} · 400 records").wait_for(timeout=60_000)
+    watched.wait_idle()
+    assert watched.page.get_by_role("combobox", name="Across").input_value() == "lon"
+    assert watched.page.get_by_role("combobox", name="Upwards").input_value() == "lat"
+    assert not watched.page.locator("[data-testid=stAlertContentError]").count()
+
+
+def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:
+    watched = open_page(f"{app_url('app.py')}/release")
+    box = watched.page.get_by_role("spinbutton", name="Lifetime budget of this source")
+    box.wait_for(timeout=60_000)
+    watched.wait_idle()
+    kept = watched.page.locator("[data-testid=stNumberInput]", has=box)
+    content = "node => getComputedStyle(node, '::after').content"
+    assert kept.evaluate(content) == "none"
+    box.fill("5000")
+    box.press("Enter")
+    watched.wait_idle()
+    assert "Out of range" in kept.evaluate(content)
+    assert watched.page.get_by_text("Lifetime budget 3:").count()
+    box.fill("5")
+    box.press("Enter")
+    watched.page.get_by_text("Lifetime budget 5:").wait_for(timeout=60_000)
+    assert kept.evaluate(content) == "none"
