@@ -7,6 +7,7 @@ setup(
     package_dir={"dpviz.sample_data": "sample_data"},
     package_data={
         "": ["*.json", "*.txt", "*.j2"],
+        "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.sample_data": ["*.csv", "*.parquet", "*.md"],
         "dpviz.ui": ["frontend/*"],
     },

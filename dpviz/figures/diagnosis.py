@@ -68,6 +68,9 @@ def diagnosis_panels(picture: WaveClusterPicture, diagnosis: Diagnosis) -> Panel
     for axis, (low, high) in zip("xy", _window(picture, inside), strict=True):
         for panel in range(1, 2 * _ACROSS + 1):
             layout[f"{axis}axis{suffix(panel)}"]["range"] = [low, high]
+            if "constrain" in layout[f"{axis}axis{suffix(panel)}"]:
+                # A long cluster takes its neighbourhood along, not a strip of the panel.
+                layout[f"{axis}axis{suffix(panel)}"]["constrain"] = "range"
     layout["uirevision"] += f" cluster {diagnosis.cluster}"
     layout["margin"]["t"] = 78  # the mark stands below the tool bar
     width = picture.width(picture.true.level)

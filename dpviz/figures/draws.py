@@ -14,6 +14,7 @@ from dpviz.domain import Domain
 from dpviz.engine.raster import cell_means
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
+from dpviz.figures.ground import Ground
 from dpviz.figures.kmeans import KMeansPicture, numbered_centres
 from dpviz.figures.marks import (
     PLACE,
@@ -112,6 +113,7 @@ def wavecluster_maps(
         f"Probability of each cell of being significant over {n} draws: {sure.mean():.0%} of the "
         "cells are the same in 19 of 20 draws; the true cells are outlined. On the right "
         f"{name}.",
+        picture.ground,
     )
 
 
@@ -175,6 +177,7 @@ def kmeans_maps(
         f"Share of {n} draws in which records are in another cluster than truly: "
         f"{draws.chance.mean():.1%} on average. On the right the centres of all draws; those of "
         f"draw {shown + 1} bear numbers.",
+        picture.ground,
     )
 
 
@@ -381,11 +384,13 @@ def _maps(
     maps: list[tuple[str, list[Trace]]],
     title: str,
     alt: str,
+    ground: Ground,
 ) -> Panels:
     """Two maps side by side, zoomed together; the left one has a colour bar at its right."""
     layout = base_layout(title, (56, 12, 46, 38), uirevision=str(domain))
-    data = add_maps(layout, columns, domain, maps)
+    data = add_maps(layout, columns, domain, maps, ground=ground)
     # Space for the colour bar between the two.
     layout["xaxis"]["domain"] = [0, 0.465]
     layout["xaxis2"]["domain"] = [0.585, 1]
+    layout["meta"]["stack"] = False
     return Panels(data=data, layout=layout, alt=alt, height=350, share=0.5)

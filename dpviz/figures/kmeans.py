@@ -19,6 +19,7 @@ from dpviz.counts import cell_width
 from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.errors import InputError
+from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -81,6 +82,8 @@ class KMeansPicture:
         Parameters of the run, in the figure's title.
     left_title, private_title
         Headings of the two panels.
+    ground
+        What the maps stand on.
     """
 
     truth: KMeansTruth
@@ -93,6 +96,7 @@ class KMeansPicture:
     title: str = ""
     left_title: str = "true"
     private_title: str = "private"
+    ground: Ground = PLAIN
 
     @property
     def shown_domain(self) -> Domain:
@@ -226,6 +230,7 @@ def _regions(picture: KMeansPicture) -> Panels:
                 [*_map(picture, picture.private, step), _true_centres(picture)],
             ),
         ],
+        ground=picture.ground,
     )
     return Panels(
         data=data,
@@ -573,6 +578,7 @@ def _grid(picture: KMeansPicture) -> Panels:
                 [second, marks[1], _true_centres(picture)],
             ),
         ],
+        ground=picture.ground,
     )
     return Panels(
         data=data,
@@ -614,6 +620,7 @@ def _chain(picture: KMeansPicture) -> Panels:
             ),
         ],
         across=3,
+        ground=picture.ground,
     )
     data.append(
         scatter(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpviz.domain import Domain
+from dpviz.figures.ground import PLAIN, Ground, axis_looks, see_through
 from dpviz.figures.marks import Trace, axis_title, note
 
 if TYPE_CHECKING:
@@ -91,9 +92,14 @@ def add_axes(
     panel: int,
     row: tuple[int, int],
     slot: tuple[int, int],
+    ground: Ground = PLAIN,
 ) -> None:
     """Add the axes of one panel, linked to the first one's for zoom and pan."""
     across, up = place(row, slot)
+    scale = ground.scale(columns, domain)
+    looks = axis_looks(scale, panel)
+    # The page makes the figure as high as its panels need.
+    layout["meta"] = {"shape": scale.panel(domain), "rows": row[1], "across": slot[1]}
     lowest, leftmost = row[0] == row[1] - 1, slot[0] == 0
     for axis, other, name, extent, bounds, titled in (
         ("x", "y", columns[0], across, domain.bounds[0], lowest),
@@ -114,6 +120,7 @@ def add_axes(
             "tickfont": {"size": 11},
             **({"title": axis_title(name)} if titled else {}),
             **({"matches": axis} if panel > 1 else {}),
+            **looks[axis],
         }
 
 
@@ -135,6 +142,7 @@ def add_maps(
     domain: Domain,
     maps: Sequence[tuple[str, list[Trace]]],
     across: int = 2,
+    ground: Ground = PLAIN,
 ) -> list[Trace]:
     """Put maps beside each other on linked axes.
 
@@ -148,6 +156,8 @@ def add_maps(
         Heading, with tags, and traces of each.
     across
         Panels in the row.
+    ground
+        What the maps stand on.
 
     Returns
     -------
@@ -155,8 +165,27 @@ def add_maps(
         All traces, on their axes.
     """
     data = []
+    lines = ground.lines(columns, domain)
     for slot, (heading, traces) in enumerate(maps):
-        add_axes(layout, columns, domain, slot + 1, (0, 1), (slot, across))
+        add_axes(layout, columns, domain, slot + 1, (0, 1), (slot, across), ground)
         add_heading(layout, slot + 1, heading)
-        data += [{**trace, **on(slot + 1)} for trace in traces]
+        data += [{**trace, **on(slot + 1)} for trace in beneath(lines, traces)]
+    if lines:
+        clear_axes(layout)
     return data
+
+
+def beneath(lines: list[Trace], traces: list[Trace]) -> list[Trace]:
+    """Traces of a map on lines, which show where a heatmap has the page's colour."""
+    if not lines:
+        return traces
+    # Plotly draws heatmaps below lines unless it is told an order; scattergl has none.
+    above = {"heatmap": {"zorder": 1}, "scatter": {"zorder": 1}}
+    return [*lines, *({**see_through(one), **above.get(one["type"], {})} for one in traces)]
+
+
+def clear_axes(layout: dict[str, Any]) -> None:
+    """Let lines through all colour axes where these have the page's colour."""
+    for name in layout:
+        if name.startswith("coloraxis"):
+            layout[name] = see_through(layout[name])

@@ -21,6 +21,10 @@ CLUSTERS: dict[Mode, tuple[str, ...]] = {
 
 BACKGROUND: dict[Mode, str] = {"light": "#ffffff", "dark": "#14181d"}
 INK: dict[Mode, str] = {"light": "#000000", "dark": "#ffffff"}
+
+#: Lines of a map beneath the data: seen on light and on dark, and never mistaken for data.
+GROUND = "#8b96a1"
+
 NOISE: dict[Mode, str] = {"light": "#9aa4ae", "dark": "#66717c"}
 BOTH: dict[Mode, str] = {"light": "#0072b2", "dark": "#56b4e9"}
 INVENTED: dict[Mode, str] = {"light": "#d55e00", "dark": "#f08a3c"}

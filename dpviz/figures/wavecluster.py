@@ -28,6 +28,7 @@ from dpviz.figures.cell_numbers import (
     cell_numbers,
     colours_at,
 )
+from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.marks import (
     PLACE,
     Trace,
@@ -45,7 +46,7 @@ from dpviz.figures.marks import (
     outlined,
     scatter,
 )
-from dpviz.figures.panels import Panels, add_axes, add_heading, on
+from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
 from dpviz.figures.threshold import threshold_frame, threshold_panels
 from dpviz.metrics.matching import matched_numbers
@@ -101,6 +102,8 @@ class WaveClusterPicture:
         Heading of the private panels.
     run
         The run with the private stages: how its threshold was drawn. None: not drawn.
+    ground
+        What the maps stand on.
     """
 
     truth: Truth
@@ -111,6 +114,7 @@ class WaveClusterPicture:
     title: str = ""
     private_title: str = "private"
     run: Run | None = None
+    ground: Ground = PLAIN
 
     def __post_init__(self) -> None:
         """Two axes only."""
@@ -552,6 +556,8 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
     data: list[Trace] = []
     pairs: list[tuple[int, int]] = []
     rows, across = (2, len(columns)) if stacked else (1, 2)
+    # Small panels have no room for lines.
+    lines = [] if stacked else picture.ground.lines(picture.columns, picture.domain)
     for number, column in enumerate(columns):
         coloured = {}
         if column.coloraxis:
@@ -570,12 +576,12 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
                 first = panel if side == 0 else panel - (across if stacked else 1)
                 subbands.add_axes(layout, column.axes, panel, *where, first)
             else:
-                add_axes(layout, picture.columns, picture.domain, panel, *where)
+                add_axes(layout, picture.columns, picture.domain, panel, *where, picture.ground)
             heading = f"<b>{name}</b> · {column.notes[side]}"
             if stacked:
                 heading = f"{column.title} · {('true', 'private')[side]}"
             add_heading(layout, panel, heading)
-            for trace in column.traces[side]:
+            for trace in beneath([] if column.axes else lines, column.traces[side]):
                 if "texttemplate" in trace:
                     if stacked and max(trace["z"].shape) > MOST_OF_STAGES:
                         continue
@@ -584,6 +590,8 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
                     hovered[side].append(len(data))
                 data.append({**trace, **coloured, **on(panel)})
         pairs += zip(*hovered, strict=True)
+    if lines:
+        clear_axes(layout)
     return Panels(
         data=data,
         layout=layout,

@@ -58,11 +58,11 @@ def first_columns(
         varied = [name for name, column in seen.items() if np.unique(column).size > 1]
         free = [name for name in varied if name not in but]
         numeric = next(some for some in (free, varied, numeric) if len(some) > 1 or some is numeric)
-    words = {name: _words(name) for name in numeric}
+    words = {name: words_of(name) for name in numeric}
     for pair in PAIRS:
-        found = [{_without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
+        found = [{without(words[one], axis): one for one in reversed(numeric)} for axis in pair]
         for across in numeric:
-            rest = _without(words[across], pair[0])
+            rest = without(words[across], pair[0])
             if rest is not None and rest in found[1]:
                 return across, found[1][rest]
     if len(numeric) > 2:
@@ -70,14 +70,14 @@ def first_columns(
     return numeric[0], numeric[1]
 
 
-def _words(name: str) -> tuple[str, ...]:
+def words_of(name: str) -> tuple[str, ...]:
     """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
     apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
     apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
     return tuple(re.findall(r"[^\W_]+", apart.lower()))
 
 
-def _without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
+def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | None:
     """The other words of a name that has exactly one word for the axis; None for other names."""
     left = tuple(one for one in words if one not in axis)
     return left if len(left) == len(words) - 1 else None

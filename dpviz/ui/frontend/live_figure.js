@@ -11,6 +11,9 @@ const DISK = {
 };
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
+const NARROWEST = 200; // pixels of a map beside others; below, maps stand under each other
+const LEAST_MAP = 180; // pixels of its height
+const STACK_GAP = 44; // pixels between two maps under each other, for a heading
 const SMALLEST_NUMBER = 7; // pixels of a number in a cell that can be read
 
 const ICON_COLOR = "#7d8791"; // readable on light and on dark
@@ -63,6 +66,31 @@ function pairUp(traces, pairs) {
     traces[left].customdata = rows(b);
     traces[right].customdata = rows(a);
   }
+}
+
+// ---- maps: as large as the page has room for, with cells as wide as high
+
+// Width and height of a map in a row; its cells keep their scale, so more height helps nothing.
+function fitted(layout, width, height) {
+  const { shape, rows, across, stack } = layout.meta ?? {};
+  if (!across || rows > 1) return height;
+  const { l, r, t, b } = layout.margin;
+  const [start, end] = layout.xaxis.domain;
+  const beside = (end - start) * (width - l - r);
+  if (beside >= NARROWEST || stack === false || across !== 2) {
+    return shape ? Math.min(height, Math.max(LEAST_MAP, Math.ceil(beside * shape)) + t + b) : height;
+  }
+  const below = Math.max(LEAST_MAP, Math.ceil((width - l - r) * (shape ?? 0.9)));
+  const inner = across * below + (across - 1) * STACK_GAP;
+  for (let panel = 1; panel <= across; panel += 1) {
+    const name = panel === 1 ? "" : panel;
+    const low = (across - panel) * (below + STACK_GAP) / inner;
+    layout[`xaxis${name}`].domain = [0, 1];
+    Object.assign(layout[`yaxis${name}`], {
+      domain: [low, low + below / inner], showticklabels: true, title: layout.yaxis.title,
+    });
+  }
+  return inner + t + b;
 }
 
 // ---- the theme, as a plotly template, so that what the figure sets itself wins
@@ -171,7 +199,10 @@ class LiveFigure {
     const Plotly = await loadPlotly(head.script);
     if (this.closed) return;
     this.head = head;
-    const height = Math.max(head.height, Math.round(head.share * window.innerHeight));
+    this.bytes = bytes;
+    const room = Math.max(head.height, Math.round(head.share * window.innerHeight));
+    this.width = this.frame.clientWidth;
+    const height = fitted(head.figure.layout, Math.max(this.width, head.least_width), room);
     this.plot.style.minWidth = `${head.least_width}px`;
     const scrolls = head.least_width > this.frame.clientWidth;
     this.frame.style.overflowX = scrolls ? "auto" : "hidden";
@@ -240,6 +271,12 @@ class LiveFigure {
   resize() {
     const width = this.plot.clientWidth;
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
+    if (this.head.figure.layout.meta?.across && this.frame.clientWidth !== this.width) {
+      this.drawn = null; // another width: maps may have another height, or another place
+      this.waiting ??= this.bytes;
+      this.drawing = this.drain();
+      return;
+    }
     window.Plotly.Plots.resize(this.plot).catch(() => {}); // hidden meanwhile: drawn when shown
   }
 

@@ -1,0 +1,165 @@
+"""Lines to draw beneath a map: coastlines and borders of Natural Earth, or an own GeoJSON.
+
+Lines are arrays (n, 2) with a row of NaN between two of them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.errors import InputError, listed, shown
+from dpviz.lru import LRUCache
+
+Lines = NDArray[np.float64]
+
+#: Natural Earth (https://www.naturalearthdata.com), public domain; sample_data/natural_earth.py.
+FOLDER = Path(__file__).with_name("natural_earth")
+
+#: Bytes of an own file.
+MOST_BYTES = 5 * 2**20
+
+#: Details that are smaller than this part of the domain are left out: a panel has some hundred
+#: pixels a side. So are islands that are smaller than twice of it.
+_DETAIL = 1 / 800
+
+_DRAWN = LRUCache(32)
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Lines of a file of GeoJSON, and its name; compared by identity."""
+
+    name: str
+    lines: Any
+
+    def within(self, domain: Domain) -> Lines:
+        """Lines inside the domain, shape (n, 2)."""
+        return _DRAWN.get((id(self), self, domain.bounds), lambda: clipped(self.lines, domain))
+
+    def missing(self, domain: Domain) -> str:
+        """Sentence on a file none of whose lines are inside the domain; else empty."""
+        if len(self.within(domain)):
+            return ""
+        import shapely
+
+        west, south, east, north = shapely.total_bounds(self.lines)
+        return (
+            f"{shown(self.name)}: no line is inside the domain {domain}; the file spans "
+            f"{west:.6g} to {east:.6g} and {south:.6g} to {north:.6g}, first coordinate first."
+        )
+
+
+def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
+    """Coastlines and borders inside a domain of longitude and latitude, shape (n, 2).
+
+    Drawn for 1:50 million: they are good to some kilometres.
+
+    Parameters
+    ----------
+    domain
+        Bounds in degrees; longitudes from 0 to 360 are as good as those from -180 to 180.
+    swapped
+        Whether latitude is the first axis.
+    """
+
+    def build() -> Lines:
+        import shapely
+
+        box = Domain(domain.bounds[::-1]) if swapped else domain
+        low, high = box.bounds[0]
+        turns = [turn for turn in (-360, 0, 360) if low < turn + 180 and high > turn - 180]
+        parts = [shapely.transform(_earth(), lambda at, t=turn: at + np.array([t, 0])) for turn in turns]
+        lines = clipped(np.concatenate(parts), box, 2 * _DETAIL)
+        return lines[:, ::-1] if swapped else lines
+
+    lines: Lines = _DRAWN.get((swapped, domain.bounds), build)
+    return lines
+
+
+@cache
+def _earth() -> NDArray[Any]:
+    """All lines of Natural Earth as shapely's."""
+    import pyarrow.parquet as pq
+    import shapely
+
+    table = pq.read_table(FOLDER / "lines.parquet", columns=["line", "lon", "lat"])
+    line, lon, lat = (table[name].to_numpy() for name in ("line", "lon", "lat"))
+    lines: NDArray[Any] = shapely.linestrings(lon / 1000, lat / 1000, indices=line)
+    return lines
+
+
+def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
+    """Return the parts of lines inside a domain of two axes, without tiny details.
+
+    Parameters
+    ----------
+    lines
+        Of shapely.
+    domain
+        Bounds of both axes.
+    least
+        Smaller parts are left out, in shares of the domain.
+    """
+    import shapely
+
+    (west, east), (south, north) = domain.bounds
+    inside = shapely.get_parts(shapely.clip_by_rect(lines, west, south, east, north))
+    inside = inside[(shapely.get_type_id(inside) == 1) & ~shapely.is_empty(inside)]
+    # In shares of the domain: its axes may have different units.
+    lows, spans = domain.lows, domain.highs - domain.lows
+    unit = shapely.transform(inside, lambda at: (at - lows) / spans)
+    west, south, east, north = shapely.bounds(unit).T
+    unit = unit[np.maximum(east - west, north - south) >= least]
+    if not len(unit):
+        return np.empty((0, 2))
+    points, number = shapely.get_coordinates(shapely.simplify(unit, _DETAIL), return_index=True)
+    breaks = np.nonzero(np.diff(number))[0] + 1
+    return np.insert(np.clip(lows + points * spans, lows, domain.highs), breaks, np.nan, axis=0)
+
+
+def read_background(content: bytes, name: str) -> Background:
+    """Read the lines and the outlines of polygons of a file of GeoJSON.
+
+    Raises
+    ------
+    InputError
+        If the file is too large, no GeoJSON, or without lines and polygons.
+    """
+    import shapely
+
+    if len(content) > MOST_BYTES:
+        raise InputError(
+            f"{shown(name)} has {len(content) / 2**20:.0f} MB, and a background at most "
+            f"{MOST_BYTES // 2**20}: simplify its lines, or leave out what is not drawn."
+        )
+    try:
+        kind = json.loads(content)["type"]
+        found = shapely.from_geojson(content.decode())
+    except (ValueError, KeyError, TypeError, RecursionError, shapely.errors.GEOSException):
+        raise InputError(
+            f"{shown(name)} is no GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
+        ) from None
+    parts = np.array([found]) if found is not None else np.array([], dtype=object)
+    while (nested := shapely.get_type_id(parts) >= 4).any():
+        parts = np.concatenate([parts[~nested], shapely.get_parts(parts[nested])])
+    kinds = shapely.get_type_id(parts)
+    drawn = np.concatenate([parts[np.isin(kinds, (1, 2))], shapely.boundary(parts[kinds == 3])])
+    drawn = shapely.get_parts(drawn)
+    drawn = drawn[~shapely.is_empty(drawn)]
+    if not len(drawn):
+        what = listed(sorted({"points" for one in kinds if one == 0})) or shown(str(kind))
+        raise InputError(
+            f"{shown(name)} has no lines and no polygons ({what} only): a background is drawn of "
+            "these; load points as data instead."
+        )
+    if not np.isfinite(shapely.get_coordinates(drawn)).all():
+        raise InputError(f"{shown(name)} has coordinates that are no finite numbers: mend them.")
+    return Background(name, drawn)

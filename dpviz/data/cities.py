@@ -1,0 +1,79 @@
+"""Cities by name, and boxes around them: bounds that are public knowledge.
+
+Source: populated places of Natural Earth (https://www.naturalearthdata.com), public domain.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import NamedTuple
+
+from dpviz.data.background import FOLDER
+from dpviz.data.scale import METRES_PER_DEGREE
+from dpviz.domain import Domain
+from dpviz.errors import InputError, shown
+
+
+class City(NamedTuple):
+    """A city with its country and part of it, and its place in degrees."""
+
+    name: str
+    country: str
+    region: str
+    lon: float
+    lat: float
+
+    @property
+    def title(self) -> str:
+        """Name that no other city has."""
+        parts = (self.name, self.region, self.country)
+        return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+@cache
+def cities() -> dict[str, City]:
+    """All cities by their title, the most populous first."""
+    import pyarrow.parquet as pq
+
+    rows = pq.read_table(FOLDER / "cities.parquet").to_pylist()
+    found = [
+        City(one["city"], one["country"], one["region"], one["lon"] / 1000, one["lat"] / 1000)
+        for one in rows
+    ]
+    titled: dict[str, City] = {}
+    for one in found:
+        # Of two cities with one title, the more populous one keeps it.
+        titled.setdefault(one.title, one)
+    return titled
+
+
+def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
+    """Square of a width in kilometres around a city, rounded to thousandths of a degree.
+
+    Parameters
+    ----------
+    city
+        Middle of the box.
+    width
+        Kilometres from side to side.
+    swapped
+        Whether latitude is the first axis.
+
+    Raises
+    ------
+    InputError
+        Where the box would reach over a pole or around the Earth.
+    """
+    up = width * 500 / METRES_PER_DEGREE
+    across = up / max(math.cos(math.radians(city.lat)), 1e-9)
+    if abs(city.lat) + up > 90 or across > 180:
+        raise InputError(
+            f"width = {width:g} km around {shown(city.name)} reaches over a pole or around the "
+            "Earth: choose a smaller width."
+        )
+    lon, lat = (
+        (round(at - half, 3), round(at + half, 3))
+        for at, half in ((city.lon, across), (city.lat, up))
+    )
+    return Domain((lat, lon) if swapped else (lon, lat))

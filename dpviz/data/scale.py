@@ -1,0 +1,147 @@
+"""Whether two axes share a unit, and how large a cell is on the ground."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dpviz.data.reading.proposal import PAIRS, without, words_of
+from dpviz.domain import Domain
+
+#: How the axes are meant: by their names and extents, or as a person says.
+Axes = Literal["auto", "lonlat", "equal", "free"]
+
+#: Metres of a degree on a sphere of the Earth's mean radius, 6371.0088 km.
+METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
+
+#: Last words of names that say the unit, with its metres where it is a length.
+UNITS: dict[str, float | None] = {
+    **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
+    **dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 1000.0),
+    **dict.fromkeys(("cm", "mm", "inch", "inches", "s", "sec", "ms", "min", "h", "hours", "days")),
+    **dict.fromkeys(("kg", "deg", "degrees", "px", "pixels", "usd", "eur", "gbp", "percent")),
+    **dict.fromkeys(("ft", "feet"), 0.3048),
+    **dict.fromkeys(("mi", "mile", "miles"), 1609.344),
+}
+
+#: Extents that differ by less than this factor probably have one unit, as on a map.
+_SIMILAR = 2.56
+
+#: A panel that is longer than this many times its width would show nothing.
+_LONGEST = 8.0
+
+#: Nearer to a pole, one degree of longitude has next to no length.
+_HIGHEST = 89.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How lengths on two axes compare.
+
+    Parameters
+    ----------
+    ratio
+        Length of one unit of the second axis, in units of the first; None: no common unit.
+    metres
+        Metres of one unit of the first axis, where they are known.
+    degrees
+        ``"lonlat"`` or ``"latlon"`` where the axes are longitude and latitude, in this order.
+    reason
+        Why, in a few words.
+    """
+
+    ratio: float | None
+    metres: float | None = None
+    degrees: Literal["", "lonlat", "latlon"] = ""
+    reason: str = ""
+
+    def panel(self, domain: Domain) -> float | None:
+        """Height of a map of the domain in widths; None where the axes share no unit."""
+        (west, east), (south, north) = domain.bounds
+        return self.ratio and self.ratio * (north - south) / (east - west)
+
+    def lengths(self, sides: tuple[float, float]) -> str:
+        """Width and height of a box in words; empty where no length is known."""
+        if not self.ratio or not self.metres:
+            return ""
+        across, up = sides[0] * self.metres, sides[1] * self.ratio * self.metres
+        return f"{length(across)} × {length(up)}"
+
+
+def length(metres: float) -> str:
+    """Write a length with two or three digits: 340 m, 4.2 km, 1,230 km."""
+    number, unit = (metres, "m") if metres < 995 else (metres / 1000, "km")
+    places = (1 if number < 200 else 2) - math.floor(math.log10(number))
+    rounded = round(number, places)
+    return f"{rounded:,.{max(places, 0)}f} {unit}"
+
+
+def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:
+    """Return how the two axes of a map compare.
+
+    Unless a person says it (``axes``), the names decide: longitude and latitude within their
+    range, the same unit at the end of both names, or a pair such as x and y, easting and northing.
+    Else axes of similar extent share their unit, and all others do not.
+
+    Parameters
+    ----------
+    columns, domain
+        Names and bounds of the two axes.
+    axes
+        ``"auto"``, or what a person knows of the axes.
+    """
+    spans = [hi - lo for lo, hi in domain.bounds]
+    apart = max(spans) / min(spans)
+    swapped = _places(columns, 0, reverse=True) and axes != "lonlat"
+    degrees = axes == "lonlat" or ((swapped or _places(columns, 0)) and axes != "equal")
+    found = _lonlat(domain, swapped) if degrees else None
+    if axes == "free":
+        named = found.degrees if found else ""
+        return Scale(ratio=None, degrees=named, reason="chosen by hand")
+    if found:
+        return found
+    units = [words_of(name)[-1:] for name in columns]
+    known = units[0] == units[1] and units[0] and units[0][0] in UNITS
+    unit = units[0][0] if known else ""
+    metres = UNITS.get(unit)
+    if axes in ("equal", "lonlat"):
+        reason = "chosen by hand" if axes == "equal" else "bounds are no longitude and latitude"
+        return Scale(ratio=1.0, metres=metres, reason=reason)
+    if apart > _LONGEST:
+        return Scale(ratio=None, reason=f"one extent is {apart:,.0f} times the other")
+    if unit:
+        return Scale(ratio=1.0, metres=metres, reason=f"both columns are in {unit}")
+    if any(_places(columns, pair, reverse=reverse) for pair in (1, 2) for reverse in (False, True)):
+        return Scale(ratio=1.0, reason="the names are of one plane")
+    if apart < _SIMILAR:
+        return Scale(ratio=1.0, reason="both columns have similar extents")
+    return Scale(ratio=None, reason=f"one extent is {apart:.1f} times the other")
+
+
+def _places(columns: Sequence[str], pair: int, *, reverse: bool = False) -> bool:
+    """Whether the names are those of a pair of places, with the same other words."""
+    first, second = reversed(columns) if reverse else columns
+    rest = [without(words_of(name), axis) for name, axis in zip((first, second), PAIRS[pair],
+                                                                  strict=True)]  # fmt: skip
+    return rest[0] is not None and rest[0] == rest[1]
+
+
+def _lonlat(domain: Domain, swapped: bool) -> Scale | None:
+    """Scale of degrees at the middle latitude, or None where the bounds are no degrees."""
+    lon, lat = domain.bounds[::-1] if swapped else domain.bounds
+    if not (lon[0] >= -360 and lon[1] <= 360 and lat[0] >= -90 and lat[1] <= 90):
+        return None
+    order: Literal["lonlat", "latlon"] = "latlon" if swapped else "lonlat"
+    middle = min(abs(lat[0] + lat[1]) / 2, _HIGHEST)
+    shrunk = math.cos(math.radians(middle))
+    ratio = shrunk if swapped else 1 / shrunk
+    of_first = METRES_PER_DEGREE * (1 if swapped else shrunk)
+    apart = ratio * (domain.bounds[1][1] - domain.bounds[1][0])
+    apart /= domain.bounds[0][1] - domain.bounds[0][0]
+    if not 1 / _LONGEST <= apart <= _LONGEST:
+        return Scale(ratio=None, degrees=order, reason="the map would be a narrow strip")
+    at = f"{middle:.0f}° {'N' if lat[0] + lat[1] >= 0 else 'S'}" if middle >= 0.5 else "the equator"
+    reason = f"longitude and latitude, true at {at}"
+    return Scale(ratio=ratio, metres=of_first, degrees=order, reason=reason)

@@ -1,0 +1,87 @@
+"""What a map stands on: the scale of its axes, and the lines beneath its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpviz.data.background import Background, coastlines
+from dpviz.data.scale import Axes, Scale, scale_of
+from dpviz.domain import Domain
+from dpviz.figures.marks import Trace, faded, scatter
+from dpviz.figures.theme import BACKGROUND, GROUND
+
+#: Names of the traces.
+EARTH, OWN = "coastlines and borders", "own background"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What a person chose to draw maps on.
+
+    Parameters
+    ----------
+    axes
+        What the two axes are.
+    earth
+        Whether maps of longitude and latitude have coastlines and borders.
+    own
+        Lines of an own file.
+    """
+
+    axes: Axes = "auto"
+    earth: bool = True
+    own: Background | None = None
+
+    def scale(self, columns: Sequence[str], domain: Domain) -> Scale:
+        """Return how the axes compare."""
+        return scale_of(columns, domain, self.axes)
+
+    def lines(self, columns: Sequence[str], domain: Domain) -> list[Trace]:
+        """Lines inside the domain, beneath all other traces; without hover texts."""
+        drawn = []
+        degrees = self.scale(columns, domain).degrees
+        if self.earth and degrees:
+            drawn.append((EARTH, coastlines(domain, swapped=degrees == "latlon"), 1.0))
+        if self.own:
+            drawn.append((OWN, self.own.within(domain), 1.5))
+        return [
+            scatter(
+                "lines",
+                *points.T.astype(np.float32),
+                name=name,
+                line={"color": GROUND, "width": width},
+            )
+            for name, points, width in drawn
+            if len(points)
+        ]
+
+
+#: What maps stand on unless a person chooses.
+PLAIN = Ground()
+
+
+def axis_looks(scale: Scale, panel: int) -> dict[str, dict[str, Any]]:
+    """Properties of the x and of the y axis of a panel that keep the scale."""
+    if scale.ratio is None:
+        return {"x": {}, "y": {}}
+    # The panel shrinks within its place; its left end stays below its heading.
+    kept = {"constrain": "domain"}
+    number = "" if panel == 1 else panel
+    anchored = {"scaleanchor": f"x{number}", "scaleratio": scale.ratio}
+    return {
+        "x": {**kept, "constraintoward": "left"},
+        "y": {**kept, "constraintoward": "top", **anchored},
+    }
+
+
+def see_through(look: dict[str, Any]) -> dict[str, Any]:
+    """Look of a heatmap or colour axis that lets lines through where it has the page's colour."""
+    if "colorscale" not in look:
+        return look
+    clear = {ground: faded(ground, 0) for ground in BACKGROUND.values()}
+    scale = [[place, clear.get(colour, colour)] for place, colour in look["colorscale"]]
+    return {**look, "colorscale": scale}
