@@ -76,7 +76,9 @@ def coastlines(domain: Domain, *, swapped: bool = False) -> Lines:
         box = Domain(domain.bounds[::-1]) if swapped else domain
         low, high = box.bounds[0]
         turns = [turn for turn in (-360, 0, 360) if low < turn + 180 and high > turn - 180]
-        parts = [shapely.transform(_earth(), lambda at, t=turn: at + np.array([t, 0])) for turn in turns]
+        parts = [
+            shapely.transform(_earth(), lambda at, t=turn: at + np.array([t, 0])) for turn in turns
+        ]
         lines = clipped(np.concatenate(parts), box, 2 * _DETAIL)
         return lines[:, ::-1] if swapped else lines
 

@@ -71,11 +71,10 @@ class Scale:
 
 
 def length(metres: float) -> str:
-    """Write a length with two or three digits: 340 m, 4.2 km, 1,230 km."""
+    """Write a length with two digits: 340 m, 4.2 km, 1,200 km."""
     number, unit = (metres, "m") if metres < 995 else (metres / 1000, "km")
-    places = (1 if number < 200 else 2) - math.floor(math.log10(number))
-    rounded = round(number, places)
-    return f"{rounded:,.{max(places, 0)}f} {unit}"
+    rounded = float(f"{number:.2g}")
+    return f"{rounded:,.{max(1 - math.floor(math.log10(rounded)), 0)}f} {unit}"
 
 
 def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Scale:

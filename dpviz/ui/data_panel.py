@@ -18,6 +18,7 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.errors import InputError, shown
 from dpviz.families import FAMILIES
+from dpviz.figures.ground import PLAIN, Ground
 from dpviz.formats import ACCEPTED
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
@@ -57,6 +58,8 @@ class ActiveData:
         Positions of the two columns that are shown.
     sheet
         Sheet of an Excel file with several, or None.
+    ground
+        What maps of these two stand on.
     """
 
     dataset: Dataset
@@ -68,6 +71,7 @@ class ActiveData:
     unit: str | None = None
     axes: tuple[int, int] = (0, 1)
     sheet: str | None = None
+    ground: Ground = PLAIN
 
     @property
     def title(self) -> str:
@@ -175,7 +179,8 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
     left, right = st.columns(2)
     with left:
         identity = dataset.digest if own is None else own.identity
-        domain = domain_panel(state, dataset, identity, look=not named)
+        shown_axes = own.axes if own else (0, 1)
+        domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes)
     with right:
         neighbours = protection(state, own)
     active = ActiveData(
@@ -186,8 +191,8 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
         complete=own.complete if own else dataset,
         unit=own.unit.column if own else None,
         sample=facts,
-        axes=own.axes if own else (0, 1),
         sheet=own.sheet if own else None,
+        axes=shown_axes,
     )
     show_caption(
         f"Active: {active.title} · {dataset.n:,} records · "

@@ -6,22 +6,45 @@ from functools import partial
 
 import streamlit as st
 
+from dpviz.data.cities import box_around, cities
 from dpviz.data.dataset import Dataset
+from dpviz.data.scale import scale_of
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.numbers import readable
-from dpviz.ui.messages import plain_text, show_error
+from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import UrlState, following
 
+#: A box on a picture tells of the data what its drawer saw.
+DRAWN = (
+    "This box was drawn on a picture of the data: it counts as declared only if public knowledge "
+    "alone would have led you to the same bounds. Change what would not."
+)
 
-def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool = True) -> Domain:
+#: Any bounds of longitude and latitude.
+_WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
+
+#: Kilometres from side to side of a box around a city.
+_WIDTH = 30.0
+
+
+def domain_panel(
+    state: UrlState,
+    dataset: Dataset,
+    identity: str,
+    *,
+    look: bool = True,
+    axes: tuple[int, int] = (0, 1),
+) -> Domain:
     """Show the panel; return the current bounds.
 
     The control "domain" is empty (the variant decides, as in ``run_domain``), "data", "declared"
     (by the data set, or about to be typed), or the typed bounds. Bounds count as declared only if
     the data set has them or a person typed those of every column; a proposal read from the data
     does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
+    ``axes`` are the positions of the two columns that are shown.
     """
     _start_anew_on_other_data(state, dataset, identity)
     if not look and state.get("domain") == "data":  # which a release refuses, so it is no choice
@@ -34,6 +57,8 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool
             _kind(state, identity, setting)
         if setting != "data":
             _boxes(state, dataset, identity, setting, look=look)
+        if dataset.counts is None:
+            _city(state, dataset, axes)
         st.radio(
             "Points outside",
             **state.choice("outside", ("clip", "drop")),
@@ -41,9 +66,16 @@ def domain_panel(state: UrlState, dataset: Dataset, identity: str, *, look: bool
             horizontal=True,
         )
     declared = _declared(dataset, setting)
+    if setting == st.session_state.get(drawn_key(state)):
+        show_caption(DRAWN)
     if declared is None and not look:
         return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
+
+
+def drawn_key(state: UrlState) -> str:
+    """Session entry with the bounds of the last box that was drawn on a picture."""
+    return f"{state.page}:domain:drawn"
 
 
 def linked_columns_key(state: UrlState) -> str:
@@ -138,6 +170,43 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
     texts, error = st.session_state.get(error_key, (None, ""))
     if texts == [st.session_state[key].strip() for key in keys]:
         show_error(error)
+
+
+def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
+    """Show the choice of a city whose surroundings become the domain of longitude and latitude."""
+    names = [dataset.columns[axis] for axis in axes]
+    degrees = {scale_of(names, box).degrees for box in (_WORLD, Domain(_WORLD.bounds[::-1]))} - {""}
+    if dataset.ndim != 2 or not degrees or len(set(axes)) < 2:
+        return
+
+    def draw() -> None:
+        title = st.selectbox(
+            "City",
+            tuple(cities()),
+            index=None,
+            key=f"{state.page}:domain:city",
+            placeholder="type its name",
+            help="7,342 cities of Natural Earth: public places, so the box tells nothing of the "
+            "data.",
+        )
+        width = st.number_input(
+            "Width of the box in km", 1.0, 5000.0, _WIDTH, 10.0, key=f"{state.page}:domain:width"
+        )
+
+        def use() -> None:
+            try:
+                box = box_around(cities()[str(title)], width, swapped="latlon" in degrees)
+                state.set("domain", str(box.select(axes)))
+            except InputError as error:
+                st.session_state[f"{state.page}:domain:city error"] = str(error)
+
+        st.button(
+            "Use this box", key=f"{state.page}:domain:use", on_click=use, disabled=title is None
+        )
+        if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
+            show_error(error)
+
+    lazy_expander("A box around a city", key=f"{state.page}:domain:cities", draw=draw)
 
 
 def _check_box(name: str, text: str) -> None:

@@ -20,6 +20,7 @@ from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
 from dpviz.ui.data_panel import ActiveData, data_controls
 from dpviz.ui.first_method import show_first
+from dpviz.ui.map_panel import map_controls
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part
 from dpviz.ui.parameters import (
@@ -70,6 +71,7 @@ def explorer_state(family: Family, views: Iterable[str], **more: Control) -> Url
         family.name,
         {
             **data_controls(FIRST, many=family.many_columns),
+            **map_controls(),
             **method_controls(family, sample(FIRST)),
             "seed": Control(0, whole("seed", 0, MAX_SEED)),
             "view": Control(names[0], choice("view", names)),
@@ -206,7 +208,7 @@ def show_below(
 
 
 #: Controls of an explorer that a release does not use.
-_EXPLORING = ("seed", "view", "left", "i", "classes")
+_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines")
 
 
 def _release_link(state: UrlState) -> None:

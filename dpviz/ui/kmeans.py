@@ -43,6 +43,7 @@ from dpviz.ui.explorer import (
     show_code,
 )
 from dpviz.ui.live_slider import live_slider
+from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.prices_panel import prices_panel
@@ -105,6 +106,7 @@ class KMeansRuns:
 def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state, many=True)
+    active = replace(active, ground=map_panel(state, active))
     card = method_box(state, FAMILY, lambda: choose_defaults(state))
     shown = chosen(card, FAMILY)
     # The names of the starts are long, so they have their own row.
@@ -202,11 +204,16 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     settled = settings.settled and still
     show_readouts(_readouts(runs), verdict)
     _view_controls(state, runs, spends=card.spends)
-    show_panels(
+    box = show_panels(
         panels(picture, view),
         key=f"kmeans:figure:{view}",
         base_name=f"dpviz exploration not private {config.method} {view}",
+        boxable=view == "regions" and can_draw_box(settings.active),
     )
+    take_box(state, settings.active, box)
+    if view == "grid" and runs.private.grid is not None:
+        shape = [runs.private.grid.shape[axis] for axis in settings.active.axes]
+        cell_caption(picture.ground, picture.shown_columns, picture.shown_domain, shape)
     if view != "noise":
         show_caption(_key(runs))
     if notices := _notices(settings, runs, missing=missing):
@@ -311,6 +318,7 @@ def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
         title=run_title(settings.active, settings.config, seed=settings.seed),
         left_title=f"{card.title} without noise" if silent else "true",
         private_title=card.title if card.spends else "no noise",
+        ground=settings.active.ground,
     )
 
 

@@ -42,6 +42,7 @@ def live_figure(
     pairs: Sequence[tuple[int, int]] = (),
     base_name: str = "figure",
     clickable: bool = False,
+    boxable: bool = False,
 ) -> Any:
     """Draw a figure, or redraw it in place.
 
@@ -72,12 +73,14 @@ def live_figure(
         File name, without ending, of downloaded images.
     clickable : bool
         Whether a click on a point makes the program run again.
+    boxable : bool
+        Whether a tool draws a box as the domain, which makes the program run again.
 
     Returns
     -------
     Any
         ``{"x": ..., "y": ..., "meta": ...}`` of the point whose click started this run, with
-        the ``meta`` of its trace, else None.
+        the ``meta`` of its trace; of a box ``{"x": [from, to], "y": [from, to]}``; else None.
     """
     head = {
         "alt": alt,
@@ -88,12 +91,13 @@ def live_figure(
         "base_name": base_name,
         "script": plotly_url(),
         "clickable": clickable,
+        "boxable": boxable,
     }
-    if not clickable:
-        _mount(key=key, data=encode(figure, head))
-        return None
     # A callback, even an empty one, makes it a trigger: it is reported once.
-    return _mount(key=key, data=encode(figure, head), on_clicked_change=lambda: None).clicked
+    callbacks: dict[str, Any] = {"on_clicked_change": lambda: None} if clickable else {}
+    callbacks |= {"on_boxed_change": lambda: None} if boxable else {}
+    found = _mount(key=key, data=encode(figure, head), **callbacks)
+    return (clickable and found.clicked) or (boxable and found.boxed) or None
 
 
 def encode(figure: Mapping[str, Any], head: Mapping[str, Any]) -> bytes:

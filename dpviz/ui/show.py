@@ -23,7 +23,9 @@ def theme_mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def show_panels(panels: Panels, *, key: str, base_name: str, clickable: bool = False) -> Any:
+def show_panels(
+    panels: Panels, *, key: str, base_name: str, clickable: bool = False, boxable: bool = False
+) -> Any:
     """Draw panels; arguments and result are those of :func:`dpviz.ui.live_figure.live_figure`."""
     return live_figure(
         panels.spec(),
@@ -35,6 +37,7 @@ def show_panels(panels: Panels, *, key: str, base_name: str, clickable: bool = F
         pairs=panels.pairs,
         base_name=base_name,
         clickable=clickable,
+        boxable=boxable,
     )
 
 

@@ -44,6 +44,7 @@ from dpviz.ui.explorer import (
     show_code,
 )
 from dpviz.ui.job import follow, job_of, start
+from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
@@ -91,6 +92,7 @@ class WaveClusterRuns:
 def sidebar(state: UrlState) -> ActiveData:
     """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state)
+    active = replace(active, ground=map_panel(state, active))
     card = method_box(state, FAMILY, lambda: take_defaults(state, FAMILY))
     wavelet, level = FAMILY.parameter("wavelet"), FAMILY.parameter("level")
     for one in chosen(card, FAMILY):
@@ -156,13 +158,17 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         title=run_title(settings.active, config, seed=settings.seed),
         private_title=card.title if card.spends else "no noise",
         run=runs.private,
+        ground=settings.active.ground,
     )
     view = cast(View, state.get("view"))
-    show_panels(
+    box = show_panels(
         panels(picture, view),
         key="wavecluster:figure",
         base_name=f"dpviz exploration not private {config.method} {view}",
+        boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
     )
+    take_box(state, settings.active, box)
+    cell_caption(picture.ground, picture.columns, picture.domain, runs.grid.source.shape)
     if view in WITH_SUBBANDS:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":

@@ -218,7 +218,13 @@ class LiveFigure {
       height,
       autosize: true,
     };
-    this.config ??= this.makeConfig(Plotly);
+    if (this.ready && this.revision !== layout.uirevision && layout.meta?.across) {
+      // Other data or another domain: a map that Plotly shrank would hand its shape on.
+      Plotly.purge(this.plot);
+      this.ready = this.listening = this.boxing = false;
+    }
+    this.revision = layout.uirevision;
+    this.config ??= this.makeConfig(Plotly, head.boxable);
     await Plotly.react(this.plot, head.figure.data, layout, this.config);
     for (const svg of this.plot.querySelectorAll(".main-svg")) {
       svg.setAttribute("aria-hidden", "true");
@@ -229,13 +235,17 @@ class LiveFigure {
       this.listening = true;
       this.plot.on("plotly_click", ({ points }) => this.clicked(points[0]));
     }
+    if (head.boxable && !this.boxing) {
+      this.boxing = true;
+      this.plot.on("plotly_selected", (event) => this.boxed(Plotly, event));
+    }
     this.drawn = signature;
     this.problem.hidden = true;
     this.ready = true;
   }
 
   // Made once: a changed config makes Plotly.react build a new plot and forget the zoom.
-  makeConfig(Plotly) {
+  makeConfig(Plotly, boxable) {
     const save = (format) => () =>
       Plotly.downloadImage(this.plot, {
         format,
@@ -247,11 +257,17 @@ class LiveFigure {
     const camera = Plotly.Icons.camera;
     const png = { name: "png", title: "Download as PNG", icon: camera, click: save("png") };
     const svg = { name: "svg", title: "Download as SVG", icon: DISK, click: save("svg") };
+    const domain = {
+      name: "domain", title: "Draw the domain as a box", icon: Plotly.Icons.selectbox,
+      attr: "dragmode", val: "select",
+      click: () => Plotly.relayout(this.plot, { dragmode: "select" }),
+    };
     return {
       displaylogo: false,
       showSendToCloud: false,
       responsive: false, // a ResizeObserver sees more than changes of the window
-      modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"]],
+      modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"],
+        ...(boxable ? [[domain]] : [])],
     };
   }
 
@@ -268,11 +284,24 @@ class LiveFigure {
     if (point) this.send("clicked", { x: point.x, y: point.y, meta: point.data.meta ?? null });
   }
 
+  // The box becomes the domain: the picture itself keeps no selection, and a drag zooms again.
+  boxed(Plotly, event) {
+    const ranges = Object.entries(event?.range ?? {});
+    if (!ranges.length) return;
+    const of = (axis) => ranges.find(([name]) => name.startsWith(axis))[1].map(Number);
+    if (this.head.boxable) this.send("boxed", { x: of("x"), y: of("y") });
+    const whole = Array.from(this.plot.data, () => null);
+    Plotly.update(this.plot, { selectedpoints: whole }, { selections: [], dragmode: "zoom" });
+  }
+
   resize() {
     const width = this.plot.clientWidth;
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
-    if (this.head.figure.layout.meta?.across && this.frame.clientWidth !== this.width) {
-      this.drawn = null; // another width: maps may have another height, or another place
+    if (this.head.figure.layout.meta?.across) {
+      if (this.frame.clientWidth === this.width) return;
+      // Drawn anew: maps may have another height or place, and Plotly's own resize would start
+      // from the panels that it shrank for the old width.
+      this.drawn = null;
       this.waiting ??= this.bytes;
       this.drawing = this.drain();
       return;

@@ -1,0 +1,165 @@
+"""Lines beneath a map, cities, and the scale of axes: against plain definitions."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz.data.background import MOST_BYTES, clipped, coastlines, read_background
+from dpviz.data.cities import box_around, cities
+from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+PLACE = st.integers(-40, 40)
+LINE = st.lists(st.tuples(PLACE, PLACE), min_size=2, max_size=12, unique=True)
+WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
+
+
+def parts(lines: np.ndarray) -> list[np.ndarray]:
+    """Lines between the breaks."""
+    if not len(lines):
+        return []
+    breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
+    return [one[~np.isnan(one[:, 0])] for one in np.split(lines, breaks)]
+
+
+@settings(deadline=None)
+@given(st.lists(LINE, min_size=1, max_size=4), PLACE, PLACE, st.integers(1, 60), st.integers(1, 60))
+def test_clipped_lines_are_the_lines_inside_the_domain(lines, west, south, wide, high):
+    domain = Domain(((west, west + wide), (south, south + high)))
+    given_lines = np.array([shapely.LineString(one) for one in lines])
+    found = parts(clipped(given_lines, domain))
+    box = shapely.box(west, south, west + wide, south + high)
+    tolerance = (wide + high) / 800
+    for one in found:
+        assert len(one) >= 2
+        assert domain.contains(one).all()
+        near = shapely.distance(shapely.MultiLineString(list(given_lines)), shapely.points(one))
+        assert near.max() <= 1e-9
+    # Nothing inside is lost, but for what lies along the border itself.
+    inside = shapely.intersection(given_lines, box.buffer(-1e-6))
+    drawn = shapely.MultiLineString(found).buffer(tolerance)
+    assert all(drawn.covers(one) for one in inside if not one.is_empty)
+
+
+@settings(deadline=None)
+@given(st.floats(-180, 150), st.floats(-80, 60), st.floats(0.5, 30))
+def test_coastlines_stay_inside_and_swap_with_their_axes(west, south, side):
+    domain = Domain(((west, west + side), (south, south + side)))
+    lines = coastlines(domain)
+    real = lines[~np.isnan(lines).any(axis=1)]
+    assert domain.contains(real).all()
+    turned = coastlines(Domain(domain.bounds[::-1]), swapped=True)
+    np.testing.assert_array_equal(turned, lines[:, ::-1])
+
+
+def test_longitudes_from_0_to_360_have_the_same_coast():
+    east, west = (coastlines(Domain(((lon, lon + 60), (24, 50)))) for lon in (235, -125))
+    np.testing.assert_allclose(east - (360, 0), west, atol=1e-6)
+    assert 200 < len(west) < len(coastlines(WORLD)) < 10_000
+
+
+def test_a_coast_is_where_it_is():
+    # Land's End, the south-western tip of Great Britain.
+    lines = coastlines(Domain(((-7, -4), (49.5, 51.5))))
+    assert np.nanmin(np.hypot(*(lines - (-5.72, 50.07)).T)) < 0.1
+
+
+def test_an_own_file_is_lines_and_outlines():
+    shapes = [
+        {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]},
+        {"type": "MultiLineString", "coordinates": [[[0, 0], [9, 9]], [[1, 2], [3, 4]]]},
+        {"type": "Point", "coordinates": [5, 5]},
+    ]
+    features = [{"type": "Feature", "properties": None, "geometry": one} for one in shapes]
+    text = json.dumps({"type": "FeatureCollection", "features": features})
+    own = read_background(text.encode(), "own.geojson")
+    assert len(parts(own.within(Domain(((0, 10), (0, 10)))))) == 3
+    assert not own.missing(Domain(((0, 10), (0, 10))))
+    assert "spans 0 to 9" in own.missing(Domain(((20, 30), (0, 10))))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"x,y\n1,2\n", "is no GeoJSON"),
+        (b"\xff\xfe", "is no GeoJSON"),
+        (b"[" * 100_000, "is no GeoJSON"),
+        (b"[1]", "is no GeoJSON"),
+        (b'{"type": "Topology", "objects": {}}', "is no GeoJSON"),
+        (b'{"type": "Point", "coordinates": [1, 2]}', "no lines and no polygons"),
+        (b'{"type": "FeatureCollection", "features": []}', "no lines and no polygons"),
+        (b'{"type": "LineString", "coordinates": []}', "no lines and no polygons"),
+        (b" " * (MOST_BYTES + 1), "at most 5"),
+    ],
+)
+def test_a_file_without_lines_is_refused_in_one_sentence(content, said):
+    with pytest.raises(InputError, match=said) as refused:
+        read_background(content, "own.geojson")
+    assert "own.geojson" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(cities())), st.floats(1, 500), st.booleans())
+def test_a_box_around_a_city_is_as_wide_as_asked(title, width, swapped):
+    city = cities()[title]
+    if abs(city.lat) > 80:
+        return
+    lon, lat = box_around(city, width, swapped=swapped).bounds[:: -1 if swapped else 1]
+    metres = METRES_PER_DEGREE / 1000
+    assert (lat[1] - lat[0]) * metres == pytest.approx(width, abs=0.12)
+    across = (lon[1] - lon[0]) * metres * math.cos(math.radians(city.lat))
+    assert across == pytest.approx(width, abs=0.12)
+    assert lon[0] < city.lon < lon[1] or width < 1.2
+
+
+def test_a_box_over_a_pole_is_refused():
+    north = next(one for one in cities().values() if one.lat > 75)
+    with pytest.raises(InputError, match="choose a smaller width"):
+        box_around(north, 5000)
+
+
+@given(st.floats(-85, 60), st.floats(0.01, 20))
+def test_degrees_are_true_to_scale_in_the_middle(south, side):
+    domain = Domain(((0, side), (south, south + side)))
+    middle = math.radians(min(abs(south + side / 2), 89))
+    if 1 / math.cos(middle) > 8:
+        return
+    scale = scale_of(("lon", "lat"), domain)
+    assert scale.ratio == pytest.approx(1 / math.cos(middle))
+    assert scale.panel(domain) == pytest.approx(1 / math.cos(middle))
+    turned = scale_of(("lat", "lon"), Domain(domain.bounds[::-1]))
+    assert turned.ratio == pytest.approx(math.cos(middle))
+    assert (scale.degrees, turned.degrees) == ("lonlat", "latlon")
+    assert scale.lengths((1, 1)) == " × ".join(reversed(turned.lengths((1, 1)).split(" × ")))
+
+
+@pytest.mark.parametrize(
+    ("columns", "domain", "axes", "ratio"),
+    [
+        (("x", "y"), "0,1;0,7", "auto", 1),
+        (("x", "y"), "0,1;0,9", "auto", None),
+        (("x_km", "y_km"), "0,1;0,7", "auto", 1),
+        (("easting", "northing"), "0,1;0,7", "auto", 1),
+        (("income", "expenses"), "0,10;0,8", "auto", 1),
+        (("eruption", "waiting"), "1,5;40,100", "auto", None),
+        (("eruption", "waiting"), "1,5;40,100", "equal", 1),
+        (("x", "y"), "0,1;0,1", "free", None),
+        (("a", "b"), "10,11;59.5,60.5", "lonlat", 2),
+        # Planned coordinates under the names of degrees.
+        (("lon", "lat"), "0,5000;0,5000", "auto", 1),
+    ],
+)
+def test_names_and_extents_decide_unless_a_person_does(columns, domain, axes, ratio):
+    assert scale_of(columns, Domain.parse(domain), axes).ratio == pytest.approx(ratio)
+
+
+def test_lengths_read_as_people_write_them():
+    said = [length(one) for one in (0.4, 9.96, 340.4, 994, 4210, 99_600, 1.23e6)]
+    assert said == ["0.40 m", "10 m", "340 m", "990 m", "4.2 km", "100 km", "1,200 km"]
