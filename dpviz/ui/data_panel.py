@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,12 @@ from dpviz.families import FAMILIES
 from dpviz.privacy.ledger import RELATIONS, Neighbours
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.cache import sample_data
-from dpviz.ui.domain_panel import domain_panel, linked_columns_key
+from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.page import NothingLoadedError
-from dpviz.ui.protection_panel import Unit, protection_panel
-from dpviz.ui.state import Control, UrlState, choice, following
+from dpviz.ui.protection_panel import MOST_RECORDS, protection_panel
+from dpviz.ui.state import Control, UrlState, choice, following, whole
 
 UPLOAD = "own"
 UPLOAD_LIMIT = 100 * 2**20
@@ -76,8 +76,40 @@ class ActiveData:
         return self.sample is not None
 
 
+#: Controls of own data alone; they stay as they are while sample sets are looked at.
+_OF_OWN_DATA = ("format", "columns", "classes", "unit", "cap")
+
+
+class DataState(UrlState):
+    """Controls of a page that has data."""
+
+    @property
+    def has_own_data(self) -> bool:
+        """Whether own data is chosen."""
+        return bool(self.get("data") == UPLOAD)
+
+    def link(self) -> dict[str, str]:
+        """Values of all controls as text for a link."""
+        link = super().link()
+        return link if self.has_own_data else _without(link, _OF_OWN_DATA)
+
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over."""
+        told = super().told()
+        return told if self.has_own_data else _without(told, _OF_OWN_DATA)
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over; bounds never go from one data set to another."""
+        other = working.get("data", self.get("data")) != self.get("data")
+        return super().taken({"domain": "", **working} if other else working)
+
+
+def _without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: text for name, text in texts.items() if name not in names}
+
+
 def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
-    """Controls of the panel, as in the link.
+    """Controls of the panel, as in the link: those of a :class:`DataState`.
 
     Parameters
     ----------
@@ -87,16 +119,22 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         Whether more than two columns may be clustered.
     """
     names = (*sample_names(), UPLOAD)
-    return {
+    controls = {
         "data": Control(default, choice("data", names)),
-        # Columns of own data; empty for the proposed columns, and for no class column.
+        # How the file is read: "" for points with an automatic first line.
+        "format": Control("", choice("format", tuple(_FORMATS))),
+        # Columns of own data, the two shown ones first; empty until they are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),
+        # Column of persons, empty for records; None for one record of each.
+        "unit": Control("", str),
+        "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
         # Empty until a person chooses: then the variant does.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
     }
+    return {name: replace(one, shared=True) for name, one in controls.items()}
 
 
 def _parse_domain(text: str, *, many: bool) -> str:
@@ -118,7 +156,13 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
                 state.set(link, value)
 
 
-def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> ActiveData:
+def take_followed_sample(state: UrlState) -> None:
+    """Set a page's controls to the parameters of a sample set that was chosen on another page."""
+    if "data" in state.followed and state.get("data") != UPLOAD:
+        take_sample(state, sample(state.get("data")))
+
+
+def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
     """Show the panel; return the data on the screen.
 
     Parameters
@@ -137,7 +181,8 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
     """
 
     def changed() -> None:
-        if state.get("data") != UPLOAD:
+        state.set("domain", "")
+        if not state.has_own_data:
             take_sample(state, sample(state.get("data")))
 
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data …"}
@@ -149,25 +194,14 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
         help="A sample set, or a table of your own. Nothing leaves this computer.",
     )
     name = state.get("data")
-    linked = tuple(columns_of(state.get("columns")))
     own = facts = None
-    if name != UPLOAD:
+    if state.has_own_data:
+        own = own_data(state, many=many, named=named)
+    else:
         facts = sample(name)
         if state.fresh:
             take_sample(state, facts, but=state.given)
-    else:
-        if state.fresh and linked:
-            st.session_state[linked_columns_key(state)] = linked
-            if not named:
-                _session_data().linked[many] = linked
-        if state.fresh and not named:
-            _session_data().linked_classes = state.get("classes") or None
-        own = own_data(many, named=named)
     dataset = sample_data(name) if own is None else own.current
-    is_table = own is not None and dataset.counts is None
-    state.set("columns", columns_option(dataset.columns) if is_table else "")
-    if "classes" in state:
-        state.set("classes", dataset.classes.column if is_table and dataset.classes else "")
     left, right = st.columns(2)
     with left:
         identity = dataset.digest if own is None else own.identity
@@ -180,7 +214,7 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
         outside=state.get("outside"),
         neighbours=neighbours,
         complete=own.complete if own else dataset,
-        unit=own.unit.column if own else None,
+        unit=own.unit if own else None,
         sample=facts,
         axes=own.axes if own else (0, 1),
     )
@@ -198,8 +232,8 @@ def data_panel(state: UrlState, *, many: bool = False, named: bool = False) -> A
 def protection(state: UrlState, own: OwnData | None) -> Neighbours:
     """Show who is protected; only an own table has a column of persons."""
     if own and isinstance(own.table, Table):
-        return protection_panel(state, own.unit, own.table.columns)
-    return protection_panel(state, None, ())
+        return protection_panel(state, own.table.columns)
+    return protection_panel(state, None)
 
 
 @dataclass
@@ -213,9 +247,7 @@ class OwnData:
     identity
         Value that changes with file and columns; typed bounds belong to one identity.
     unit
-        Its privacy unit.
-    classes
-        Column of known classes, or None.
+        Column that identifies persons, or None.
     axes
         Positions of the two columns that are shown.
     """
@@ -223,17 +255,13 @@ class OwnData:
     token: object = None
     taken_from: object = None
     loaded: int = 0
-    picked: dict[bool, tuple[str, str, str]] = field(default_factory=dict)
-    linked: dict[bool, tuple[str, ...]] = field(default_factory=dict)
-    linked_classes: str | None = None
-    links: int = 0
-    named: list[str] = field(default_factory=list)
+    #: Columns that a person has just chosen, until they are found to be usable.
+    asked: tuple[str, ...] = ()
     table: Table | Dataset | None = None
     shown: Dataset | None = None
     whole: Dataset | None = None
     identity: str = ""
-    unit: Unit = field(default_factory=Unit)
-    classes: str | None = None
+    unit: str | None = None
     axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
@@ -250,16 +278,17 @@ class OwnData:
         return self.whole or self.current
 
 
-def _session_data(key: str = "own") -> OwnData:
-    own: OwnData = st.session_state.setdefault(key, OwnData())
-    return own
+#: Session entries: own data, how a release reads it, the last file, and whose the settings are.
+_OWN, _RELEASED, _FILE, _SETTINGS_OF = "own", "own:released", "own:upload", "own:settings of"
 
 
-def own_data(many: bool, *, named: bool = False) -> OwnData:
+def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; return the data.
 
     Parameters
     ----------
+    state
+        Has the controls of :func:`data_controls`.
     many
         Whether more than two columns may be clustered.
     named
@@ -272,16 +301,14 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
     NothingLoadedError
         If no file is uploaded yet, or no column is named.
     """
-    own = _session_data()
-    if named:
-        unit, own = own.unit, _session_data("own:released")
-        own.unit = unit
-    # Entering the page again creates new widgets; they start with their last values.
-    counted, first_line = st.session_state.get("own:format", (False, "automatic"))
-    as_counts = st.toggle(
+    own: OwnData = st.session_state.setdefault(_RELEASED if named else _OWN, OwnData())
+    if state.fresh or state.followed:
+        own.asked = ()
+    kind = state.get("format")
+    as_counts = kind == _COUNTS
+    st.toggle(
         "The file is a grid of counts",
-        value=counted,
-        key="own:counts",
+        **following("own:counts", as_counts, lambda on: state.set("format", _COUNTS if on else "")),
         help="A matrix of records per cell.",
     )
     uploaded = st.file_uploader(
@@ -289,25 +316,28 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
     )
-    header = st.segmented_control(
+    lines = [name for name in _FORMATS if name != _COUNTS]
+    st.segmented_control(
         "First line",
-        tuple(_HEADER),
-        default=first_line,
-        key="own:header",
+        lines,
+        **following(
+            "own:header", "" if as_counts else kind, partial(state.set, "format"), initial="default"
+        ),
+        format_func=lambda name: name or "automatic",
         required=True,
         disabled=as_counts,
     )
-    st.session_state["own:format"] = (as_counts, header)
-    # The box is then empty, too: the last readable file stays.
-    file = uploaded or st.session_state.get("own:upload")
-    first: bool | str | None = _HEADER[str(header)]
-    if named and file is not None and first is False and not as_counts:
+    # The box is empty after a bad file and on another page: the last readable file stays.
+    file = uploaded or st.session_state.get(_FILE)
+    first: bool | str | None = _FORMATS[kind]
+    if named and file is not None and first is False:
         line = st.text_input(
             "Header",
             key="own:line",
             placeholder="x,y",
             help="The first line that the file lacks: names of all columns, separated as its "
             "fields are. No record must tell how many there are.",
+            persist_state="session",
         )
         first = line.strip() or False
     token = None if file is None else (file.file_id, as_counts, first)
@@ -318,15 +348,23 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
         try:
             own.table = _read(file, as_counts, first, named)
             own.loaded += 1
-            own.picked, own.named = {}, []
+            own.asked = ()
             own.taken_from = token
-            st.session_state["own:upload"] = file
+            st.session_state[_FILE] = file
+            # Settings that came by a link, or stayed after a reload, wait for the first file.
+            if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
+                st.session_state[_SETTINGS_OF] = file.file_id
+                for name in ("columns", "classes", "domain"):
+                    if name in state:
+                        state.set(name, "")
         except InputError as error:
             own.error = str(error)
+    if own.table is not None and uploaded is None:
+        show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
     failure = own.error
     if own.table is not None:
         try:
-            _choose(own, many, named)
+            _choose(state, own, many, named)
         except InputError as error:
             if named:
                 if own.error:
@@ -339,12 +377,30 @@ def own_data(many: bool, *, named: bool = False) -> OwnData:
             still = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
         show_error(failure + still)
     if own.shown is None:
-        raise NothingLoadedError("Load a file on the left, or choose a sample set.")
+        columns = columns_of(state.get("columns"))
+        raise NothingLoadedError(
+            "Choose the file of your data again on the left: a reload forgets it, but keeps its "
+            f"columns {' and '.join(columns[:2])} and all other settings."
+            if columns
+            else "Load a file on the left, or choose a sample set."
+        )
     return own
 
 
-#: Argument of the reader for each choice of the first line.
-_HEADER = {"automatic": None, "names": True, "data": False}
+def _described(table: Table | Dataset) -> str:
+    """Name and columns of a table."""
+    columns = table.columns
+    names = f"{', '.join(columns[:_MOST_NAMES])}{' …' if len(columns) > _MOST_NAMES else ''}"
+    return f"{table.name}, {len(columns):,} columns: {names}"
+
+
+#: Columns that are named where a file is.
+_MOST_NAMES = 12
+
+_COUNTS = "counts"
+
+#: Argument of the reader for each format.
+_FORMATS = {"": None, "names": True, "data": False, _COUNTS: None}
 
 
 def _read(
@@ -364,129 +420,156 @@ def _read(
     return read_table(uploaded, name=name, header=header, max_bytes=limit, unreadable=unreadable)
 
 
-def _choose(own: OwnData, many: bool, named: bool) -> None:
+def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     """Use the chosen columns of the table as the data on the screen."""
     table = own.table
     if not isinstance(table, Table):
         own.shown, own.whole, own.axes = table, table, (0, 1)
         own.identity = table.digest if table else ""
-        own.unit = Unit()
+        own.unit = None
         return
+    for name in ("classes", "unit"):
+        if name in state and state.get(name) not in ("", *table.columns):
+            state.set(name, "")
     wide = len(table.columns) > 2
-    classes = None if named else _known_classes(own, table)
-    numeric = table.columns if named else table.numeric_columns
-    numeric = tuple(name for name in numeric if name != classes)
+    classes = None if named else state.get("classes") or None
     used, shown = (
-        _named(own, table, many)
+        _named(state, own, table, many)
         if named and wide
-        else _proposed(own, table, many, numeric, classes)
+        else _proposed(state, own, table, many, named, classes)
     )
     if not named and wide:
-        _class_box(own, table)
-    unit = own.unit.column if own.unit.column in table.columns else None
-    selection = (own.loaded, shown, used, unit, own.unit.cap, classes)
+        _class_box(state, table)
+    unit, cap = state.get("unit") or None, state.get("cap") or 1
+    selection = (own.loaded, shown, used, unit, cap, classes)
     if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "refuse"
         whole = table.select(used, unit=unit, classes=classes, least=2, unreadable=unreadable)
-        own.shown = whole if unit is None else cap_records(whole, own.unit.cap)
-        own.whole = whole
+        own.shown = whole if unit is None else cap_records(whole, cap)
+        own.whole, own.unit = whole, unit
         # Typed bounds stay when the privacy unit changes.
         own.identity = f"{own.loaded} {whole.columns}"
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
         own.chosen = selection
+    if not (named and wide):
+        _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])))
+        own.asked = ()
 
 
-def _known_classes(own: OwnData, table: Table) -> str | None:
-    """Return the class column: that of a new link, or the chosen one, if the table has it."""
-    if own.linked_classes is not None:
-        if own.linked_classes in table.columns:
-            own.classes = own.linked_classes
-        own.linked_classes = None
-    if own.classes not in table.columns:
-        own.classes = None
-    return own.classes
-
-
-def _class_box(own: OwnData, table: Table) -> None:
+def _class_box(state: DataState, table: Table) -> None:
     """Choice of the column with known classes."""
-    options = (None, *table.columns)
-
-    def keep(at: int) -> None:
-        own.classes = options[at]
-        if any(own.classes in picked for picked in own.picked.values()):
-            # Classes are no coordinates: other columns are proposed, by new widgets.
-            own.picked = {}
-            own.links += 1
-
+    options = ("", *table.columns)
     st.selectbox(
         "Class column",
-        **following("own:classes", options.index(own.classes), keep, range(len(options))),
+        # By position: the name of a column may be anything.
+        **following(
+            "own:classes",
+            options.index(state.get("classes")),
+            lambda at: state.set("classes", options[at]),
+            range(len(options)),
+        ),
         format_func=lambda at: options[at] or "none",
         help="Known classes, to score true and private clusters against. They show on your screen "
         "only: no run reads them, and no release has them.",
     )
 
 
-def _named(own: OwnData, table: Table, many: bool) -> tuple[list[str], tuple[str, str]]:
+def _named(
+    state: DataState, own: OwnData, table: Table, many: bool
+) -> tuple[list[str], tuple[str, str]]:
     """Let a person name the columns to cluster; the screen shows the first two."""
-    used = st.multiselect(
+    names = columns_of(state.get("columns"))
+    names = names if set(names) <= set(table.columns) else []
+
+    def keep(names: list[str]) -> None:
+        state.set("columns", columns_option(names))
+        state.set("domain", "")
+
+    st.multiselect(
         "Columns",
         table.columns,
-        default=own.named,
-        key=f"own:columns:{own.loaded}",
+        **following(f"own:columns:{own.loaded}", names, keep, initial="default"),
         placeholder="name them",
         help="Nothing is proposed here: which columns hold numbers throughout depends on every "
-        "record.",
+        "record. Columns that were chosen on another page stay chosen: if that was by what the "
+        "data showed, the choice lies outside of the proof.",
     )
-    own.named = used
-    if len(used) < 2 or (len(used) > 2 and not many):
+    if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
-    return used, (used[0], used[1])
-
-
-def _take_linked(own: OwnData, table: Table, many: bool, numeric: tuple[str, ...]) -> None:
-    """Choose the columns of a link, with new widgets, if the table has them."""
-    names = own.linked.pop(many, ())
-    if len(names) == 2 and set(names) <= set(table.columns):
-        own.picked[many] = (names[0], names[1], "shown")
-    elif many and len(names) > 2 and set(names) == set(numeric):
-        own.picked[many] = (names[0], names[1], "all")
-    else:
-        return
-    own.links += 1
+    return names, (names[0], names[1])
 
 
 def _proposed(
-    own: OwnData, table: Table, many: bool, numeric: tuple[str, ...], classes: str | None
+    state: DataState, own: OwnData, table: Table, many: bool, named: bool, classes: str | None
 ) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from numeric columns; return those to cluster and the two to show."""
     columns = table.columns
-    others = [name for name in columns if name != classes]
-    first = numeric[0] if numeric else others[0]
-    second = others[-1]
+    numeric = columns if named else table.numeric_columns
+    numeric = tuple(name for name in numeric if name != classes)
+    names = own.asked or tuple(columns_of(state.get("columns")))
+    fits = len(names) > 1 and set(names) <= set(columns)
+    if not own.asked and (not fits or classes in names):
+        names = _first(state, table, numeric, [name for name in columns if name != classes])
+    across, up = names[0], names[1] if len(names) > 1 else names[0]
+    every = many and len(names) > 2 and set(numeric) <= set(names)
+
+    def ask(across: str, up: str, every: bool) -> None:
+        own.asked = (across, up, *(name for name in numeric if name not in (across, up) and every))
+
+    base = f"{'many' if many else 'two'}:{own.loaded}"
     left, right = st.columns(2)
-    # A choice belongs to its page and file: another file may not have that column. Streamlit
-    # drops it when the user leaves the page, so it is stored here, too.
-    _take_linked(own, table, many, numeric)
-    suffix = f"{'many' if many else 'two'}:{own.loaded}:{own.links}"
-    if many not in own.picked and len(numeric) > 1:
-        first, second = first_columns(table, numeric, but=(own.unit.column or "",))
-    first, second, every = own.picked.get(many, (first, second, "shown"))
-    across = left.selectbox("Across", columns, index=columns.index(first), key=f"own:x:{suffix}")
-    up = right.selectbox("Upwards", columns, index=columns.index(second), key=f"own:y:{suffix}")
-    if across == up and len(columns) > 1:
-        raise InputError(f'columns = "{across}" twice: choose two different columns.')
-    used = [across, up] if len(columns) > 1 else None
-    if many and used and len(numeric) > 2:
-        every = st.segmented_control(
+    # Who takes the column of the other axis swaps both.
+    left.selectbox(
+        "Across",
+        **following(
+            f"own:x:{base}",
+            across,
+            lambda name: ask(name, across if name == up else up, every),
+            columns,
+        ),
+    )
+    right.selectbox(
+        "Upwards",
+        **following(
+            f"own:y:{base}",
+            up,
+            lambda name: ask(up if name == across else across, name, every),
+            columns,
+        ),
+    )
+    if many and len(columns) > 1 and len(numeric) > 2:
+        st.segmented_control(
             "Cluster on",
             ("shown", "all"),
+            **following(
+                f"own:every:{base}",
+                "all" if every else "shown",
+                lambda which: ask(across, up, which == "all"),
+                initial="default",
+            ),
             format_func={"shown": "two shown", "all": f"all {len(numeric)} numeric"}.__getitem__,
-            default=every,
-            key=f"own:every:{suffix}",
             required=True,
         )
-    own.picked[many] = (across, up, every)
-    if used and every == "all":
+    used = [across, up] if len(columns) > 1 else None
+    if used and every:
         used = [*numeric, *(name for name in used if name not in numeric)]
     return used, (across, up)
+
+
+def _first(
+    state: DataState, table: Table, numeric: Sequence[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    """Columns of a table that nobody has chosen from, or not from this one."""
+    if len(numeric) > 1:
+        return first_columns(table, numeric, but=(state.get("unit"),))
+    return (numeric[0] if numeric else others[0], others[-1])
+
+
+def _set_columns(state: DataState, names: Sequence[str]) -> None:
+    """Store the columns on the screen; bounds that were typed for others go."""
+    before = columns_of(state.get("columns"))
+    # All columns are clustered in the order of the table, whichever two are shown.
+    same = before == list(names) if len(names) < 3 else set(before) == set(names)
+    if before and not same:
+        state.set("domain", "")
+    state.set("columns", columns_option(names))
