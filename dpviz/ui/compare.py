@@ -94,12 +94,12 @@ class CompareState(DataState):
     def told(self) -> dict[str, Any]:
         """Values that the other pages take over: of several data sets the first."""
         told = super().told() | {"data": self.get("data")[0] if self.get("data") else FIRST}
-        if not self.has_own_data:
+        if told["data"] != UPLOAD:  # they are of own data here
             del told["domain"], told["outside"]
         return told
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that this page takes over; chosen data sets stay beside a new one's own."""
+        """Values that this page takes over; a chosen data set stays beside the others."""
         taken = super().taken(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)

@@ -54,7 +54,7 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     }
     for one in family.parameters:
         default = one.options[0] if defaults[one.name] is None else defaults[one.name]
-        controls[one.link] = Control(default, parser(one), shared=one is EPSILON)
+        controls[one.link] = Control(default, parser(one), shared=one.name == EPSILON.name)
     return controls
 
 
