@@ -31,17 +31,12 @@ from dpviz.ui.compare_runs import (
     offered,
     quick_scores,
 )
-from dpviz.ui.data_panel import (
-    UPLOAD,
-    DataState,
-    OwnData,
-    data_controls,
-    own_data,
-    protection,
-)
+from dpviz.ui.data_panel import protection
+from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.explorer import FIRST
 from dpviz.ui.messages import show_info
+from dpviz.ui.own_data import OwnData, own_data
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.state import Control, CorrectedError, choice, number, whole

@@ -18,7 +18,8 @@ from dpviz.family.family import Family
 from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
-from dpviz.ui.data_panel import ActiveData, DataState, data_controls, take_followed_sample
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
 from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import errors_shown
 from dpviz.ui.page import live_part

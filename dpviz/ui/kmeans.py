@@ -32,7 +32,8 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import readable
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
-from dpviz.ui.data_panel import ActiveData, DataState, data_panel
+from dpviz.ui.data_panel import ActiveData, data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (
     RunSettings,

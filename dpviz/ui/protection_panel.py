@@ -8,14 +8,12 @@ from functools import partial
 import streamlit as st
 
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.ui.data_state import MOST_RECORDS
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import UrlState, following
 
 #: Difference between two neighbouring data sets.
 RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
-
-#: Upper limit of the cap; further records of a person are left out.
-MOST_RECORDS = 1000
 
 
 def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:

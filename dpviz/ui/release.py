@@ -16,7 +16,8 @@ from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.home import home
 from dpviz.release.request import Request
-from dpviz.ui.data_panel import ActiveData, DataState, data_controls, take_followed_sample
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
 from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (

@@ -19,7 +19,8 @@ from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
-from dpviz.ui.data_panel import DataState, data_panel
+from dpviz.ui.data_panel import data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.messages import (
     plain_text,
     show_caption,

@@ -32,7 +32,8 @@ from dpviz.figures.wavecluster import (
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
 from dpviz.ui.cache import Grid, truth_of
-from dpviz.ui.data_panel import ActiveData, DataState, data_panel
+from dpviz.ui.data_panel import ActiveData, data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (

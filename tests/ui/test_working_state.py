@@ -221,3 +221,16 @@ def test_own_data_waits_on_the_compare_page_too() -> None:
     test = opened("compare", data="own", columns="b,a", methods="privqt", draws=1, points=1)
     assert "again on the left" in notes(test)
     assert link_of(load(test))["columns"] == "b,a"
+
+
+def test_a_release_says_which_columns_nobody_named() -> None:
+    test = load(opened("wavecluster", data="own"))
+    visit(test, "release")
+    said = "a and b were proposed on another page, by what the data look like"
+    assert said in notes(test)
+    # A choice of one's own is no proposal any more.
+    visit(test, "wavecluster")
+    (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+    checked(across.set_value("c").run())
+    assert visit(test, "release")["columns"] == "c,b"
+    assert "proposed" not in notes(test)
