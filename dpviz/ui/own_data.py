@@ -24,6 +24,9 @@ from dpviz.ui.state import following
 
 UPLOAD_LIMIT = 100 * 2**20
 
+#: What the first line of a file of points holds, by its format.
+_FIRST_LINES = {"": "automatic", "names": "names", "data": "data"}
+
 
 @dataclass
 class OwnData:
@@ -107,14 +110,13 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
     )
-    lines = {"": "automatic", "names": "names", "data": "data"}
     st.segmented_control(
         "First line",
-        tuple(lines),
+        tuple(_FIRST_LINES),
         **following(
             "own:header", "" if as_counts else kind, partial(state.set, "format"), initial="default"
         ),
-        format_func=lines.__getitem__,
+        format_func=_FIRST_LINES.__getitem__,
         required=True,
         disabled=as_counts,
     )
