@@ -284,8 +284,8 @@ def _named(
     explored: OwnData | None = st.session_state.get(_OWN)
     if names and explored and list(explored.proposed) == names:
         show_caption(
-            f"{' and '.join(names)} were proposed on another page, by what the data look like: "
-            "that choice lies outside of the proof. Are they what you would have named anyway?"
+            f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
+            "choice lies outside of the proof. Are they what you would have named anyway?"
         )
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")

@@ -226,7 +226,7 @@ def test_own_data_waits_on_the_compare_page_too() -> None:
 def test_a_release_says_which_columns_nobody_named() -> None:
     test = load(opened("wavecluster", data="own"))
     visit(test, "release")
-    said = "a and b were proposed on another page, by what the data look like"
+    said = "a and b were proposed on another page, which looks at the data"
     assert said in notes(test)
     # A choice of one's own is no proposal any more.
     visit(test, "wavecluster")
