@@ -301,7 +301,9 @@ def _proposed(
     numeric = tuple(name for name in numeric if name != classes)
     names = own.asked or tuple(columns_of(state.get("columns")))
     fits = len(names) > 1 and set(names) <= set(columns)
-    if not own.asked and (not fits or classes in names):
+    # The column of persons is no axis, unless somebody chose it as one.
+    misfit = classes in names or (names == own.proposed and state.get("unit") in names)
+    if not own.asked and (not fits or misfit):
         names = _first(state, table, numeric, [name for name in columns if name != classes])
         own.proposed = names
     across, up = names[0], names[1] if len(names) > 1 else names[0]

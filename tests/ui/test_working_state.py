@@ -234,3 +234,16 @@ def test_a_release_says_which_columns_nobody_named() -> None:
     checked(across.set_value("c").run())
     assert visit(test, "release")["columns"] == "c,b"
     assert "proposed" not in notes(test)
+
+
+def test_the_column_of_persons_is_no_axis_unless_it_was_chosen_as_one() -> None:
+    test = load(opened("wavecluster", data="own"))
+    assert link_of(test)["columns"] == "a,b"
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert "a" not in link_of(test)["columns"].split(",")
+    (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+    checked(across.set_value("a").run())
+    assert link_of(test)["columns"].startswith("a,")
+    checked(control(test.selectbox, "own:unit").select("a record").run())
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert link_of(test)["columns"].startswith("a,")
