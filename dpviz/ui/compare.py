@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -31,12 +31,15 @@ from dpviz.ui.compare_runs import (
     offered,
     quick_scores,
 )
-from dpviz.ui.data_panel import UPLOAD, OwnData, data_controls, own_data, protection
+from dpviz.ui.data_panel import protection
+from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.explorer import FIRST
+from dpviz.ui.messages import show_info
+from dpviz.ui.own_data import OwnData, own_data
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.parameters import boxes, parser
-from dpviz.ui.state import Control, CorrectedError, UrlState, choice, number, whole
+from dpviz.ui.state import Control, CorrectedError, choice, number, whole
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem", "twostage")
 
@@ -75,12 +78,33 @@ def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
     ]
 
 
-class CompareState(UrlState):
+class CompareState(DataState):
     """Controls of the page; some hold several names."""
+
+    @property
+    def has_own_data(self) -> bool:
+        """Whether own data is among the chosen ones."""
+        return UPLOAD in self.get("data")
+
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over: of several data sets the first."""
+        told = super().told() | {"data": self.get("data")[0] if self.get("data") else FIRST}
+        if told["data"] != UPLOAD:  # they are of own data here
+            del told["domain"], told["outside"]
+        return told
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over; a chosen data set stays beside the others."""
+        taken = super().taken(working)
+        if working.get("data") in self.get("data"):
+            taken.pop("data", None)
+        if working.get("data") != UPLOAD:
+            taken = {name: value for name, value in taken.items() if name not in _OF_OWN_DATA}
+        return taken
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
-        needless: tuple[str, ...] = () if UPLOAD in self.get("data") else _OF_OWN_DATA
+        needless: tuple[str, ...] = () if self.has_own_data else _OF_OWN_DATA
         if self.get("axis") == EPSILON.name:
             needless += ("axis", "values")
         lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
@@ -172,7 +196,9 @@ def page_state() -> CompareState:
         "compare",
         {
             "preset": Control(NO_PRESET, choice("preset", (NO_PRESET, *FIGURES))),
-            "data": Control(Names([FIRST]), several("data", (*sample_names(), UPLOAD))),
+            "data": Control(
+                Names([FIRST]), several("data", (*sample_names(), UPLOAD)), shared=True
+            ),
             "methods": Control(Names(FIRST_METHODS), several("methods", METHODS)),
             "variant": Control("sound", choice("variant", VARIANTS)),
             "draws": Control(10, whole("draws", 1, MOST_DRAWS)),
@@ -185,7 +211,7 @@ def page_state() -> CompareState:
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
-            **{name: own[name] for name in ("neighbours", "domain", "outside")},
+            **{name: one for name, one in own.items() if name != "data"},
             **{one.link: Control(value, parser(one)) for one, value in suiting(sample(FIRST))},
         },
     )
@@ -298,7 +324,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     epsilons = _epsilon_boxes(state)
     values = _axis_boxes(state)
     _reset_button(state)
-    unit = own.unit.column if own else None
+    unit = own.unit if own else None
     return _request(state, subject, neighbours, unit, epsilons, values)
 
 
@@ -385,12 +411,14 @@ def _sample_subject(name: str) -> Subject:
 
 def _own_data(state: CompareState) -> OwnData | None:
     """Load own data; return None if it is not chosen or no file is uploaded yet."""
-    if UPLOAD not in state.get("data"):
+    if not state.has_own_data:
         return None
     many = all(family.many_columns for family in families_of(state.get("methods")))
     try:
-        return own_data(many=many)
-    except NothingLoadedError:
+        return own_data(state, many=many)
+    except NothingLoadedError as error:
+        if state.get("columns"):
+            show_info(error, icon=":material/upload_file:")
         return None
 
 

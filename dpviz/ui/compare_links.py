@@ -10,7 +10,7 @@ from dpviz.experiments.sweep import Plan
 from dpviz.families import CARDS, PARAMETERS
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import SweepRequest, families_of, fitting
-from dpviz.ui.data_panel import UPLOAD
+from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.state import format_value
 

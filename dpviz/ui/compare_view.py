@@ -38,7 +38,7 @@ from dpviz.ui.compare_runs import (
     missing_runs,
     seconds,
 )
-from dpviz.ui.data_panel import UPLOAD
+from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import plain_text, show_caption

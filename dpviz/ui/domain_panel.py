@@ -46,11 +46,10 @@ def domain_panel(
     does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
     ``axes`` are the positions of the two columns that are shown.
     """
-    _start_anew_on_other_data(state, dataset, identity)
-    if not look and state.get("domain") == "data":  # which a release refuses, so it is no choice
-        state.set("domain", "")
+    _drop_misfit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     if not look and setting == "data":
+        # A release refuses it, so it is no choice there; on other pages it stays.
         setting = "declared"
     with st.popover("Domain", icon=":material/crop_free:", width="stretch"):
         if dataset.counts is None and look:
@@ -78,22 +77,14 @@ def drawn_key(state: UrlState) -> str:
     return f"{state.page}:domain:drawn"
 
 
-def linked_columns_key(state: UrlState) -> str:
-    """Session entry with the columns of a link, until its bounds are checked against them."""
-    return f"{state.page}:domain:linked"
-
-
-def _start_anew_on_other_data(state: UrlState, dataset: Dataset, identity: str) -> None:
-    """Reset the bounds to those that the data declares when data or columns change."""
-    key = f"{state.page}:domain:of"
-    known = st.session_state.get(key)
-    st.session_state[key] = identity
-    # Bounds of a link belong to its columns, which may differ from those on the screen.
-    linked = st.session_state.pop(linked_columns_key(state), None)
-    is_other = known not in (None, identity) if linked is None else linked != dataset.columns
-    if is_other:
-        state.set("domain", "")
-    if dataset.domain is None and known is None and state.get("domain") == "declared":
+def _drop_misfit(state: UrlState, dataset: Dataset) -> None:
+    """Reset bounds from a link or another page that this data does not have."""
+    setting = state.get("domain")
+    if setting == "declared":
+        misfit = state.fresh and dataset.domain is None
+    else:
+        misfit = setting not in ("", "data") and Domain.parse(setting).ndim != dataset.ndim
+    if misfit:
         state.set("domain", "")
 
 

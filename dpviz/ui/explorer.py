@@ -18,7 +18,8 @@ from dpviz.family.family import Family
 from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
-from dpviz.ui.data_panel import ActiveData, data_controls
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
 from dpviz.ui.first_method import show_first
 from dpviz.ui.map_panel import map_controls
 from dpviz.ui.messages import errors_shown
@@ -64,24 +65,26 @@ FIRST = "gaussians"
 Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
 
 
-def explorer_state(family: Family, views: Iterable[str], **more: Control) -> UrlState:
+def explorer_state(family: Family, views: Iterable[str], **more: Control) -> DataState:
     """All controls of an explorer, including its own ones; the first view is the default."""
     names = tuple(views)
-    return UrlState(
+    state = DataState(
         family.name,
         {
             **data_controls(FIRST, many=family.many_columns),
             **map_controls(),
             **method_controls(family, sample(FIRST)),
-            "seed": Control(0, whole("seed", 0, MAX_SEED)),
+            "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
             "view": Control(names[0], choice("view", names)),
             **more,
         },
     )
+    take_followed_sample(state)
+    return state
 
 
 def build_explorer(
-    state: UrlState, family: Family, sidebar: Callable[[UrlState], ActiveData], draw: Draw
+    state: DataState, family: Family, sidebar: Callable[[DataState], ActiveData], draw: Draw
 ) -> None:
     """Draw the page: settings in the sidebar, and beside it everything that follows a slider."""
     with st.sidebar:

@@ -32,7 +32,8 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import decimals, readable
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
-from dpviz.ui.data_panel import UPLOAD, ActiveData, data_panel
+from dpviz.ui.data_panel import ActiveData, data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (
     RunSettings,
@@ -58,7 +59,7 @@ Left = Literal["true", "silent"]
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
 
-def page_state() -> UrlState:
+def page_state() -> DataState:
     """All controls of the page, from the link or the session."""
     left = Control("true", choice("left", tuple(LEFT)))
     # The last iteration is known only later: _correct and step_slider limit the value.
@@ -69,7 +70,7 @@ def page_state() -> UrlState:
     return state
 
 
-def _correct(state: UrlState) -> None:
+def _correct(state: DataState) -> None:
     """Correct values of a link that are valid alone but not with the chosen method or data."""
     method, view, shown = state.get("method"), state.get("view"), state.get("i")
     if view == "chain" and method != "mcmc":
@@ -79,7 +80,7 @@ def _correct(state: UrlState) -> None:
     if shown is not None and shown > last:
         state.correct("i", last, f"i = {shown} is beyond the last iteration; {last} is used.")
     bounds = state.get("domain")
-    if bounds not in ("", "declared", "data") and state.get("data") != UPLOAD:
+    if bounds not in ("", "declared", "data") and not state.has_own_data:
         columns = len(sample(state.get("data")).columns)
         if Domain.parse(bounds).ndim != columns:
             note = f'domain = "{bounds[:40]}" is not of {columns} columns; the default is used.'
@@ -103,7 +104,7 @@ class KMeansRuns:
     raster: RecordRaster
 
 
-def sidebar(state: UrlState) -> ActiveData:
+def sidebar(state: DataState) -> ActiveData:
     """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state, many=True)
     active = replace(active, ground=map_panel(state, active))
@@ -186,7 +187,7 @@ def view_of(state: UrlState, run: KMeansRun) -> View:
     return view if view in views_of(run) else "regions"
 
 
-def build(state: UrlState) -> None:
+def build(state: DataState) -> None:
     """Draw the page."""
     build_explorer(state, FAMILY, sidebar, _draw)
 

@@ -12,7 +12,7 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui.assets import plotly_url
 from dpviz.ui.messages import errors_shown, show_corrections, show_info
-from dpviz.ui.state import UrlState
+from dpviz.ui.state import UrlState, opened
 
 State = TypeVar("State", bound=UrlState)
 
@@ -90,9 +90,8 @@ def _start_by_app(path: str) -> None:
     for a link to that page, in Streamlit's own frame. Any call ends that mode.
     """
     if st.session_state.get(_SHOWN) != path:
-        # A link from another page does not count as a late link.
         st.session_state[_SHOWN] = path
-        st.session_state.get(f"{path}:state", {}).get("replaced", []).clear()
+        opened(path)
     if _ENTERED not in st.session_state:
         places = [
             st.Page(lambda: None, title="dpviz", default=True),

@@ -13,7 +13,7 @@ from dpviz.data.samples import Sample
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.family import Family
-from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
+from dpviz.family.parameter import CHOOSE, EPSILON, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.live_slider import LiveValue, live_slider
 from dpviz.ui.messages import plain_text
@@ -54,7 +54,7 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
     }
     for one in family.parameters:
         default = one.options[0] if defaults[one.name] is None else defaults[one.name]
-        controls[one.link] = Control(default, parser(one))
+        controls[one.link] = Control(default, parser(one), shared=one.name == EPSILON.name)
     return controls
 
 

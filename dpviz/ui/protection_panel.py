@@ -3,54 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
 from dpviz.privacy.ledger import RELATIONS, Neighbours
+from dpviz.ui.data_state import MOST_RECORDS
 from dpviz.ui.messages import show_caption
 from dpviz.ui.state import UrlState, following
 
 #: Difference between two neighbouring data sets.
 RELATION_TITLES = {"add_remove": "one more or less", "replace_one": "one exchanged for another"}
 
-#: Upper limit of the cap; further records of a person are left out.
-_MOST_RECORDS = 1000
 
-
-@dataclass
-class Unit:
-    """Privacy unit of own data, stored while other pages are open.
-
-    Parameters
-    ----------
-    column
-        Column that identifies persons; None if the unit is a record.
-    cap
-        Maximum number of records of a person.
-    """
-
-    column: str | None = None
-    cap: int = 1
-
-    @property
-    def records(self) -> int:
-        """Maximum number of records of one privacy unit."""
-        return 1 if self.column is None else self.cap
-
-
-def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str]) -> Neighbours:
+def protection_panel(state: UrlState, columns: Sequence[str] | None) -> Neighbours:
     """Show the panel; return the current relation and cap.
 
     Parameters
     ----------
     state
-        Has the control "neighbours".
-    unit
-        Unit of own data, which the panel changes; None for data without a column of persons.
+        Has the controls "neighbours", and for own data "unit" and "cap".
     columns
-        Candidates for that column.
+        Candidates for the column that identifies persons; None for data without one.
     """
     with st.popover("Protects", icon=":material/shield_person:", width="stretch"):
         st.radio(
@@ -60,25 +34,25 @@ def protection_panel(state: UrlState, unit: Unit | None, columns: Sequence[str])
             help="What nobody may notice. Exchanging needs about twice the noise of joining or "
             "leaving, and takes the number of records for public.",
         )
-        if unit is None:
+        if columns is None:
             show_caption("The privacy unit is a record: this data has no column of persons.")
         else:
-            _unit(unit, columns)
-    return Neighbours(relation=state.get("neighbours"), cap=unit.records if unit else 1)
+            _unit(state, columns)
+    by_person = columns is not None and state.get("unit")
+    cap = state.get("cap") or 1
+    return Neighbours(relation=state.get("neighbours"), cap=cap if by_person else 1)
 
 
-def _unit(unit: Unit, columns: Sequence[str]) -> None:
+def _unit(state: UrlState, columns: Sequence[str]) -> None:
     """Choice of the column that identifies persons, and of the cap."""
-    options = (None, *columns)
-    if unit.column not in options:
-        unit.column = None
-    # By position: Streamlit shows an option None as if nothing was chosen.
+    options = ("", *columns)
+    # By position: the name of a column may be anything.
     st.selectbox(
         "Privacy unit",
         **following(
             "own:unit",
-            options.index(unit.column),
-            lambda at: setattr(unit, "column", options[at]),
+            options.index(state.get("unit")),
+            lambda at: state.set("unit", options[at]),
             range(len(options)),
         ),
         format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
@@ -88,8 +62,8 @@ def _unit(unit: Unit, columns: Sequence[str]) -> None:
     st.number_input(
         "Most records of a person",
         1,
-        _MOST_RECORDS,
-        **following("own:cap", unit.cap, partial(setattr, unit, "cap")),
-        disabled=unit.column is None,
+        MOST_RECORDS,
+        **following("own:cap", state.get("cap") or 1, partial(state.set, "cap")),
+        disabled=not state.get("unit"),
         help="More are left out. Noise grows with this number.",
     )

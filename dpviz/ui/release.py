@@ -16,7 +16,8 @@ from dpviz.family.family import Family
 from dpviz.family.parameter import Parameter
 from dpviz.home import home
 from dpviz.release.request import Request
-from dpviz.ui.data_panel import ActiveData, data_controls
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
 from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (
@@ -47,7 +48,7 @@ def new_folder(method: str) -> Path:
     return home() / "releases" / f"{method}-{secrets.token_hex(4)}"
 
 
-def page_state() -> UrlState:
+def page_state() -> DataState:
     """All controls of the page, from the link or the session."""
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
@@ -56,7 +57,8 @@ def page_state() -> UrlState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))
-    state = UrlState("release", controls)
+    state = DataState("release", controls)
+    take_followed_sample(state)
     if state.fresh:
         take_defaults(state, _family(state), but=state.given)
     return state

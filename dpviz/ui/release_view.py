@@ -20,6 +20,7 @@ from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.ui.data_panel import data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.messages import (
     plain_text,
     show_caption,
@@ -48,7 +49,7 @@ _TUNING = (
 _FIRST_TOTAL = 3.0
 
 
-def build(state: UrlState) -> None:
+def build(state: DataState) -> None:
     """Draw the page."""
     introduction()
     with st.sidebar:
@@ -56,7 +57,9 @@ def build(state: UrlState) -> None:
     if not bundle():
         st.markdown("##### What")
         method_panel(state, active.dataset.columns)
-        title = st.text_input("Title of the report (optional)", key="release:title")
+        title = st.text_input(
+            "Title of the report (optional)", key="release:title", persist_state="session"
+        )
         draft = draft_of(state, active, title)
         refused = stop_by(state, draft)
         st.markdown("##### Who pays")
@@ -127,12 +130,12 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
             "Lifetime budget of this source",
             0.01,
             1000.0,
-            st.session_state.get(_TOTAL, _FIRST_TOTAL),
+            _FIRST_TOTAL,
             format="%g",
-            key=f"{_TOTAL}:box",
+            key=_TOTAL,
             help="All releases of this source together may spend so much. Set once, it stays.",
+            persist_state="session",
         )
-        st.session_state[_TOTAL] = total
         return source, float(total)
     right.text_input(
         "Lifetime budget of this source",

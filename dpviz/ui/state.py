@@ -1,18 +1,24 @@
-"""Controls and the link: the URL contains every control, and all its values are checked."""
+"""Controls and the link: the URL contains every control, and all its values are checked.
+
+Streamlit's ``bind="query-params"`` replaces the link instead of adding a step to the browser's
+history (Back would undo nothing), drops wrong values without a word, and knows no slider that
+moves while it is held. Its ``persist_state`` keeps a widget's value, but a link, Back or another
+page could then not set it. So controls are kept here; what is in no link uses ``persist_state``.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError, shown
 
-#: Seconds during which the browser may still send a replaced link.
-_LATE = 5.0
+#: Session entry: values that follow from page to page, by the names of their controls.
+_WORKING = "app:working"
 
 
 class CorrectedError(InputError):
@@ -33,10 +39,13 @@ class Control:
         Value if the link has none.
     parse
         Reads the value from the link's text; raises InputError (or ValueError) if it is invalid.
+    shared
+        Whether a change follows to the other pages that have a shared control of this name.
     """
 
     default: Any
     parse: Callable[[str], Any]
+    shared: bool = False
 
 
 class UrlState:
@@ -55,33 +64,36 @@ class UrlState:
     def __init__(self, page: str, controls: Mapping[str, Control]) -> None:
         self._page = page
         self._controls = controls
-        empty: dict[str, Any] = {
-            "values": {},
-            "replaced": [],
-            "changes": {},
-            "written": None,
-            "notes": [],
-            "epoch": 0,
-        }
-        store = st.session_state.setdefault(f"{page}:state", empty)
+        store = _store_of(page)
         self._store: dict[str, Any] = store
         # The page's last known values: if the session has another value, the program set it.
         self._values: dict[str, Any] = store["values"]
         self.fresh = False
-        self._read()
+        #: Names of the controls that were changed on another page.
+        self.followed: set[str] = set()
+        by_link = self._read()
+        if store.pop("opened", False) and not by_link:
+            self._follow()
+        elif not self.fresh:
+            self._tell()
 
-    def _read(self) -> None:
-        """Read the link when it is new; report its errors."""
+    def _read(self) -> bool:
+        """Read the link when it is new; report its errors. Return whether it was."""
         link = {name: text for name, text in st.query_params.items() if name in self._controls}
-        is_new = bool(link) and link != self._store["written"]
+        mark, seen = frozenset(link.items()), self._store["seen"]
+        # A click that was on its way while the link changed still sends the one before: on an
+        # open page a known link is news only if Back or Forward brought it.
+        is_new = bool(link) and (_moved_in_history() or mark not in seen)
         # The browser then receives the valid link again.
-        self._late = is_new and self._is_late(link)
-        is_new &= not self._late
+        self._late = bool(link) and not is_new and link != self._store["written"]
         if self._values and not is_new:
-            return
+            return False
         self.fresh = True
         self._store["notes"] = []
-        self._store["given"] = set(link)
+        # What a link gives is news for the other pages, defaults are not.
+        told: dict[str, Any] | None = {} if link else None
+        self._store.update(given=set(link), written=link or None, read=True, told=told)
+        seen.add(mark)
         for name, control in self._controls.items():
             value = control.default
             if name in link:
@@ -98,13 +110,50 @@ class UrlState:
                     problem = f'{name} = "{shown(link[name])}" can\'t be read'
                     self._store["notes"].append(f"{problem}; {_used(value)}")
             self.set(name, value)
+        return is_new
 
-    def _is_late(self, link: Mapping[str, str]) -> bool:
-        """Whether a link was replaced very recently: a click in the meantime still sends it."""
-        now = time.monotonic()
-        replaced = [one for one in self._store["replaced"] if now - one[0] < _LATE]
-        self._store["replaced"] = replaced
-        return any(one[1] == link for one in replaced)
+    def told(self) -> dict[str, Any]:
+        """Values that the other pages take over."""
+        return {name: self.get(name) for name, one in self._controls.items() if one.shared}
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over from `working`, those of the other pages."""
+        return {
+            name: working[name]
+            for name, one in self._controls.items()
+            if one.shared and name in working
+        }
+
+    def _follow(self) -> None:
+        """Take over what was changed on other pages, as far as this page can show it."""
+        for name, value in self.taken(st.session_state.get(_WORKING, {})).items():
+            control = self._controls[name]
+            text = format_value(value)
+            try:
+                wanted = control.parse(text) if text else control.default
+            except CorrectedError as error:
+                wanted = error.instead
+            except (InputError, ValueError):
+                wanted = control.default
+            if wanted != self.get(name):
+                self.set(name, wanted)
+                self.followed.add(name)
+        # Not news for the others: values that only this page can't show stay there as they were.
+        self._store["told"] = None
+
+    def _tell(self) -> None:
+        """Store what was changed here for the other pages."""
+        told, before = self.told(), self._store["told"]
+        self._store["told"] = told
+        if before is None:
+            return
+        news = {
+            name: told[name] for name in told if name not in before or before[name] != told[name]
+        }
+        working = st.session_state.setdefault(_WORKING, {})
+        if "data" in news:
+            working.pop("domain", None)  # bounds are of the data that they were typed for
+        working.update(news)
 
     @property
     def page(self) -> str:
@@ -125,7 +174,7 @@ class UrlState:
     @property
     def given(self) -> set[str]:
         """Names of the controls that the link contains."""
-        given: set[str] = self._store.get("given", set())
+        given: set[str] = self._store["given"]
         return given
 
     def key(self, name: str) -> str:
@@ -190,14 +239,15 @@ class UrlState:
     def write(self) -> None:
         """Write all values to the URL; only settled values, because browsers limit the rate."""
         link, written = self.link(), self._store["written"]
+        was_read, self._store["read"] = self._store["read"], False
+        self._tell()
         if link == written and not self._late and st.query_params.to_dict():
             return
-        if written is not None:
+        if not was_read:
             self._store["notes"] = []
-        if written not in (None, link):
-            self._store["replaced"].append((time.monotonic(), written))
         st.query_params.from_dict(link)
         self._store["written"] = link
+        self._store["seen"].add(frozenset(link.items()))
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
@@ -216,8 +266,44 @@ class UrlState:
             self.set(name, control.default)
 
 
+def _store_of(page: str) -> dict[str, Any]:
+    """What the session knows of a page's controls."""
+    store: dict[str, Any] = st.session_state.setdefault(
+        f"{page}:state",
+        {
+            "values": {},
+            "given": set(),
+            "seen": set(),
+            "changes": {},
+            "written": None,
+            "read": False,
+            "notes": [],
+            "epoch": 0,
+            "told": None,
+        },
+    )
+    return store
+
+
+def opened(page: str) -> None:
+    """Record that a page is opened: any link is news, and without one it follows the others."""
+    store = _store_of(page)
+    store["seen"].clear()
+    store["opened"] = True
+
+
+def _moved_in_history() -> bool:
+    """Whether this run was started by the browser's Back or Forward."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context is not None and context.is_history_navigation
+
+
 def following(
-    base: str, value: Any, keep: Callable[[Any], object], options: Sequence[Any] | None = None
+    base: str,
+    value: Any,
+    keep: Callable[[Any], object],
+    options: Sequence[Any] | None = None,
+    initial: str = "value",
 ) -> dict[str, Any]:
     """Arguments for a native widget of a value that is stored elsewhere; see UrlState.widget.
 
@@ -231,6 +317,8 @@ def following(
         Stores the user's choice; a choice that it does not store is undone.
     options
         Options of a select box or radio buttons.
+    initial
+        Name of the widget's argument for its initial value.
     """
     number = st.session_state.get(f"{base}:changes", 0)
     if st.session_state.get(f"{base}@{number}", value) != value:
@@ -239,7 +327,7 @@ def following(
     key = f"{base}@{number}"
     arguments = {"key": key, "on_change": lambda: keep(st.session_state[key])}
     if options is None:
-        return {**arguments, "value": value}
+        return {**arguments, initial: value}
     return {**arguments, "options": options, "index": list(options).index(value)}
 
 

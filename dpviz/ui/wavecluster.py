@@ -33,6 +33,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
 from dpviz.ui.cache import Grid, truth_of
 from dpviz.ui.data_panel import ActiveData, data_panel
+from dpviz.ui.data_state import DataState
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (
@@ -72,7 +73,7 @@ PATIENCE = 0.3
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
 
 
-def page_state() -> UrlState:
+def page_state() -> DataState:
     """All controls of the page, from the link or the session."""
     state = explorer_state(FAMILY, VIEWS)
     if state.fresh:
@@ -89,7 +90,7 @@ class WaveClusterRuns:
     private: Run
 
 
-def sidebar(state: UrlState) -> ActiveData:
+def sidebar(state: DataState) -> ActiveData:
     """Show the controls that have no slider; return the data on the screen."""
     active = data_panel(state)
     active = replace(active, ground=map_panel(state, active))
@@ -128,7 +129,7 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
     return WaveClusterRuns(grid=grid, truth=truth, private=private)
 
 
-def build(state: UrlState) -> None:
+def build(state: DataState) -> None:
     """Draw the page."""
     build_explorer(state, FAMILY, sidebar, _draw)
 

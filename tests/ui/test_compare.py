@@ -819,7 +819,8 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     checked(control(test.selectbox, "wavecluster:data").set_value("own").run())
     test.file_uploader(key="own:file").set_value(("visits.csv", own_csv(), "text/csv"))
     checked(test.run())
-    visit(test, "compare")
+    test.query_params.clear()
+    test.switch_page("pages/compare.py")
     for name, value in SMALL.items():
         test.query_params[name] = str(value)
     test.query_params.update({"data": "own,incomes", "methods": "privqt", "g": g, "k": "3"})

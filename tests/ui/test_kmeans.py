@@ -670,7 +670,7 @@ def test_a_column_of_words_is_refused_and_the_last_picture_stays(app):
 def test_a_grid_of_counts_is_taken_at_its_cell_centres(app):
     test = app(k=2)
     control(test.selectbox, "kmeans:data").set_value("own").run()
-    test.toggle(key="own:counts").set_value(True).run()
+    control(test.toggle, "own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
     content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
@@ -871,34 +871,32 @@ def test_numbers_and_code_stand_behind_every_method(app, method):
 
 
 def test_the_other_page_works_on_after_a_visit(app):
-    test = visit(app(data="incomes", epsilon=0.5), "wavecluster")
+    test = visit(app(data="incomes", epsilon=0.5, k=4, seed=3), "wavecluster")
     assert not test.error
-    assert "Two-stage · ε 1 " in title(test)
+    # Data set, budget and seed are one working state; the number of clusters is the page's own.
+    assert "Incomes and one person · Two-stage · ε 0.5 " in title(test)
+    assert test.query_params["seed"] == "3"
     visit(test, "kmeans")
     assert "Incomes and one person · DP-Refine · ε 0.5" in title(test)
-    visit(test, "wavecluster")
-    assert "Two-stage · ε 1 " in title(test)
+    assert test.query_params["k"] == "4"
 
 
-def test_own_data_and_its_bounds_survive_a_visit(app):
+def test_own_data_and_its_bounds_are_the_same_on_all_pages(app):
     content, _, _ = table(2)
     test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")
     declare(test, "-2, 12")
     readouts = cards_at_once(test)
     assert readouts["Mechanism"][0] == "private"
     visit(test, "kmeans")
-    assert "Fifteen Gaussians" in title(test)
-    choose(test, "data", "own")
     assert "own.csv · DP-Refine" in title(test)
-    # Each page has bounds of its own.
-    assert cards(test)["Mechanism"][0] == "not private"
-    declare(test, "-5, 15")
+    assert any("Loaded: own.csv, 2 columns: c0, c1" in one.value for one in test.caption)
     assert cards(test)["Mechanism"][0] == "private"
-    assert test.query_params["domain"] == "-5.0,15.0;-5.0,15.0"
+    assert test.query_params["domain"] == "-2.0,12.0;-2.0,12.0"
     visit(test, "wavecluster")
     assert cards_at_once(test) == readouts
-    assert test.query_params["domain"] == "-2.0,12.0;-2.0,12.0"
     visit(test, "kmeans")
+    declare(test, "-5, 15")
+    visit(test, "wavecluster")
     assert test.query_params["domain"] == "-5.0,15.0;-5.0,15.0"
 
 
@@ -937,14 +935,13 @@ def test_the_column_of_persons_is_no_axis_unless_it_is_chosen_as_one(app):
     assert axes() == ["a", "b"]
 
 
-def test_each_page_has_its_own_choice_of_bounds(app):
+def test_the_choice_of_bounds_follows(app):
     test = app(data="spirals", domain="data")
     assert cards(test)["Mechanism"][0] == "not private"
     visit(test, "wavecluster")
-    assert cards(test)["Mechanism"][0] == "private"
-    visit(test, "kmeans")
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert test.query_params["data"] == "spirals"
     assert test.query_params["domain"] == "data"
+    assert cards(test)["Mechanism"][0] == "not private"
 
 
 # -- K chosen privately --------------------------------------------------------------------

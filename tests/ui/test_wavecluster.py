@@ -644,7 +644,7 @@ def test_missing_values_and_equal_points_are_said(app):
 def test_a_grid_of_counts_is_taken_as_it_is(app):
     test = app(p=0.1)
     control(test.selectbox, "wavecluster:data").set_value("own").run()
-    test.toggle(key="own:counts").set_value(True).run()
+    control(test.toggle, "own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
     content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()
@@ -738,9 +738,7 @@ def test_a_value_from_the_program_comes_with_a_widget_that_never_had_another(sta
 
 
 def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, monkeypatch):
-    clock = [100.0]
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    first = dict(st.query_params) | {"q": "a"}
+    first = dict(st.query_params)
     for value in (3, 4):
         st.session_state[state().widget("p")["key"]] = value
         state()
@@ -750,12 +748,13 @@ def test_a_click_that_still_sends_the_replaced_link_changes_nothing_else(state, 
         st.query_params.from_dict(late)
         assert state().get("p") == 4
         assert st.query_params == now
-    # Any other link is a new one, and so is an old one that comes again later.
+    # Any other link is a new one, and so is an old one that Back brings.
     st.query_params.from_dict({"p": "6"})
     assert state().get("p") == 6
-    clock[0] += 60
+    monkeypatch.setattr("dpviz.ui.state._moved_in_history", lambda: True)
     st.query_params.from_dict(first)
     assert state().get("p") == 2
+    assert st.query_params == {"p": "2", "q": "a"}
 
 
 def test_the_program_wins_over_a_choice_that_came_with_the_same_run(state):
@@ -771,20 +770,20 @@ def test_the_program_wins_over_a_choice_that_came_with_the_same_run(state):
 
 def test_how_a_file_is_read_follows_to_other_pages_and_can_be_changed_there(app):
     test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
-    test.button_group(key="own:header").set_value("data")
+    control(test.button_group, "own:header").set_value("data")
     assert "4 records" in " ".join(one.value for one in checked(test.run()).caption)
     test.switch_page("pages/kmeans.py").run()
     control(test.selectbox, "kmeans:data").set_value("own")
     checked(test.run())
-    assert test.button_group(key="own:header").value == "data"
+    assert control(test.button_group, "own:header").value == "data"
     assert "4 records" in " ".join(one.value for one in test.caption)
-    test.button_group(key="own:header").set_value("names")
+    control(test.button_group, "own:header").set_value("names")
     assert "3 records" in " ".join(one.value for one in checked(test.run()).caption)
 
 
 def test_a_release_asks_for_the_header_of_a_file_that_was_chosen_before(app):
     test = upload(app(), "plain.csv", b"1,2\n3,4\n5,6\n5,7\n")
-    test.button_group(key="own:header").set_value("data")
+    control(test.button_group, "own:header").set_value("data")
     checked(test.run())
     test.switch_page("pages/release.py").run()
     control(test.selectbox, "release:data").set_value("own")

@@ -18,7 +18,7 @@ from dpviz.work import IsCancelled, Progress
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
-def budget_control(name: str, low: float, high: float) -> Control:
+def budget_control(name: str, low: float, high: float, *, shared: bool = False) -> Control:
     """Control of a budget, 1 by default: a link may exceed the slider, except 0 and infinity."""
 
     def check(value: float) -> None:
@@ -28,7 +28,7 @@ def budget_control(name: str, low: float, high: float) -> Control:
                 f"to {high:g}."
             )
 
-    return Control(1.0, number(name, low, high, check))
+    return Control(1.0, number(name, low, high, check), shared)
 
 
 class AuditRequest(NamedTuple):

@@ -50,7 +50,7 @@ FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {
     "technique": Control("privthr-sound", choice("technique", TECHNIQUES)),
-    "epsilon": budget_control("epsilon", *EPSILONS),
+    "epsilon": budget_control("epsilon", *EPSILONS, shared=True),
     "draws": Control(DRAWS, whole("draws", FEWEST_DRAWS, MOST_DRAWS)),
     "draw": Control(0, whole("draw", 0, MAX_SEED)),
 }

@@ -11,7 +11,8 @@ from dpviz.experiments.tuning.common import BETTER, TUNING
 from dpviz.families import CARDS, SCORES, family_of
 from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
-from dpviz.ui.data_panel import ActiveData, take_sample
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import take_sample
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import Control, UrlState, choice, number, whole

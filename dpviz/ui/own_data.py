@@ -1,0 +1,425 @@
+"""Own data of a session: upload, format, columns and classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.proposal import first_columns
+from dpviz.data.reading.read import read_counts, read_table, sheets_of
+from dpviz.data.reading.table import Table, Unreadable
+from dpviz.data.units import cap_records
+from dpviz.errors import InputError, shown
+from dpviz.formats import ACCEPTED
+from dpviz.reproduce import columns_of, columns_option
+from dpviz.ui.data_state import COUNTS, FORMATS, DataState
+from dpviz.ui.leave import forget_when_left
+from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.state import following
+
+UPLOAD_LIMIT = 100 * 2**20
+
+#: What the first line of a file of points holds, by its format.
+_FIRST_LINES = {"": "automatic", "names": "names", "data": "data"}
+
+
+@dataclass
+class OwnData:
+    """Own data of a session: the last valid table stays until another one is read.
+
+    Attributes
+    ----------
+    table
+        The data that was read: a table or a grid of counts.
+    identity
+        Value that changes with file and columns; typed bounds belong to one identity.
+    unit
+        Column that identifies persons, or None.
+    axes
+        Positions of the two columns that are shown.
+    sheet
+        Sheet of an Excel file with several, or None.
+    """
+
+    token: object = None
+    taken_from: object = None
+    loaded: int = 0
+    #: Columns that a person has just chosen, until they are found to be usable.
+    asked: tuple[str, ...] = ()
+    #: Columns that nobody chose: they were proposed by what the data look like.
+    proposed: tuple[str, ...] = ()
+    table: Table | Dataset | None = None
+    shown: Dataset | None = None
+    whole: Dataset | None = None
+    identity: str = ""
+    unit: str | None = None
+    axes: tuple[int, int] = (0, 1)
+    chosen: object = None
+    error: str = ""
+    sheet: str | None = None
+
+    @property
+    def current(self) -> Dataset:
+        """Data on the screen; no person has more records than the cap."""
+        assert self.shown is not None  # noqa: S101 - own_data made sure
+        return self.shown
+
+    @property
+    def complete(self) -> Dataset:
+        """The same data with all records."""
+        return self.whole or self.current
+
+
+#: Session entries: own data, how a release reads it, the last file, and whose the settings are.
+_OWN, _RELEASED, _FILE, _SETTINGS_OF = "own", "own:released", "own:upload", "own:settings of"
+
+
+def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
+    """Show upload, format and columns of own data; return the data.
+
+    Parameters
+    ----------
+    state
+        Has the controls of :func:`data_controls`.
+    many
+        Whether more than two columns may be clustered.
+    named
+        True for a release: a person names the columns of a wider table, and unreadable values
+        count as missing. Otherwise the panel proposes the numeric columns. Which columns are
+        numeric depends on every record, so a release must not propose them.
+
+    Raises
+    ------
+    NothingLoadedError
+        If no file is uploaded yet, or no column is named.
+    """
+    own: OwnData = st.session_state.setdefault(_RELEASED if named else _OWN, OwnData())
+    if state.fresh or state.followed:
+        own.asked = ()
+    kind = state.get("format")
+    as_counts = kind == COUNTS
+    st.toggle(
+        "The file is a grid of counts",
+        **following("own:counts", as_counts, lambda on: state.set("format", COUNTS if on else "")),
+        help="A matrix of records per cell.",
+    )
+    uploaded = st.file_uploader(
+        ACCEPTED,
+        key="own:file",
+        max_upload_size=UPLOAD_LIMIT // 2**20,
+    )
+    st.segmented_control(
+        "First line",
+        tuple(_FIRST_LINES),
+        **following(
+            "own:header", "" if as_counts else kind, partial(state.set, "format"), initial="default"
+        ),
+        format_func=_FIRST_LINES.__getitem__,
+        required=True,
+        disabled=as_counts,
+    )
+    # The box is empty after a bad file and on another page: the last readable file stays.
+    file = uploaded or st.session_state.get(_FILE)
+    first: bool | str | None = FORMATS[kind]
+    if named and file is not None and first is False:
+        line = st.text_input(
+            "Header",
+            key="own:line",
+            placeholder="x,y",
+            help="The first line that the file lacks: names of all columns, separated as its "
+            "fields are. No record must tell how many there are.",
+            persist_state="session",
+        )
+        first = line.strip() or False
+    sheet, failed = (None, "") if file is None else _sheet(state, file, named)
+    token = None if file is None else (file.file_id, as_counts, first, sheet)
+    if token != own.token:
+        own.token, own.error = token, failed
+    if file is not None and token != own.taken_from and not own.error:
+        forget_when_left()
+        try:
+            own.table = _read(file, as_counts, first, named, sheet)
+            own.sheet = sheet
+            own.loaded += 1
+            own.asked = ()
+            own.taken_from = token
+            st.session_state[_FILE] = file
+            # Settings that came by a link, or stayed after a reload, wait for the first file.
+            if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
+                st.session_state[_SETTINGS_OF] = file.file_id
+                for name in ("columns", "classes", "domain"):
+                    if name in state:
+                        state.set(name, "")
+        except InputError as error:
+            own.error = str(error)
+    if own.table is not None and uploaded is None:
+        show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
+    failure = own.error
+    if own.table is not None:
+        try:
+            _choose(state, own, many, named)
+        except InputError as error:
+            if named:
+                if own.error:
+                    show_error(own.error)
+                raise NothingLoadedError(str(error)) from None
+            failure = failure or str(error)
+    if failure:
+        still = ""
+        if own.shown:
+            still = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
+        show_error(failure + still)
+    if own.shown is None:
+        columns = columns_of(state.get("columns"))
+        raise NothingLoadedError(
+            "Choose the file of your data again on the left: a reload forgets it, but keeps its "
+            f"columns {' and '.join(columns[:2])} and all other settings."
+            if columns
+            else "Load a file on the left, or choose a sample set."
+        )
+    return own
+
+
+def _described(table: Table | Dataset) -> str:
+    """Name and columns of a table."""
+    columns = table.columns
+    names = f"{', '.join(columns[:_MOST_NAMES])}{' …' if len(columns) > _MOST_NAMES else ''}"
+    return f"{table.name}, {len(columns):,} columns: {names}"
+
+
+#: Columns that are named where a file is.
+_MOST_NAMES = 12
+
+
+def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None, str]:
+    """Let a person choose the sheet of an Excel file with several; return it, or an error.
+
+    For a release, sheets without data are among them: which ones hold any hangs on the records.
+    """
+    key = f"own:sheets:{released}"
+    known = st.session_state.get(key)
+    if known is None or known[0] != uploaded.file_id:
+        try:
+            unreadable: Unreadable = "missing" if released else "refuse"
+            names = sheets_of(
+                uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable=unreadable
+            )
+            known = (uploaded.file_id, names, "")
+        except InputError as error:
+            known = (uploaded.file_id, (), str(error))
+        st.session_state[key] = known
+    _, names, failed = known
+    if len(names) < 2:
+        return None, failed
+    current = state.get("sheet")
+    sheet = st.selectbox(
+        "Sheet",
+        **following(
+            f"{key}:{uploaded.file_id}",
+            current if current in names else names[0],
+            partial(state.set, "sheet"),
+            names,
+        ),
+        help="The file has several sheets; one of them is the table.",
+    )
+    return sheet, ""
+
+
+def _read(
+    uploaded: Any,
+    as_counts: bool,
+    header: bool | str | None,
+    released: bool,
+    sheet: str | None,
+) -> Table | Dataset:
+    """Read an uploaded file as points or as counts."""
+    name, limit = uploaded.name, UPLOAD_LIMIT
+    if as_counts:
+        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released, sheet=sheet)
+        if grid.ndim < 2:
+            raise InputError(
+                f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
+                "one, or use the command line."
+            )
+        return grid
+    unreadable: Unreadable = "missing" if released else "refuse"
+    return read_table(
+        uploaded,
+        name=name,
+        header=header,
+        max_bytes=limit,
+        unreadable=unreadable,
+        sheet=sheet,
+    )
+
+
+def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
+    """Use the chosen columns of the table as the data on the screen."""
+    table = own.table
+    if not isinstance(table, Table):
+        own.shown, own.whole, own.axes = table, table, (0, 1)
+        own.identity = table.digest if table else ""
+        own.unit = None
+        return
+    for name in ("classes", "unit"):
+        if name in state and state.get(name) not in ("", *table.columns):
+            state.set(name, "")
+    wide = len(table.columns) > 2
+    classes = None if named else state.get("classes") or None
+    used, shown = (
+        _named(state, own, table, many)
+        if named and wide
+        else _proposed(state, own, table, many, named, classes)
+    )
+    if not named and wide:
+        _class_box(state, table)
+    unit, cap = state.get("unit") or None, state.get("cap") or 1
+    selection = (own.loaded, shown, used, unit, cap, classes)
+    if selection != own.chosen:
+        unreadable: Unreadable = "missing" if named else "refuse"
+        whole = table.select(used, unit=unit, classes=classes, least=2, unreadable=unreadable)
+        own.shown = whole if unit is None else cap_records(whole, cap)
+        own.whole, own.unit = whole, unit
+        # Typed bounds stay when the privacy unit changes.
+        own.identity = f"{own.loaded} {whole.columns}"
+        own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
+        own.chosen = selection
+    if not (named and wide):
+        _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])))
+        own.asked = ()
+
+
+def _class_box(state: DataState, table: Table) -> None:
+    """Choice of the column with known classes."""
+    options = ("", *table.columns)
+    st.selectbox(
+        "Class column",
+        # By position: the name of a column may be anything.
+        **following(
+            "own:classes",
+            options.index(state.get("classes")),
+            lambda at: state.set("classes", options[at]),
+            range(len(options)),
+        ),
+        format_func=lambda at: options[at] or "none",
+        help="Known classes, to score true and private clusters against. They show on your screen "
+        "only: no run reads them, and no release has them.",
+    )
+
+
+def _named(
+    state: DataState, own: OwnData, table: Table, many: bool
+) -> tuple[list[str], tuple[str, str]]:
+    """Let a person name the columns to cluster; the screen shows the first two."""
+    names = columns_of(state.get("columns"))
+    names = names if set(names) <= set(table.columns) else []
+
+    def keep(names: list[str]) -> None:
+        state.set("columns", columns_option(names))
+        state.set("domain", "")
+
+    st.multiselect(
+        "Columns",
+        table.columns,
+        **following(f"own:columns:{own.loaded}", names, keep, initial="default"),
+        placeholder="name them",
+        help="Nothing is proposed here: which columns hold numbers throughout depends on every "
+        "record. Columns that were chosen on another page stay chosen.",
+    )
+    explored: OwnData | None = st.session_state.get(_OWN)
+    if names and explored and list(explored.proposed) == names:
+        show_caption(
+            f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
+            "choice lies outside of the proof. Are they what you would have named anyway?"
+        )
+    if len(names) < 2 or (len(names) > 2 and not many):
+        raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
+    return names, (names[0], names[1])
+
+
+def _proposed(
+    state: DataState, own: OwnData, table: Table, many: bool, named: bool, classes: str | None
+) -> tuple[list[str] | None, tuple[str, str]]:
+    """Choose from numeric columns; return those to cluster and the two to show."""
+    columns = table.columns
+    numeric = columns if named else table.numeric_columns
+    numeric = tuple(name for name in numeric if name != classes)
+    names = own.asked or tuple(columns_of(state.get("columns")))
+    fits = len(names) > 1 and set(names) <= set(columns)
+    # The column of persons is no axis, unless somebody chose it as one.
+    misfit = classes in names or (names == own.proposed and state.get("unit") in names)
+    if not own.asked and (not fits or misfit):
+        names = _first(state, table, numeric, [name for name in columns if name != classes])
+        own.proposed = names
+    across, up = names[0], names[1] if len(names) > 1 else names[0]
+    every = many and len(names) > 2 and set(numeric) <= set(names)
+
+    def ask(across: str, up: str, every: bool) -> None:
+        own.asked = (across, up, *(name for name in numeric if name not in (across, up) and every))
+        own.proposed = ()
+
+    base = f"{'many' if many else 'two'}:{own.loaded}"
+    left, right = st.columns(2)
+    # Who takes the column of the other axis swaps both.
+    left.selectbox(
+        "Across",
+        **following(
+            f"own:x:{base}",
+            across,
+            lambda name: ask(name, across if name == up else up, every),
+            columns,
+        ),
+    )
+    right.selectbox(
+        "Upwards",
+        **following(
+            f"own:y:{base}",
+            up,
+            lambda name: ask(up if name == across else across, name, every),
+            columns,
+        ),
+    )
+    if many and len(columns) > 1 and len(numeric) > 2:
+        st.segmented_control(
+            "Cluster on",
+            ("shown", "all"),
+            **following(
+                f"own:every:{base}",
+                "all" if every else "shown",
+                lambda which: ask(across, up, which == "all"),
+                initial="default",
+            ),
+            format_func={"shown": "two shown", "all": f"all {len(numeric)} numeric"}.__getitem__,
+            required=True,
+        )
+    used = [across, up] if len(columns) > 1 else None
+    if used and every:
+        used = [*numeric, *(name for name in used if name not in numeric)]
+    return used, (across, up)
+
+
+def _first(
+    state: DataState, table: Table, numeric: Sequence[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    """Columns of a table that nobody has chosen from, or not from this one."""
+    if len(numeric) > 1:
+        return first_columns(table, numeric, but=(state.get("unit"),))
+    first = numeric[0] if numeric else others[0]
+    # A column that is no number says so itself, which helps more than one column twice.
+    return first, next((name for name in reversed(others) if name != first), first)
+
+
+def _set_columns(state: DataState, names: Sequence[str]) -> None:
+    """Store the columns on the screen; bounds that were typed for others go."""
+    before = columns_of(state.get("columns"))
+    # All columns are clustered in the order of the table, whichever two are shown.
+    same = before == list(names) if len(names) < 3 else set(before) == set(names)
+    if before and not same:
+        state.set("domain", "")
+    state.set("columns", columns_option(names))

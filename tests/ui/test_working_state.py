@@ -1,0 +1,249 @@
+"""Data set, columns, domain, unit, epsilon and seed are one working state of all pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.ui import state as links
+from tests.support import APP
+from tests.support.controls import control
+from tests.ui.test_wavecluster import checked
+
+SHARED = {
+    "data": "spirals",
+    "domain": "0.0,900000.0;0.0,900000.0",
+    "outside": "drop",
+    "neighbours": "replace_one",
+    "epsilon": "0.7",
+    "seed": "11",
+}
+TABLE = b"who,a,b,c\n" + b"".join(
+    b"%d,%d.5,%d.5,%d\n" % (row // 3, row % 31, row % 37, row % 5) for row in range(300)
+)
+
+
+def opened(page: str, **link: Any) -> AppTest:
+    """Open a page by a link, in a new session."""
+    test = AppTest.from_file(APP, default_timeout=120)
+    for name, value in link.items():
+        test.query_params[name] = str(value)
+    return checked(test.switch_page(f"pages/{page}.py").run())
+
+
+def visit(test: AppTest, page: str, **link: Any) -> dict[str, str]:
+    """Go to another page, by the navigation or by a link; return the link there."""
+    test.query_params.clear()
+    test.switch_page(f"pages/{page}.py")
+    for name, value in link.items():
+        test.query_params[name] = str(value)
+    checked(test.run())
+    return link_of(test)
+
+
+def link_of(test: AppTest) -> dict[str, str]:
+    return {name: "".join(value) for name, value in test.query_params.items()}
+
+
+def load(test: AppTest, name: str = "visits.csv", content: bytes = TABLE) -> AppTest:
+    test.file_uploader(key="own:file").set_value((name, content, "text/csv"))
+    return checked(test.run())
+
+
+def notes(test: AppTest) -> str:
+    return " ".join(one.value for one in (*test.info, *test.caption))
+
+
+@pytest.mark.parametrize("first", ["wavecluster", "kmeans"])
+def test_what_a_link_gives_follows_to_every_page(first: str) -> None:
+    test = opened(first, **SHARED)
+    for page in ("kmeans", "wavecluster", "kmeans"):
+        assert SHARED.items() <= visit(test, page).items()
+    release = visit(test, "release")
+    assert SHARED.items() - {("seed", "11")} <= release.items()
+    assert visit(test, "audit")["epsilon"] == "0.7"
+    compared = visit(test, "compare")
+    assert (compared["data"], compared["neighbours"]) == ("spirals", "replace_one")
+    # Bounds are of own data there.
+    assert "domain" not in compared
+    assert SHARED.items() <= visit(test, "wavecluster").items()
+
+
+def test_a_change_follows_and_what_a_family_has_of_its_own_does_not() -> None:
+    test = opened("kmeans", data="incomes", k=7, method="eugkm")
+    checked(control(test.selectbox, "kmeans:data").set_value("shapes").run())
+    shapes = link_of(test)
+    assert visit(test, "wavecluster")["data"] == "shapes"
+    checked(control(test.number_input, "wavecluster:seed").set_value(5).run())
+    test.session_state["wavecluster:epsilon"] = 0.3
+    checked(test.run())
+    found = visit(test, "kmeans")
+    assert found == shapes | {"seed": "5", "epsilon": "0.3"}
+    assert found["method"] == "eugkm"
+    # Another data set brings its own parameters, on the page where it is chosen and on the next.
+    checked(control(test.selectbox, "kmeans:data").set_value("spirals").run())
+    there = opened("wavecluster", data="spirals", epsilon=0.3, seed=5)
+    assert visit(test, "wavecluster") == link_of(there)
+
+
+def test_defaults_of_a_page_are_no_news() -> None:
+    test = opened("audit", epsilon=2)
+    visit(test, "benchmark")
+    found = visit(test, "kmeans")
+    assert (found["data"], found["epsilon"], found["seed"]) == ("gaussians", "2", "0")
+
+
+def test_a_link_wins_over_the_working_state_and_becomes_it() -> None:
+    test = opened("wavecluster", **SHARED)
+    alone = opened("kmeans", data="shapes", epsilon=4)
+    assert visit(test, "kmeans", data="shapes", epsilon=4) == link_of(alone)
+    found = visit(test, "wavecluster")
+    assert (found["data"], found["epsilon"]) == ("shapes", "4")
+    assert "domain" not in found
+
+
+def test_bounds_never_go_from_one_data_set_to_another() -> None:
+    test = opened("wavecluster", data="spirals", domain="0,1e6;0,5e5")
+    assert visit(test, "kmeans")["domain"] == "0.0,1000000.0;0.0,500000.0"
+    checked(control(test.selectbox, "kmeans:data").set_value("shapes").run())
+    found = visit(test, "wavecluster")
+    assert found["data"] == "shapes"
+    assert "domain" not in found
+
+
+def test_what_a_page_cannot_show_stays_for_the_others() -> None:
+    test = opened("wavecluster", epsilon=0.02)
+    # The slider of the audit page ends at 0.1.
+    assert visit(test, "audit")["epsilon"] == "0.1"
+    assert visit(test, "kmeans")["epsilon"] == "0.02"
+
+
+def test_own_data_shows_its_name_and_columns_on_every_page() -> None:
+    test = load(opened("kmeans", data="own", columns="b,a", unit="who", cap=2))
+    for page in ("wavecluster", "release", "compare", "kmeans"):
+        found = visit(test, page)
+        assert found["data"] == "own"
+        assert found["columns"] == "b,a"
+        assert (found["unit"], found["cap"]) == ("who", "2")
+        assert "Loaded: visits.csv, 4 columns: who, a, b, c." in notes(test)
+    # Three columns of k-means: the explorer of two shows the first of them and leaves the rest.
+    (every,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
+    checked(every.set_value("all").run())
+    found = visit(test, "kmeans")
+    assert found["columns"] == "b,a,who,c"
+    assert visit(test, "wavecluster")["columns"] == "b,a"
+    assert visit(test, "kmeans") == found
+    # Sample sets have no columns to choose; those of own data are still there afterwards.
+    checked(control(test.selectbox, "kmeans:data").set_value("shapes").run())
+    assert not {"columns", "unit", "cap"} & set(link_of(test))
+    checked(control(test.selectbox, "kmeans:data").set_value("own").run())
+    assert link_of(test)["columns"] == "b,a,who,c"
+
+
+def test_settings_of_own_data_wait_for_the_file_after_a_reload() -> None:
+    link = {
+        "data": "own", "columns": "b,a", "unit": "who", "cap": "2", "format": "names",
+        "domain": "0.0,50.0;0.0,60.0", "epsilon": "0.7", "classes": "c",
+    }  # fmt: skip
+    test = opened("wavecluster", **link)
+    said = "Choose the file of your data again on the left: a reload forgets it, but keeps its "
+    assert [one.value for one in test.info] == [f"{said}columns b and a and all other settings."]
+    assert link.items() <= link_of(test).items()
+    assert link.items() <= visit(test, "kmeans").items()
+    assert said in notes(test)
+    load(test)
+    assert not test.info
+    assert link.items() <= link_of(test).items()
+    assert link.items() <= visit(test, "wavecluster").items()
+    # Another file has columns and bounds of its own.
+    load(test, "other.csv", TABLE)
+    assert link_of(test)["columns"] == "a,b"
+    assert not {"domain", "classes"} & set(link_of(test))
+
+
+def test_a_column_in_both_boxes_swaps_them() -> None:
+    test = load(opened("wavecluster", data="own", columns="a,b", domain="0,50;0,60"))
+    (up,) = (one for one in test.selectbox if str(one.key).startswith("own:y"))
+    checked(up.set_value("a").run())
+    assert not test.error
+    assert link_of(test)["columns"] == "b,a"
+    assert "domain" not in link_of(test)
+
+
+def test_back_brings_columns_and_unit_with_their_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    test = load(opened("kmeans", data="own", columns="a,b", domain="0,50;0,60", unit="who"))
+    before = link_of(test)
+    (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+    checked(across.set_value("c").run())
+    checked(control(test.selectbox, "own:unit").select("a record").run())
+    after = link_of(test)
+    assert (after["columns"], "domain" in after, "unit" in after) == ("c,b", False, False)
+    for link in (before, after, before):
+        test.query_params.clear()
+        for name, value in link.items():
+            test.query_params[name] = value
+        with monkeypatch.context() as patched:
+            patched.setattr(links, "_moved_in_history", lambda: True)
+            checked(test.run())
+        assert link_of(test) == link
+        (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+        assert across.value == link["columns"][0]
+    # What Back brought is the working state of the other pages.
+    assert visit(test, "wavecluster")["unit"] == "who"
+
+
+def test_columns_that_others_chose_are_named_in_a_release() -> None:
+    test = load(opened("wavecluster", data="own", columns="b,a", domain="0,50;0,60"))
+    (link,) = (one.proto for one in test.get("page_link") if "Release once" in one.proto.label)
+    assert "columns=b%2Ca" in link.query_string
+    assert visit(test, "release")["domain"] == "0.0,50.0;0.0,60.0"
+    (columns,) = (one for one in test.multiselect if one.label == "Columns")
+    assert columns.value == ["b", "a"]
+    assert not test.error
+    checked(columns.set_value(["b", "c"]).run())
+    assert "The domain is not declared" in test.error[0].value
+    assert visit(test, "wavecluster")["columns"] == "b,c"
+
+
+def test_compare_shows_a_new_data_set_and_keeps_a_list_that_has_it() -> None:
+    test = opened("compare", data="spirals,incomes", methods="privqt", draws=1, points=1)
+    assert visit(test, "wavecluster")["data"] == "spirals"
+    checked(control(test.selectbox, "wavecluster:data").set_value("incomes").run())
+    assert visit(test, "compare")["data"] == "spirals,incomes"
+    visit(test, "wavecluster")
+    checked(control(test.selectbox, "wavecluster:data").set_value("shapes").run())
+    assert visit(test, "compare")["data"] == "shapes"
+
+
+def test_own_data_waits_on_the_compare_page_too() -> None:
+    test = opened("compare", data="own", columns="b,a", methods="privqt", draws=1, points=1)
+    assert "again on the left" in notes(test)
+    assert link_of(load(test))["columns"] == "b,a"
+
+
+def test_a_release_says_which_columns_nobody_named() -> None:
+    test = load(opened("wavecluster", data="own"))
+    visit(test, "release")
+    said = "a and b were proposed on another page, which looks at the data"
+    assert said in notes(test)
+    # A choice of one's own is no proposal any more.
+    visit(test, "wavecluster")
+    (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+    checked(across.set_value("c").run())
+    assert visit(test, "release")["columns"] == "c,b"
+    assert "proposed" not in notes(test)
+
+
+def test_the_column_of_persons_is_no_axis_unless_it_was_chosen_as_one() -> None:
+    test = load(opened("wavecluster", data="own"))
+    assert link_of(test)["columns"] == "a,b"
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert "a" not in link_of(test)["columns"].split(",")
+    (across,) = (one for one in test.selectbox if str(one.key).startswith("own:x"))
+    checked(across.set_value("a").run())
+    assert link_of(test)["columns"].startswith("a,")
+    checked(control(test.selectbox, "own:unit").select("a record").run())
+    checked(control(test.selectbox, "own:unit").select("a person: column a").run())
+    assert link_of(test)["columns"].startswith("a,")
