@@ -16,7 +16,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant, Level
 from dpviz.wavecluster.budget_share import SHARES, Choice
 from dpviz.wavecluster.deconvolution import Released
-from dpviz.wavecluster.likely_cells import LIKELY
+from dpviz.wavecluster.likely_cells import LIKELY, likely_cells
 from dpviz.wavecluster.methods.twostage import FINER, ROUGH
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -115,6 +115,19 @@ def _alone(shape: tuple[int, ...]) -> Any:
     return np.full_like(near, -1), weights
 
 
+def _likely_alone(chance: Any, expected: float) -> Any:
+    """As many cells as are likely, whatever number is to be expected."""
+    return likely_cells(chance, float((chance >= LIKELY).sum()))
+
+
+def _all_joined(order: Any, weak: Any, near: Any, large: float) -> Any:
+    """All cells, whatever they join."""
+    found = np.zeros(weak.shape, dtype=bool)
+    found[order] = True
+    return found
+
+
+_CELLS = "dpviz.wavecluster.likely_cells"
 _FIELD, _METHOD = "dpviz.wavecluster.random_field", "dpviz.wavecluster.methods.twostage"
 
 #: What each part is, what stands in its place, and where.
@@ -141,7 +154,12 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
     ),
     (
         "Gaps where a join is doubtful",
-        "all likely cells",
-        {f"{_FIELD}:likely_cells": lambda chance, expected: chance >= LIKELY},
+        "all these cells, whatever they join",
+        {f"{_CELLS}:grown": _all_joined},
+    ),
+    (
+        "Number of cells to expect",
+        "the likely cells alone",
+        {f"{_FIELD}:likely_cells": _likely_alone, f"{_CELLS}:SURROUNDINGS": 0.0},
     ),
 )
