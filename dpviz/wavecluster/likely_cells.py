@@ -23,6 +23,8 @@ WEAK, LARGE, FEW = 0.95, 0.2, 5
 #: Weight of a cell's surroundings in its rank where all cells are as doubtful as can be.
 SURROUNDINGS = 0.6
 
+_ROUNDING = 1e-12
+
 
 def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
     """Mask of the cells to report: the likeliest, but for those that make a doubtful join.
@@ -50,7 +52,9 @@ def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
     doubt = float(np.minimum(chance, 1 - chance).sum()) / total
     likely = max(int((chance >= LIKELY).sum()), 1)
     rank = with_surroundings(chance, SURROUNDINGS * doubt)
-    number = min(round(likely ** (1 - doubt) * expected**doubt), int((rank > 0).sum()))
+    # Running sums leave rounding errors where all chances are 0.
+    known = int((rank > _ROUNDING).sum())
+    number = min(round(likely ** (1 - doubt) * expected**doubt), known)
     if not number:
         return np.zeros(chance.shape, dtype=bool)
     chosen = rank >= np.sort(rank, axis=None)[-number]

@@ -297,6 +297,13 @@ def test_unlikely_cells_are_not_reported_where_none_are_expected() -> None:
     assert not likely_cells(np.full((3, 3), 0.01), 0).any()
 
 
+def test_no_cell_is_reported_of_which_nothing_is_known() -> None:
+    chance = np.zeros((64, 64))
+    chance[10:14, 20:24] = np.random.default_rng(0).choice([0.1, 0.3, 0.5], (4, 4))
+    near = ndimage.maximum_filter(chance, 3, mode="constant") > 0
+    assert not (likely_cells(chance, 400) & ~near).any()
+
+
 def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() -> None:
     chance = np.zeros((9, 12))
     chance[:, :6] = np.linspace(0.5, 0.3, 54).reshape(9, 6)
