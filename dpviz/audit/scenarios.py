@@ -464,9 +464,9 @@ _DESIGNED = (
     *_first_record("privgene", 10_000, iterations=1)[1:],
     *_first_record("dprefine", 5_000)[1:],
     *_far_from_crowd("eight-columns", 40, size=1_800, columns=8),
-    *_far_from_crowd("plain-grid", 9, size=100, columns=5),
+    *_far_from_crowd("plain-grid", 80, size=750, columns=5),
     *_far_from_crowd("tree", 1, size=100_000, columns=5),
-    *_far_from_crowd("blind", 30, size=10, columns=5),
+    *_far_from_crowd("blind", 30, size=10, columns=17),
     *_far_from_crowd("private-clusters", 1, size=100_000, columns=1, choose="private"),
     *_both(
         (scores.LIKELIHOOD,),

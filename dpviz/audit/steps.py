@@ -157,9 +157,9 @@ DPREFINE = (
     step_scenario("dprefine", data.eleventh_record, clusters=2, runs=2_500),
     _refined(100_000, 1, clusters=3, runs=100),
     # In more columns: centres that look at no data, and a residual step.
-    _refined(10, 16, clusters=30, runs=100),
+    _refined(10, 17, clusters=30, runs=100),
     # A plain grid.
-    _refined(100, 5, clusters=9, runs=1_000),
+    _refined(750, 5, clusters=80, runs=500),
     # A grid of the whole box; one of a projection, and a residual step.
     _refined(2_700, 5, clusters=100, runs=100),
     _refined(830, 40, clusters=10, runs=60),
