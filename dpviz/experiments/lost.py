@@ -14,8 +14,9 @@ import pandas as pd
 from dpviz.experiments.benchmark import SetFacts, is_reference, promises_privacy
 
 _FEW_A_CELL = (
-    "There are few records a cell: Two-stage reports only the cells that stand out of the noise, "
-    "and a method that reports too many, some at random places, errs less in some scores."
+    "There are few records a cell: Two-stage reports the cells that stand out of the noise, and at "
+    "small ε about as many as are to be expected. None at all, or too many, some at random places, "
+    "err less in some scores."
 )
 _THIN = (
     "Clusters, or the gaps between them, are a cell or two wide: every method breaks or joins some "
@@ -30,11 +31,12 @@ _FEWER = (
 )
 _TINY = (
     "There are so few records that at this ε nothing stands out of the noise: Two-stage reports "
-    "nothing."
+    "next to nothing."
 )
 _TOO_MANY = (
-    "Cells that are missing take records out of their clusters, cells too many are nearly empty: "
-    "the other method reports up to three times too many, Two-stage only those that are likely."
+    "The noise hides most cells of few records: Two-stage reports a fifth to nine tenths as many "
+    "cells as there are. A method that reports up to eleven times as many leaves fewer records out "
+    "of their clusters, and one that reports nearly none errs less in DSG_C."
 )
 _EQUAL_CELLS = (
     "Where one grid of equal cells is enough, as EUGkM has it, or one start and few steps, what "
