@@ -30,6 +30,12 @@ MOST_BYTES = 5 * 2**20
 #: pixels a side. So are islands that are smaller than twice of it.
 _DETAIL = 1 / 800
 
+#: Types of GeoJSON.
+_TYPES = {
+    *("FeatureCollection", "Feature", "GeometryCollection", "Point", "MultiPoint"),
+    *("LineString", "MultiLineString", "Polygon", "MultiPolygon"),
+}
+
 _DRAWN = LRUCache(32)
 
 
@@ -127,6 +133,12 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
     return np.insert(np.clip(lows + points * spans, lows, domain.highs), breaks, np.nan, axis=0)
 
 
+def _has_place(feature: Any) -> bool:
+    """Tell whether a feature has a geometry, readable or not."""
+    is_feature = isinstance(feature, dict) and feature.get("type") == "Feature"
+    return not is_feature or feature.get("geometry") is not None
+
+
 def read_background(content: bytes, name: str) -> Background:
     """Read the lines and the outlines of polygons of a file of GeoJSON.
 
@@ -143,13 +155,25 @@ def read_background(content: bytes, name: str) -> Background:
             f"{MOST_BYTES // 2**20}: simplify its lines, or leave out what is not drawn."
         )
     try:
-        kind = json.loads(content)["type"]
-        found = shapely.from_geojson(content.decode())
-    except (ValueError, KeyError, TypeError, RecursionError, shapely.errors.GEOSException):
+        whole = json.loads(content)
+        kind = whole["type"]
+        known = kind in _TYPES
+        features = list(whole["features"]) if kind == "FeatureCollection" else [whole]
+        # A feature without a place is valid (section 3.2), but shapely reads none.
+        texts = {at: json.dumps(one) for at, one in enumerate(features, 1) if _has_place(one)}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        known = False
+    if not known:
         raise InputError(
             f"{shown(name)} is no GeoJSON: save it as GeoJSON (RFC 7946), for example with QGIS."
-        ) from None
-    parts = np.array([found]) if found is not None else np.array([], dtype=object)
+        )
+    parts = shapely.from_geojson(np.array([*texts.values()], dtype=object), on_invalid="ignore")
+    for number, one in zip(texts, parts, strict=True):
+        if one is None:
+            raise InputError(
+                f"feature {number:,} of {shown(name)} has a geometry that can't be read: mend it, "
+                "or leave it out."
+            )
     while (nested := shapely.get_type_id(parts) >= 4).any():
         parts = np.concatenate([parts[~nested], shapely.get_parts(parts[nested])])
     kinds = shapely.get_type_id(parts)

@@ -63,7 +63,7 @@ def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
     Raises
     ------
     InputError
-        Where the box would reach over a pole or around the Earth.
+        Where the box would reach over a pole, around the Earth or over the 180th meridian.
     """
     up = width * 500 / METRES_PER_DEGREE
     across = up / max(math.cos(math.radians(city.lat)), 1e-9)
@@ -71,6 +71,11 @@ def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:
         raise InputError(
             f"width = {width:g} km around {shown(city.name)} reaches over a pole or around the "
             "Earth: choose a smaller width."
+        )
+    if abs(city.lon) + across > 180:  # records on the other side have longitudes far away
+        raise InputError(
+            f"width = {width:g} km around {shown(city.name)} reaches over the 180th meridian, "
+            "where longitudes start again: choose a smaller width."
         )
     lon, lat = (
         (round(at - half, 3), round(at + half, 3))

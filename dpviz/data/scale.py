@@ -16,11 +16,12 @@ Axes = Literal["auto", "lonlat", "equal", "free"]
 #: Metres of a degree on a sphere of the Earth's mean radius, 6371.0088 km.
 METRES_PER_DEGREE = 6_371_008.8 * math.pi / 180
 
-#: Last words of names that say the unit, with its metres where it is a length.
+#: Last words of names that say the unit, with its metres where it is a length. No "min": it
+#: mostly stands for the minimum.
 UNITS: dict[str, float | None] = {
     **dict.fromkeys(("m", "metre", "metres", "meter", "meters"), 1.0),
     **dict.fromkeys(("km", "kilometre", "kilometres", "kilometer", "kilometers"), 1000.0),
-    **dict.fromkeys(("cm", "mm", "inch", "inches", "s", "sec", "ms", "min", "h", "hours", "days")),
+    **dict.fromkeys(("cm", "mm", "inch", "inches", "s", "sec", "ms", "h", "hours", "days")),
     **dict.fromkeys(("kg", "deg", "degrees", "px", "pixels", "usd", "eur", "gbp", "percent")),
     **dict.fromkeys(("ft", "feet"), 0.3048),
     **dict.fromkeys(("mi", "mile", "miles"), 1609.344),

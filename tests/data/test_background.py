@@ -84,6 +84,20 @@ def test_an_own_file_is_lines_and_outlines():
     assert "spans 0 to 9" in own.missing(Domain(((20, 30), (0, 10))))
 
 
+def test_features_without_a_geometry_are_left_out():
+    line = {"type": "LineString", "coordinates": [[0, 0], [9, 9]]}
+    features = [
+        {"type": "Feature", "properties": None, "geometry": one} for one in (None, line, None)
+    ]
+    text = json.dumps({"type": "FeatureCollection", "features": features})
+    own = read_background(text.encode(), "own.geojson")
+    assert len(parts(own.within(Domain(((0, 10), (0, 10)))))) == 1
+    features[1]["geometry"] = line | {"coordinates": [[0, 0]]}
+    text = json.dumps({"type": "FeatureCollection", "features": features})
+    with pytest.raises(InputError, match=r"feature 2 of own\.geojson has a geometry that can't"):
+        read_background(text.encode(), "own.geojson")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -92,6 +106,10 @@ def test_an_own_file_is_lines_and_outlines():
         (b"[" * 100_000, "is no GeoJSON"),
         (b"[1]", "is no GeoJSON"),
         (b'{"type": "Topology", "objects": {}}', "is no GeoJSON"),
+        (b'{"type": "FeatureCollection", "features": 7}', "is no GeoJSON"),
+        (b'{"type": "FeatureCollection", "features": [7]}', "feature 1 of"),
+        (b'{"type": ["Point"]}', "is no GeoJSON"),
+        (b'{"type": "Feature", "geometry": null}', "no lines and no polygons"),
         (b'{"type": "Point", "coordinates": [1, 2]}', "no lines and no polygons"),
         (b'{"type": "FeatureCollection", "features": []}', "no lines and no polygons"),
         (b'{"type": "LineString", "coordinates": []}', "no lines and no polygons"),
@@ -109,7 +127,8 @@ def test_a_file_without_lines_is_refused_in_one_sentence(content, said):
 @given(st.sampled_from(sorted(cities())), st.floats(1, 500), st.booleans())
 def test_a_box_around_a_city_is_as_wide_as_asked(title, width, swapped):
     city = cities()[title]
-    if abs(city.lat) > 80:
+    reach = width / 2 / (METRES_PER_DEGREE / 1000) / math.cos(math.radians(city.lat))
+    if abs(city.lat) > 80 or abs(city.lon) + reach > 180:
         return
     lon, lat = box_around(city, width, swapped=swapped).bounds[:: -1 if swapped else 1]
     metres = METRES_PER_DEGREE / 1000
@@ -123,6 +142,14 @@ def test_a_box_over_a_pole_is_refused():
     north = next(one for one in cities().values() if one.lat > 75)
     with pytest.raises(InputError, match="choose a smaller width"):
         box_around(north, 5000)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_box_over_the_180th_meridian_is_refused(swapped):
+    east = max(cities().values(), key=lambda one: one.lon)
+    with pytest.raises(InputError, match="over the 180th meridian"):
+        box_around(east, 2000, swapped=swapped)
+    assert box_around(east, 1, swapped=swapped).bounds[swapped][1] < 180
 
 
 @given(st.floats(-85, 60), st.floats(0.01, 20))
@@ -146,6 +173,7 @@ def test_degrees_are_true_to_scale_in_the_middle(south, side):
         (("x", "y"), "0,1;0,7", "auto", 1),
         (("x", "y"), "0,1;0,9", "auto", None),
         (("x_km", "y_km"), "0,1;0,7", "auto", 1),
+        (("temp_min", "wind_min"), "0,1;0,7", "auto", None),
         (("easting", "northing"), "0,1;0,7", "auto", 1),
         (("income", "expenses"), "0,10;0,8", "auto", 1),
         (("eruption", "waiting"), "1,5;40,100", "auto", None),
