@@ -34,6 +34,8 @@ class Archive:
     ----------
     names
         Of the files, without folders.
+    held
+        Bytes that were unpacked and stay in memory.
 
     Raises
     ------
@@ -45,6 +47,8 @@ class Archive:
         self._name = file.name
         self.limit = _TIMES * len(file.data) + _MORE
         self._unpacked = 0
+        self.held = 0
+        self._most_held = file.memory // 2
         if file.data.count(b"PK\x01\x02") > _FILES:
             raise InputError(
                 f"{shown(file.name)} is an archive of more than {_FILES:,} files: give one with "
@@ -80,9 +84,31 @@ class Archive:
                     raise too_large(self._name, self.limit)
                 yield piece
 
-    def whole(self, name: str) -> bytes:
-        """All bytes of one file."""
-        return b"".join(self.pieces(name))
+    def whole(self, name: str) -> bytearray:
+        """All bytes of one file.
+
+        Raises
+        ------
+        InputError
+            As for :meth:`pieces`, or if they do not fit into the memory for a file of its size.
+        """
+        data = bytearray()
+        for piece in self.pieces(name):
+            self.hold(len(piece))
+            data += piece
+        return data
+
+    def hold(self, size: int) -> None:
+        """Count bytes that stay in memory.
+
+        Raises
+        ------
+        InputError
+            If all of them are more than half of the memory for a file of its size.
+        """
+        self.held += size
+        if self.held > self._most_held:
+            raise too_large(self._name, self._most_held)
 
     @contextmanager
     def _refusing_damage(self) -> Iterator[None]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from dpviz.data.reading.files import File, megabytes
 from dpviz.data.reading.lines import TAB, Lines
+from dpviz.data.reading.shapefile import EACH_POINT
 from dpviz.data.reading.text import check_text
 from dpviz.errors import InputError, listed, shown
 
@@ -67,7 +68,7 @@ def geojson_as_text(file: File, released: bool) -> File:
     lines = Lines(name, file.memory // 2)
     table = _Table(name, lines, released)
     try:
-        for item in _items(data):
+        for item in _items(data, released):
             table.add(item)
     except _NoJsonError as error:
         line = data.count(b"\n", 0, error.place) + 1
@@ -115,6 +116,7 @@ class _Table:
                 "lon and lat."
             )
         if self._released:
+            yield EACH_POINT
             return
         if self._split:
             yield f"Points of {self._split:,} MultiPoint features are rows by themselves."
@@ -213,14 +215,14 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _items(data: bytes) -> Iterator[Any]:
+def _items(data: bytes, released: bool) -> Iterator[Any]:
     """Features, geometries and named reference systems, in the order of the file."""
     place = _after_space(data, 0)
     while place < len(data):  # one object, or one on each line
-        place = _after_space(data, (yield from _object(data, place)))
+        place = _after_space(data, (yield from _object(data, place, released)))
 
 
-def _object(data: bytes, place: int) -> Generator[Any, None, int]:
+def _object(data: bytes, place: int, released: bool) -> Generator[Any, None, int]:
     """Items of one object, a list of features one by one; returns where the object ends."""
     members: dict[str, Any] = {}
     listing = False
@@ -241,7 +243,9 @@ def _object(data: bytes, place: int) -> Generator[Any, None, int]:
         place = _after(data, place, b",")
     system = members.get("crs")
     named = system.get("properties") if isinstance(system, dict) else None
-    if isinstance(named, dict) and isinstance(named.get("name"), str):
+    # In a release no record may rename the columns, so that of a feature by itself doesn't count.
+    public = listing or not released
+    if public and isinstance(named, dict) and isinstance(named.get("name"), str):
         yield {"type": "Crs", "name": named["name"]}
     if not listing:
         yield members

@@ -86,7 +86,7 @@ class Lines:
                 self._size += rows.count(b"\n") * len(more)
                 if self._size > self._limit:
                     raise too_large(self._name, self._limit)
-            parts.append(re.sub(rb"(?<=[^\n])\n", more + b"\n", rows) if more else bytes(rows))
+            parts.append(re.sub(rb"(?<=[^\n])\n", more + b"\n", rows) if more else rows)
         return b"".join(parts)
 
 

@@ -28,6 +28,15 @@ _HEADER = 100
 #: Types of attributes that are text: characters, numbers, dates, truth values.
 _TEXT = "CNFDL"
 
+#: Encodings of text, as Python names them.
+_CODE_PAGES = re.compile(
+    r"cp\d+|iso8859-\d+|utf-8|koi8-[rut]|mac-\w+|gbk|gb2312|gb18030|big5|big5hkscs|shift_jis|"
+    "euc_jp|euc_kr|johab|tis-620"
+)
+
+#: Of every release: it may not depend on whether there are such shapes.
+EACH_POINT = "Each point is a record by itself, also of a MultiPoint."
+
 
 class _DamagedError(Exception):
     """The bytes are no shapefile."""
@@ -50,16 +59,16 @@ def shapefile_as_text(file: File, archive: Archive, released: bool) -> File:
     parts = {part.lower(): part for part in archive.names}
     stem = shape.lower().removesuffix(".shp")
 
-    def part(ending: str) -> bytes:
+    def part(ending: str) -> bytes | bytearray:
         name = parts.get(stem + ending)
         return b"" if name is None else archive.whole(name)
 
     place, note = _place(part(".prj").decode(errors="replace"))
-    lines = Lines(file.name, file.memory // 2)
     try:
         points = _points(archive.whole(shape), file.name)
         table = part(".dbf")
         names, records = _attributes(table, part(".cpg")) if table else ([], None)
+        lines = Lines(file.name, (file.memory - archive.held) // 2)
         lines.add([*place, *names])
         split = 0
         for found in points:
@@ -79,7 +88,9 @@ def shapefile_as_text(file: File, archive: Archive, released: bool) -> File:
             "fit together: write it again, with all its files in one .zip."
         ) from None
     notes = [note]
-    if split and not released:
+    if released:
+        notes.append(EACH_POINT)
+    elif split:
         notes.append(f"Points of {split:,} MultiPoint shapes are rows by themselves.")
     text = lines.text()
     return replace(file, format="text", data=text, separator=TAB, notes=tuple(filter(None, notes)))
@@ -116,7 +127,7 @@ def _place(projection: str) -> tuple[tuple[str, str], str]:
     )
 
 
-def _points(data: bytes, name: str) -> Iterator[list[tuple[str, str]]]:
+def _points(data: bytes | bytearray, name: str) -> Iterator[list[tuple[str, str]]]:
     """Points of successive records."""
     if len(data) < _HEADER or data[:4] != b"\0\0\x27\x0a":
         raise _DamagedError
@@ -130,7 +141,7 @@ def _points(data: bytes, name: str) -> Iterator[list[tuple[str, str]]]:
     return _records(data)
 
 
-def _records(data: bytes) -> Iterator[list[tuple[str, str]]]:
+def _records(data: bytes | bytearray) -> Iterator[list[tuple[str, str]]]:
     place = _HEADER
     while place < len(data):
         _, words = struct.unpack_from(">ii", data, place)
@@ -151,7 +162,7 @@ def _records(data: bytes) -> Iterator[list[tuple[str, str]]]:
             raise _DamagedError
 
 
-def _pair(data: bytes, place: int) -> tuple[str, str]:
+def _pair(data: bytes | bytearray, place: int) -> tuple[str, str]:
     x, y = struct.unpack_from("<dd", data, place)
     return repr(x), repr(y)
 
@@ -160,7 +171,9 @@ def _pair(data: bytes, place: int) -> tuple[str, str]:
 _END: list[str] = ["end"]
 
 
-def _attributes(data: bytes, code_page: bytes) -> tuple[list[str], Iterator[list[str] | None]]:
+def _attributes(
+    data: bytes | bytearray, code_page: bytes | bytearray
+) -> tuple[list[str], Iterator[list[str] | None]]:
     """Names of the attributes that are text, and their values; None for a deleted record."""
     rows, start, size = struct.unpack_from("<IHH", data, 4)
     if start + rows * size > len(data) or size < 1:
@@ -192,7 +205,7 @@ def _attributes(data: bytes, code_page: bytes) -> tuple[list[str], Iterator[list
     return names, records()
 
 
-def _text(value: bytes, kind: str, decode: Callable[[bytes], str]) -> str:
+def _text(value: bytes | bytearray, kind: str, decode: Callable[[bytes | bytearray], str]) -> str:
     """Text of one attribute; nothing where it is not filled in."""
     text = decode(value.strip(b" \0"))
     if kind in "NF":
@@ -204,12 +217,13 @@ def _text(value: bytes, kind: str, decode: Callable[[bytes], str]) -> str:
     return text
 
 
-def _decoder(code_page: str) -> Callable[[bytes], str]:
+def _decoder(code_page: str) -> Callable[[bytes | bytearray], str]:
     """How text is decoded. Without a known code page every byte is a sign: no two become one."""
     name = "utf-8" if code_page in ("65001", "UTF8", "UTF-8") else code_page
     try:
         known = codecs.lookup(f"cp{name}" if name.isdigit() else name).name
-        "".encode(known)
     except (LookupError, ValueError):
+        known = ""
+    if not _CODE_PAGES.fullmatch(known):  # others need not decode every byte
         known = "latin-1"
     return lambda value: value.decode(known, "replace")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -69,7 +70,7 @@ class Workbook:
 
     def __init__(self, archive: Archive, name: str) -> None:
         self._archive, self.name = archive, name
-        self._texts: list[str] | None = None
+        self._texts: list[str] = []
         self._dated: list[bool] = []
         self._from_1904 = False
         self._parts: dict[str, tuple[str, str]] = {}
@@ -113,15 +114,17 @@ class Workbook:
             f"{listed(one.name for one in self.sheets)}."
         )
 
-    def rows(self, sheet: Sheet, merged: list[str]) -> Iterator[tuple[int, dict[int, str]]]:
+    def rows(
+        self, sheet: Sheet, merged: list[str], *, released: bool = False, named: bool = False
+    ) -> Iterator[tuple[int, dict[int, str]]]:
         """Successive rows with cells: number from 1, and text by position of the column.
 
         The places of merged cells are known when all rows are read. A formula without a result is
-        None in place of its text.
+        None in place of its text. In a release (``released``) cells beyond the widest table are
+        left out of records, to which the first row belongs where the names are given (``named``).
         """
-        if self._texts is None:
-            self._read_shared()
-        reader = _Rows(self._texts or [], self._dated, self._from_1904, merged, self.name)
+        reader = _Rows(self._texts, self._dated, self._from_1904, merged, self.name)
+        reader.drops, reader.named = released, named
         parser = _parser(reader.start, reader.end, reader.said)
         with _refusing_damage(self.name):
             for _ in _fed(parser, self._pieces(sheet.part)):
@@ -143,8 +146,8 @@ class Workbook:
                 hidden = given.get("state", "visible") != "visible"
                 self.sheets.append(Sheet(given.get("name", ""), part, hidden))
 
-    def _read_shared(self) -> None:
-        """Read the texts and formats that all sheets share."""
+    def read_shared(self) -> None:
+        """Read the texts and formats that all sheets share; rows need them."""
         by_kind = dict(self._parts.values())
         texts: list[str] = []
         said: list[str] = []
@@ -169,6 +172,7 @@ class Workbook:
 
         def text(piece: str) -> None:
             if inside[0] and not inside[1]:
+                self._archive.hold(sys.getsizeof(piece))
                 said.append(piece)
 
         if by_kind.get("sharedStrings") in self._archive.names:
@@ -232,6 +236,9 @@ class _Rows:
         self._kind = self._style = ""
         self._said: list[str] = []
         self._taking = self._spoken = self._computed = False
+        #: Whether cells beyond the widest table are dropped from records, not refused; whether
+        #: there is a row of names before the next one.
+        self.drops = self.named = False
 
     def taken(self) -> list[tuple[int, dict[int, str]]]:
         """Rows that ended since the last call."""
@@ -245,7 +252,7 @@ class _Rows:
             place = given.get("r")
             if place is not None:
                 self._at = _column(place)
-            if self._at >= MAX_COLUMNS:
+            if self._at >= MAX_COLUMNS and not (self.drops and self.named):
                 check_width(self._at + 1, self._name)
             self._kind, self._style = given.get("t", "n"), given.get("s", "")
             self._said, self._computed = [], False
@@ -270,10 +277,11 @@ class _Rows:
             self._taking = False
         elif tag == "c":
             text = self._text("".join(self._said))
-            if text:
+            if text and self._at < MAX_COLUMNS:
                 self._cells[self._at] = text
         elif tag == "row" and self._cells:
             self._rows.append((self._number, self._cells))
+            self.named = True
         elif tag == "rPh":
             self._spoken = False
 
@@ -424,7 +432,8 @@ def sheet_as_text(
     """
     book = Workbook(archive, file.name)
     chosen = _chosen(book, sheet, released)
-    lines = Lines(file.name, file.memory // 2)
+    book.read_shared()
+    lines = Lines(file.name, (file.memory - archive.held) // 2)
     where = f'sheet "{shown(chosen.name)}" of {shown(file.name)}'
     merged: list[str] = []
     first = before = 0
@@ -433,7 +442,9 @@ def sheet_as_text(
         names = names_of(header, file.name)
         lines.add(names)
     open_width = False  # whether rows may be wider than the first one
-    for number, cells in book.rows(chosen, merged):
+    for number, cells in book.rows(
+        chosen, merged, released=released, named=isinstance(header, str)
+    ):
         if not first:
             first = number
             width = max(cells) + 1
@@ -443,7 +454,7 @@ def sheet_as_text(
             names = names or row
         if NO_RESULT in cells.values():
             at = next(at for at, text in cells.items() if text == NO_RESULT)
-            if not released or number == first:
+            if not released or (number == first and not isinstance(header, str)):
                 raise InputError(
                     f"row {number}, column {column_letters(at)} of {where} holds a formula "
                     "without its result: open the file in a spreadsheet program and save it again."

@@ -216,6 +216,23 @@ def test_workbooks_that_are_refused(data, name, fragments):
         assert fragment in sentence, sentence
 
 
+def test_no_record_of_a_workbook_refuses_a_release():
+    uncomputed = "<c><f>A1*2</f></c>"
+    data = book([1, uncomputed], [3, 4])
+    table = read_table(data, name="t.xlsx", header="x,y", unreadable="missing")
+    assert table.select(unreadable="missing").points.tolist() == [[3, 4]]
+    beyond = "<row r='{0}'><c r='A{0}'><v>1</v></c><c r='B{0}'><v>2</v></c>"
+    beyond += "<c r='XFD{0}'><v>9</v></c></row>"
+    for header, number in (("x,y", 1), (None, 2)):
+        names = "" if header else sheet([["x", "y"]]).partition("<sheetData>")[2].split("</she")[0]
+        rows = names + beyond.format(number)
+        data = workbook({"points": f"<worksheet><sheetData>{rows}</sheetData></worksheet>"})
+        table = read_table(data, name="t.xlsx", header=header, unreadable="missing")
+        assert table.select(unreadable="missing").points.tolist() == [[1, 2]]
+    data = workbook({"points": f"<worksheet><sheetData>{beyond.format(1)}</sheetData></worksheet>"})
+    assert "10,000" in said(data, "t.xlsx", unreadable="missing")  # the row of names is public
+
+
 @cache
 def bombs() -> list[bytes]:
     """Workbooks of a few bytes that stand for a gigabyte, or for any number of cells."""
@@ -253,6 +270,20 @@ def test_workbooks_that_would_fill_the_memory(number):
             assert len(read_table(data, name="t.xlsx").select(["column 1"]).points) == 1
     else:
         said(data, "t.xlsx")
+
+
+@pytest.mark.parametrize("kind", ["shapes", "texts"])
+def test_what_an_archive_unpacks_to_fits_into_the_memory(kind, monkeypatch):
+    if kind == "shapes":
+        data = zipped({"a.shp": shp([]), "a.dbf": bytes(2**25), "a.prj": b" " * 2**25})
+    else:
+        texts = "<sst>" + f"<si><t>{'a' * 2**15}</t></si>" * 2**10 + "</sst>"
+        data = workbook({"a": sheet([["x"], [1]])}, parts={"xl/sharedStrings.xml": texts})
+    # As if a file might take less: 64 MB in all, 32 MB of them for what is held.
+    monkeypatch.setattr("dpviz.data.reading.files._MORE", 2**26 + 2**27)
+    sentence = said(data, "t.zip" if kind == "shapes" else "t.xlsx")
+    assert "more than 32." in sentence
+    assert "fewer rows" in sentence
 
 
 def test_a_large_sheet_is_read_in_bounds():
@@ -342,9 +373,20 @@ def test_no_record_tells_a_release_which_columns_there_are():
     other = collection(feature(point(1, 2), {"a": 1}), feature(line, {"c": [1]}))
     tables = [read_table(data, name="t.geojson", unreadable="missing") for data in (first, other)]
     assert [table.columns for table in tables] == [("lon", "lat")] * 2
-    assert [table.notes for table in tables] == [()] * 2
+    note = "Each point is a record by itself, also of a MultiPoint."
+    assert [table.notes for table in tables] == [(note,)] * 2
     selected = [table.select(unreadable="missing").points.tolist() for table in tables]
     assert selected == [[[1, 2], [3, 4]], [[1, 2]]]
+
+
+def test_no_record_renames_the_columns_of_a_release():
+    crs = {"type": "name", "properties": {"name": "EPSG:25832"}}
+    one, other = feature(point(1, 2)), feature(point(3, 4)) | {"crs": crs}
+    data = b"\n".join(json.dumps(record).encode() for record in (one, other))
+    assert read_table(data, name="t.geojson", unreadable="missing").columns == ("lon", "lat")
+    assert read_table(data, name="t.geojson").columns == ("x", "y")
+    data = collection(one, crs=crs)
+    assert read_table(data, name="t.geojson", unreadable="missing").columns == ("x", "y")
 
 
 @pytest.mark.parametrize(
@@ -430,6 +472,14 @@ def test_code_pages_of_shapefiles():
         assert table.select(["x"], classes="c").classes.names == ("Łódź",)
 
 
+@pytest.mark.parametrize("code_page", ["idna", "punycode", "rot13", "unicode_escape", "utf-7", "?"])
+def test_other_code_pages_are_read_byte_by_byte(code_page):
+    rows = [["é.ü".encode("latin-1")]]
+    data = shapefile([[(1, 2)]], fields=[("c", "C", 80)], rows=rows, cpg=code_page)
+    table = read_table(data, name="t.zip")
+    assert table.select(["x"], classes="c").classes.names == ("é.ü",)
+
+
 def test_many_points_of_one_shape_are_rows_and_none_is_missing():
     data = shapefile([[(1, 2), (3, 4)], None, []], 8)
     table = read_table(data, name="t.zip")
@@ -443,6 +493,7 @@ def test_a_release_of_a_shapefile_reads_each_record_by_itself():
     data = shapefile([[(1, 2)], [(3, 4)]], fields=FIELDS[:2], rows=rows, prj=DEGREES)
     table = read_table(data, name="t.zip", unreadable="missing")
     assert table.columns == ("lon", "lat", "id", "kind")
+    assert "Each point is a record by itself" in table.notes[0]
     assert table.select(["lon", "id"], unreadable="missing").points.tolist() == [[1, 1]]
 
 
