@@ -251,10 +251,19 @@ def looks_grouped(text: str) -> bool:
 
 
 class GroupDetector:
-    """Detects how thousands are set apart in a column, from its successive blocks."""
+    """Detects how thousands are set apart in a column, from its successive blocks.
 
-    def __init__(self) -> None:
-        self._left = dict.fromkeys(_GROUPS, False)  # whether a cell has thousands set apart
+    Parameters
+    ----------
+    typed
+        Whether numbers were written by a program, with a decimal point: then no point sets
+        thousands apart.
+    """
+
+    def __init__(self, *, typed: bool) -> None:
+        styles = [style for style in _GROUPS if not (typed and style == "points")]
+        self._left = dict.fromkeys(styles, False)  # whether a cell has thousands set apart
+        self._told = False  # whether a cell can't be read with a decimal comma
 
     def add(self, cells: pa.Array) -> bool:
         """Process the next cells; return whether any style is left."""
@@ -266,6 +275,8 @@ class GroupDetector:
             elif not self._left[style]:
                 apart = pc.match_substring_regex(cells, rf"\d{_GROUPS[style][0]}\d{{3}}")
                 self._left[style] = bool(pc.any(apart).as_py())
+        if "commas" in self._left and not self._told:
+            self._told = bool(pc.any(pc.match_substring_regex(cells, r"\.|,\d+,")).as_py())
         return bool(self._left)
 
     @property
@@ -275,7 +286,8 @@ class GroupDetector:
         if not found:
             return "text"
         # Spaces and apostrophes are no decimal marks: their styles differ only where there is one.
-        return "unclear" if {"commas", "points"} <= set(found) else found[0]
+        doubtful = {"commas", "points"} <= set(found) or (found == ["commas"] and not self._told)
+        return "unclear" if doubtful else found[0]
 
 
 class KindDetector:

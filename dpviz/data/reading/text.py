@@ -49,6 +49,14 @@ _MARGINS = re.compile(rb"(?m)^ ++|(?<! ) ++(?=\r?$)")
 _BLOCK, _WIDE_BLOCK = 2**23, 2**25
 
 
+#: Of every release of a file with another separator than a comma: no cell may tell what another
+#: one means.
+_COMMAS = (
+    "In a release a comma is a decimal mark in files separated by {mark}s: write numbers without "
+    "thousands separators."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """Where the rows of a text file start and what their fields are.
@@ -144,7 +152,7 @@ class TextCells(Cells):
 
     def _grouping(self, axis: int) -> Kind:
         """Kind of a column with a cell that looks as if thousands were set apart."""
-        detector = GroupDetector()
+        detector = GroupDetector(typed=self._layout.typed)
         for (column,) in self.blocks([axis]):
             if not detector.add(column):
                 break
@@ -322,12 +330,15 @@ def read_lines(file: File, header: bool | str | None) -> Table:
     data, layout = independent_lines(file.data, file.name, header, file.separator)
     # Every line has as many fields as the first, so no row is refused.
     cells = TextCells(data, layout, file.name, detect_kinds=False)
+    notes = file.notes
+    if file.separator is None and cells.style == "either":  # the line of names alone tells
+        notes = (*notes, _COMMAS.format(mark=DELIMITERS[layout.delimiter]))
     return named_table(
         file.name,
         layout.names,
         cells,
         memory=file.memory,
-        notes=file.notes,
+        notes=notes,
         doubtful=_doubtful(layout, header),
     )
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpviz.data.reading.read import read_table
 from dpviz.errors import InputError
+from tests.support.files import sheet, workbook
 
 #: Separator of fields, sign between thousands and decimal mark.
 LOCALES = [
@@ -57,7 +58,8 @@ def test_a_table_of_any_locale_is_read_as_it_was_written(rows, locale, header):
 @pytest.mark.parametrize(
     ("cells", "delimiter", "values"),
     [
-        (["54,315", "7"], ",", [54315, 7]),
+        (["54,315", "7", "1,234,567"], ",", [54315, 7, 1234567]),
+        (["54,315", "7.5"], ",", [54315, 7.5]),
         (["1,234,567", "54,315"], ";", [1234567, 54315]),
         (["54,315.5", "1,000"], ";", [54315.5, 1000]),
         (["54.315,2", "54.315"], ";", [54315.2, 54315]),
@@ -78,7 +80,7 @@ def test_the_whole_column_tells_what_a_mark_means(cells, delimiter, values):
 
 
 def test_thousands_are_said():
-    table = read_table(b'income,y\n"54,315",1\n"7",2\n')
+    table = read_table(b'income,y\n"54,315.5",1\n"7",2\n')
     assert 'signs between thousands in "income"' in table.notes[0]
     assert "release" in table.notes[0]
 
@@ -86,6 +88,7 @@ def test_thousands_are_said():
 @pytest.mark.parametrize(
     ("text", "cell", "readings"),
     [
+        ('income,y\n"7",1\n"54,315",1\n"12,001",2\n', "54,315", "54315 or 54.315"),
         ("income;y\n7;1\n54,315;1\n12,001;2\n", "54,315", "54315 or 54.315"),
         ("income;y;z\n7;1;0,5\n54.315;1;3\n12.001;2;1\n", "54.315", "54315 or 54.315"),
         ('income,y\n7,1\n"12.001",2\n"54,315",2\n', "12.001", "12001 or 12.001"),
@@ -102,6 +105,22 @@ def test_what_nothing_tells_is_refused(text, cell, readings):
     # Nobody who leaves the column out is stopped, but it is said.
     assert table.select(["y"]).points.shape[1] == 1
     assert any("three decimals" in note and "income" in note for note in table.notes)
+
+
+def test_a_release_says_what_a_comma_is_whatever_the_cells_are():
+    sentence = "a comma is a decimal mark in files separated by semicolons: write numbers without"
+    for cell in ("54,315", "1", ""):
+        text = f"x;y\n{cell};1\n1,234,567;2\n".encode()
+        assert sentence in read_table(text, unreadable="missing").notes[0]
+    assert not read_table(b"x,y\n1,2\n", unreadable="missing").notes
+
+
+def test_points_of_typed_numbers_set_no_thousands_apart():
+    data = workbook({"a": sheet([["x", "y"], [1.234, 1], ["1.234.567", 2]])})
+    table = read_table(data, name="t.xlsx")
+    assert table.numeric_columns == ("y",)
+    with pytest.raises(InputError, match=r'row 3, column "x" holds "1\.234\.567"'):
+        table.select(["x"])
 
 
 def test_a_single_unclear_column_is_not_left_out_without_a_word():
