@@ -12,6 +12,7 @@ from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
+from dpviz.ending import say
 from dpviz.errors import InputError
 
 
@@ -44,7 +45,10 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
             f"--columns is missing: name the columns to release, for example --columns "
             f"{','.join(others[:2])}; which ones hold numbers must not be read off the data."
         )
-    return table.select(given.columns, unit=given.unit, unreadable="missing")
+    data = table.select(given.columns, unit=given.unit, unreadable="missing")
+    for note in table.notes:  # unlike those of the data, they hang on no record
+        say(f"note: {note.removesuffix('.')}")
+    return data
 
 
 def _file(given: argparse.Namespace) -> Any:

@@ -529,6 +529,18 @@ def test_a_terminal_of_few_letters_shows_what_it_can(monkeypatch, arguments):
     assert len(printed.getvalue()) > 1000
 
 
+@pytest.mark.parametrize("cell", ["54,315", "1", "none"])
+def test_a_release_says_how_its_file_is_read(cli, tmp_path, cell):
+    path = tmp_path / "t.csv"
+    path.write_text(f"x;y\n{cell};1\n2;3\n", encoding="utf-8")
+    release = ["release", path, "--method", "privqt", "--epsilon", "1", "--total", "2"]
+    release += ["--domain", "0,10;0,10", "--out", tmp_path / "out"]
+    code, _, err = cli(*release, "--budget-file", tmp_path / "budget.db")
+    assert code == 0
+    assert "note: In a release a comma is a decimal mark in files separated by semicolons" in err
+    assert "left out" not in err
+
+
 @pytest.mark.parametrize("name", [b"\xff\xfe.csv", b"\xed\xa0\x80"])
 def test_a_name_of_odd_bytes_is_one_sentence(cli, tmp_path, name):
     name = os.fsdecode(name)
