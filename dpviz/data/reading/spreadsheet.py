@@ -41,6 +41,12 @@ _DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 #: What is no letter for a date in the code of a format: text, colours, signs set apart.
 _LITERAL = re.compile(r'"[^"]*"|\[[^\]]*\]|[\\_*].')
 
+#: Of every release: no cell may tell what another one means.
+_COMMAS = (
+    "In a release a comma in a cell of text is a decimal mark: write numbers without thousands "
+    "separators."
+)
+
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -475,7 +481,8 @@ def sheet_as_text(
         lines.add([cells.get(at, "") for at in range(wide)])
         before = number
     _check_merged(merged, first, where, named=not open_width and not isinstance(header, str))
-    return replace(file, format="text", data=lines.text(), separator=TAB)
+    notes = (_COMMAS,) if released else ()
+    return replace(file, format="text", data=lines.text(), separator=TAB, notes=notes)
 
 
 def _chosen(book: Workbook, sheet: str | None, released: bool) -> Sheet:

@@ -112,6 +112,8 @@ def test_a_release_says_what_a_comma_is_whatever_the_cells_are():
     for cell in ("54,315", "1", ""):
         text = f"x;y\n{cell};1\n1,234,567;2\n".encode()
         assert sentence in read_table(text, unreadable="missing").notes[0]
+        data = workbook({"a": sheet([["x", "y"], [cell, 1]])})
+        assert "a comma in a cell of text" in read_table(data, unreadable="missing").notes[0]
     assert not read_table(b"x,y\n1,2\n", unreadable="missing").notes
 
 
