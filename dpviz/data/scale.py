@@ -114,7 +114,7 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
     if unit:
         return Scale(ratio=1.0, metres=metres, reason=f"both columns are in {unit}")
     if any(_places(columns, pair, reverse=reverse) for pair in (1, 2) for reverse in (False, True)):
-        return Scale(ratio=1.0, reason="the names are of one plane")
+        return Scale(ratio=1.0, reason="their names share a unit")
     if apart < _SIMILAR:
         return Scale(ratio=1.0, reason="both columns have similar extents")
     return Scale(ratio=None, reason=f"one extent is {apart:.1f} times the other")

@@ -16,7 +16,7 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.messages import show_caption
-from dpviz.ui.own_data import OwnData, own_data
+from dpviz.ui.own_data import OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
 from dpviz.ui.state import UrlState
 
@@ -118,6 +118,8 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes)
     with right:
         neighbours = protection(state, own)
+    if own and named:
+        check_unit(state, own)
     active = ActiveData(
         dataset=dataset,
         domain=domain,

@@ -23,6 +23,9 @@ DRAWN = (
     "alone would have led you to the same bounds. Change what would not."
 )
 
+#: Session entry with the last box that was drawn: all pages share the domain, so this as well.
+DRAWN_KEY = "app:domain:drawn"
+
 #: Any bounds of longitude and latitude.
 _WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
 
@@ -65,16 +68,11 @@ def domain_panel(
             horizontal=True,
         )
     declared = _declared(dataset, setting)
-    if setting == st.session_state.get(drawn_key(state)):
+    if setting == st.session_state.get(DRAWN_KEY):
         show_caption(DRAWN)
     if declared is None and not look:
         return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
-
-
-def drawn_key(state: UrlState) -> str:
-    """Session entry with the bounds of the last box that was drawn on a picture."""
-    return f"{state.page}:domain:drawn"
 
 
 def _drop_misfit(state: UrlState, dataset: Dataset) -> None:

@@ -13,7 +13,7 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.figures.ground import Ground
 from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.domain_panel import drawn_key
+from dpviz.ui.domain_panel import DRAWN_KEY
 from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.state import Control, UrlState, choice
@@ -122,7 +122,7 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
         show_error(str(error))
         return
     state.set("domain", domain)
-    st.session_state[drawn_key(state)] = domain
+    st.session_state[DRAWN_KEY] = domain
     st.rerun(scope="app")
 
 

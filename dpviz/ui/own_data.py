@@ -54,6 +54,8 @@ class OwnData:
     asked: tuple[str, ...] = ()
     #: Columns that nobody chose: they were proposed by what the data look like.
     proposed: tuple[str, ...] = ()
+    #: The same, or all numeric ones: which these are hangs on every record.
+    looked: tuple[str, ...] = ()
     table: Table | Dataset | None = None
     shown: Dataset | None = None
     whole: Dataset | None = None
@@ -267,9 +269,13 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         own.identity = table.digest if table else ""
         own.unit = None
         return
-    for name in ("classes", "unit"):
-        if name in state and state.get(name) not in ("", *table.columns):
-            state.set(name, "")
+    if "classes" in state and state.get("classes") not in ("", *table.columns):
+        state.set("classes", "")
+    unit = state.get("unit")
+    # A release keeps it, see :func:`check_unit`: it may not protect less than was chosen.
+    if unit not in ("", *table.columns) and not named:
+        state.set("unit", "")
+        show_error(f"Protects is a record now: {no_unit(table, unit)}.")
     wide = len(table.columns) > 2
     classes = None if named else state.get("classes") or None
     used, shown = (
@@ -279,7 +285,8 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     )
     if not named and wide:
         _class_box(state, table)
-    unit, cap = state.get("unit") or None, state.get("cap") or 1
+    unit, cap = state.get("unit"), state.get("cap") or 1
+    unit = unit if unit in table.columns else None
     selection = (own.loaded, shown, used, unit, cap, classes)
     if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "refuse"
@@ -293,6 +300,27 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     if not (named and wide):
         _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])))
         own.asked = ()
+
+
+def no_unit(table: Table, unit: str) -> str:
+    """Say that a table lacks the column of persons."""
+    return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
+
+
+def check_unit(state: DataState, own: OwnData) -> None:
+    """Refuse a release that would protect a record where a person was chosen.
+
+    Raises
+    ------
+    NothingLoadedError
+        If what is read of the file lacks the column of persons.
+    """
+    unit = state.get("unit")
+    if isinstance(own.table, Table) and unit not in ("", *own.table.columns):
+        raise NothingLoadedError(
+            f"As it is read for a release, {no_unit(own.table, unit)}: save it as CSV or Parquet "
+            "with that column, or choose a record under Protects on the left."
+        )
 
 
 def _class_box(state: DataState, table: Table) -> None:
@@ -333,7 +361,7 @@ def _named(
         "record. Columns that were chosen on another page stay chosen.",
     )
     explored: OwnData | None = st.session_state.get(_OWN)
-    if names and explored and list(explored.proposed) == names:
+    if names and explored and set(explored.looked) == set(names):
         show_caption(
             f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
             "choice lies outside of the proof. Are they what you would have named anyway?"
@@ -356,13 +384,14 @@ def _proposed(
     misfit = classes in names or (names == own.proposed and state.get("unit") in names)
     if not own.asked and (not fits or misfit):
         names = _first(state, table, numeric, [name for name in columns if name != classes])
-        own.proposed = names
+        own.proposed = own.looked = names
     across, up = names[0], names[1] if len(names) > 1 else names[0]
     every = many and len(names) > 2 and set(numeric) <= set(names)
 
     def ask(across: str, up: str, every: bool) -> None:
         own.asked = (across, up, *(name for name in numeric if name not in (across, up) and every))
         own.proposed = ()
+        own.looked = own.asked if every else ()
 
     base = f"{'many' if many else 'two'}:{own.loaded}"
     left, right = st.columns(2)

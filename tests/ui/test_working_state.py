@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.ui import state as links
+from dpviz.ui.domain_panel import DRAWN, DRAWN_KEY
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_wavecluster import checked
@@ -247,3 +248,39 @@ def test_the_column_of_persons_is_no_axis_unless_it_was_chosen_as_one() -> None:
     checked(control(test.selectbox, "own:unit").select("a record").run())
     checked(control(test.selectbox, "own:unit").select("a person: column a").run())
     assert link_of(test)["columns"].startswith("a,")
+
+
+def test_all_columns_that_hold_numbers_are_not_named_by_anybody() -> None:
+    test = load(opened("kmeans", data="own", columns="b,a"))
+    (every,) = (one for one in test.button_group if str(one.key).startswith("own:every"))
+    checked(every.set_value("all").run())
+    visit(test, "release")
+    assert "were proposed on another page, which looks at the data" in notes(test)
+
+
+def test_a_box_that_was_drawn_on_a_picture_is_told_on_every_page() -> None:
+    test = load(opened("wavecluster", data="own", columns="b,a", domain="0,50;0,60"))
+    test.session_state[DRAWN_KEY] = "0.0,50.0;0.0,60.0"
+    for page in ("wavecluster", "kmeans", "release"):
+        visit(test, page)
+        assert DRAWN in notes(test)
+
+
+def test_a_release_never_protects_less_than_was_chosen() -> None:
+    point = '{"type":"Feature","geometry":{"type":"Point","coordinates":[%d.5,%d.5]},%s}'
+    places = [point % (at % 31, at % 37, f'"properties":{{"who":{at // 3}}}') for at in range(300)]
+    file = f'{{"type":"FeatureCollection","features":[{",".join(places)}]}}'
+    test = opened("wavecluster", data="own", unit="who", cap=2, domain="0,50;0,60")
+    load(test, "visits.geojson", file.encode())
+    assert visit(test, "release")["unit"] == "who"
+    assert 'no column "who" that tells persons apart' in notes(test)
+    assert not [one for one in test.button if one.label.startswith("Release")]
+    checked(control(test.selectbox, "own:unit").select("a record").run())
+    assert "tells persons apart" not in notes(test)
+    # Explorers say so where another file has no such column.
+    test = load(opened("wavecluster", data="own", unit="who", cap=2))
+    test.file_uploader(key="own:file").set_value(("o.csv", TABLE.replace(b"who", b"day"), ""))
+    test.run()
+    assert "unit" not in link_of(test)
+    (said,) = (one.value for one in test.error)
+    assert said.startswith('Protects is a record now: o.csv has no column "who"')
