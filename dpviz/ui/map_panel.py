@@ -57,10 +57,10 @@ def map_panel(state: UrlState, active: ActiveData) -> Ground:
             "to some kilometres.",
         )
         own = _own_lines(domain)
-    ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
-    scale = ground.scale(columns, domain)
-    kept = "Equal scale" if scale.ratio else "Scales of their own"
-    show_caption(f"{kept}: {scale.reason}.")
+        ground = Ground(axes=state.get("axes"), earth=state.get("lines") == "shown", own=own)
+        scale = ground.scale(columns, domain)
+        kept = "Equal scale" if scale.ratio else "Scales of their own"
+        show_caption(f"{kept}: {scale.reason}.")
     return ground
 
 

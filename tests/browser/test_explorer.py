@@ -310,7 +310,7 @@ def test_numbers_in_cells_have_one_size_and_vanish_where_they_are_too_small(expl
         assert size >= 12
         assert seen
     assert sum(int(text) for text, *_ in true) == 220
-    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.page.set_viewport_size({"width": 260, "height": 844})
     watched.page.wait_for_function(
         "([small, numbers]) => { const size = eval(numbers)()[1][0][1]; return size < small; }",
         arg=[7, IN_CELLS],
