@@ -236,7 +236,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     # An open list takes the first click for itself.
     page.keyboard.press("Escape")
     page.mouse.click(800, 860)
-    page.get_by_role("button", name="Domain").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     settled(loaded)
     labels = page.locator("[data-testid=stWidgetLabel]", has_text="from, to").all()
     names = [seen(one.text_content()) for one in labels]

@@ -49,7 +49,7 @@ def settled(watched: Watched) -> None:
 def declare(watched: Watched) -> None:
     """Type bounds that are known without the data."""
     page = watched.page
-    page.get_by_role("button", name="Domain").click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     page.get_by_text("declared: known without the data").click()
     settled(watched)
     for name in ("east", "north"):

@@ -249,7 +249,7 @@ def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits
         settle(watched)
     assert (value(watched, "Across"), value(watched, "Upwards")) == ("lon", "lat")
     # Bounds and persons.
-    watched.page.get_by_role("button", name="Domain").click()
+    watched.page.get_by_test_id("stSidebar").get_by_role("button", name="Domain").click()
     watched.page.get_by_text("declared: known without the data").click()
     for name, bounds in (("lon", "5, 14"), ("lat", "45, 51")):
         box = watched.page.get_by_label(f"{name}: from, to")
