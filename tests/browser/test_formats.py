@@ -48,7 +48,7 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     name, app_url, open_page, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(FILES[name])
-    watched = open_page(f"{app_url('app.py')}/wavecluster?data=own&g=16")
+    watched = open_page(f"{app_url('app.py')}/?data=own&g=16")
     watched.page.locator("input[type=file]").set_input_files(tmp_path / name)
     if name == "trees.xlsx":
         watched.page.get_by_role("combobox", name="Sheet").wait_for(timeout=60_000)
