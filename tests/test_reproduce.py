@@ -71,6 +71,20 @@ def test_python_and_command_repeat_the_run(capsys, tmp_path, method, origin):
         assert report["true"]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
 
 
+def repeated(capsys, dataset, **given):
+    """Check that both lines repeat a run on a file."""
+    source = Source.build(dataset, 8)
+    config = Config(method="privthr", density=0.4, grid=8)
+    expected = run(source, config, SeededNoise(5))
+    lines = Reproduction(
+        columns=dataset.columns, domain=source.domain, outside="clip", config=config, seed=5,
+        **given,
+    )  # fmt: skip
+    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
+    report = on_the_command_line(capsys, lines)
+    assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+
+
 @pytest.mark.parametrize("counts", [False, True])
 def test_a_sheet_is_repeated_by_its_name(capsys, tmp_path, counts):
     rows = np.random.default_rng(0).poisson(3, (20, 24)).tolist()
@@ -80,43 +94,14 @@ def test_a_sheet_is_repeated_by_its_name(capsys, tmp_path, counts):
     path.write_bytes(workbook({"other": sheet([["x"], [1]]), "it's one": sheet(rows)}))
     read = (lambda *a, **k: read_table(*a, **k).select()) if not counts else read_counts
     data = read(str(path), sheet="it's one")
-    source = Source.build(data, 8)
-    config = Config(method="privthr", density=0.4, grid=8)
-    expected = run(source, config, SeededNoise(5))
-    lines = Reproduction(
-        data=str(path),
-        columns=data.columns,
-        counts=counts,
-        sheet="it's one",
-        domain=source.domain,
-        outside="clip",
-        config=config,
-        seed=5,
-    )
-    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
-    report = on_the_command_line(capsys, lines)
-    assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+    repeated(capsys, data, data=str(path), counts=counts, sheet="it's one")
 
 
 def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):
     path = tmp_path / "counts.npy"
     np.save(path, np.random.default_rng(0).poisson(3, (20, 24)))
     data = read_counts(str(path))
-    source = Source.build(data, 8)
-    config = Config(method="privthr", density=0.4, grid=8)
-    expected = run(source, config, SeededNoise(5))
-    lines = Reproduction(
-        data=str(path),
-        columns=data.columns,
-        counts=True,
-        domain=source.domain,
-        outside="clip",
-        config=config,
-        seed=5,
-    )
-    assert np.array_equal(in_python(lines).label_grid_, expected.stages.labels)
-    report = on_the_command_line(capsys, lines)
-    assert report["private"][0]["cluster_sizes"] == expected.stages.cluster_sizes.tolist()
+    repeated(capsys, data, data=str(path), counts=True)
 
 
 #: For every choice, something else than its default.

@@ -219,3 +219,19 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
     yield open_
     for context in contexts:
         context.close()
+
+
+@pytest.fixture
+def faultless(open_page: object) -> Iterator[Callable[[Watched], Watched]]:
+    """Take a page of which nothing may go wrong until the end of the test; return it."""
+    opened: list[Watched] = []
+
+    def take(watched: Watched) -> Watched:
+        opened.append(watched)
+        return watched
+
+    yield take
+    for watched in opened:
+        assert watched.errors == []
+        assert watched.hosts == {"127.0.0.1"}
+        assert watched.page.locator("[data-testid=stException]").count() == 0
