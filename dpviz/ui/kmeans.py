@@ -24,6 +24,7 @@ from dpviz.figures.panels import Panels
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.headline import headline
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS
@@ -43,6 +44,7 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
+from dpviz.ui.headline import show_headline
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption
@@ -203,6 +205,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
+    show_headline(headline(runs.truth, runs.private), config.epsilon if card.spends else None)
     show_readouts(_readouts(runs), verdict)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(

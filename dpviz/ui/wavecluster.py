@@ -44,6 +44,7 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
+from dpviz.ui.headline import show_headline
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import plain_text, show_caption
@@ -55,6 +56,7 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.family import FAMILY
+from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import RANK
 from dpviz.wavecluster.theorems import KBounds, k_bounds
@@ -148,6 +150,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     quick = _seconds(there, runs) <= _LIVE
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
+    broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
+    show_headline(broken, config.epsilon if card.spends else None)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
     picture = WaveClusterPicture(

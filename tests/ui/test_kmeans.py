@@ -180,8 +180,16 @@ def test_opens_clustered_without_a_click(app):
     test = app()
     assert not test.error
     assert not test.warning
-    assert title(test) == "Fifteen Gaussians · DP-Refine · ε 1 · K 15 · seed 0"
+    assert title(test) == "Fifteen Gaussians · DP-Refine · ε 0.05 · K 15 · seed 0"
+    assert "All 15 clusters have a centre: epsilon 0.05<" in text(test)
     assert headings(test) == ["true · 15 centres", "DP-Refine · result (+ true centres)"]
+
+
+def test_the_sentence_says_which_clusters_have_no_centre_of_their_own(app):
+    test = app(method="dplloyd", epsilon=0.05)
+    assert "4 clusters have no centre, 4 have several, 7 centres are far off" in text(test)
+    ratio = cards(test)["NICV / true"][0]
+    assert f"; error {float(ratio):.3g} times that of the best k-means" in text(test)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

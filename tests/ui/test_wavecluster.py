@@ -51,7 +51,7 @@ def checked(test: AppTest) -> AppTest:
 
 def cards(test: AppTest) -> dict[str, tuple[str, str]]:
     """Readouts by label: value, and what stands beside it."""
-    body = next(one.proto.body for one in test.get("html") if "dpv-card" in one.proto.body)
+    body = next(one.proto.body for one in test.get("html") if 'class="dpv-card' in one.proto.body)
     found = re.findall(
         r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
         r'<span class="dpv-beside">(.*?)</span>',
@@ -94,8 +94,34 @@ def test_opens_on_a_clustered_sample(app):
     assert not test.warning
     assert cards(test)["Clusters"][1] == "true 15"
     assert title(test) == (
-        "Fifteen Gaussians · Two-stage · ε 1 · g 64 · p 0.58 · haar level 1 · seed 0"
+        "Fifteen Gaussians · Two-stage · ε 0.05 · g 64 · p 0.58 · haar level 1 · seed 0"
     )
+
+
+def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
+    """Without a link something breaks; a link without an epsilon has the default one."""
+    first = app()
+    assert "3 clusters invented, 2 merged: epsilon 0.05" in text(first)
+    assert "13 of 15 true clusters found" in text(first)
+    assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
+    # Reset is the default, too.
+    reset = next(one for one in first.button if one.label == "Reset")
+    assert "All 15 clusters are found: epsilon 1<" in text(checked(reset.click().run()))
+
+
+def test_the_sentence_agrees_with_the_panel_below_it(app):
+    """What broke is counted by the same rule as each cluster is looked at."""
+    test = app(epsilon=0.03)
+    test.session_state["wavecluster:diagnosis"] = True
+    checked(test.run())
+    titles = control(test.selectbox, "wavecluster:diagnosis cluster").options
+    broken = [title for title in titles if "broken" in title]
+    assert f"{15 - len(broken)} of 15 true clusters found" in text(test)
+    assert 0 < len(broken) < 15
+
+
+def test_without_noise_there_is_no_epsilon_in_the_sentence(app):
+    assert "All 15 clusters are found: no noise<" in text(app(method="wavecluster"))
 
 
 @pytest.mark.parametrize("name", sample_names())
@@ -454,7 +480,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
-    assert "e^1 = 2.72 times as likely" in text(app())
+    assert "e^1 = 2.72 times as likely" in text(app(epsilon=1))
     for link in (published, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
 
