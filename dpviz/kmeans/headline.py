@@ -26,8 +26,7 @@ def headline(truth: KMeansTruth, run: KMeansRun) -> Headline:
     ratio = truth.ratio_to(truth, run.centers)
     found = placement(scale(truth.centers), scale(run.centers))
     clusters = len(truth.centers)
-    detail = f"{found.one_each:,} of {counted(clusters, 'cluster')} have one close centre"
-    detail += f"; {_error(ratio)}"
+    detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
     parts = []
     # More than one centre for a cluster leaves none for another: the noun stands before.
     if found.alone:
@@ -45,7 +44,7 @@ def headline(truth: KMeansTruth, run: KMeansRun) -> Headline:
 def _error(ratio: float) -> str:
     """How much more error than the best k-means."""
     if ratio < 1.0005:
-        return "error as of the best k-means"
+        return "error as of the best"
     if ratio < 2:
-        return f"error {100 * (ratio - 1):.1f}% above the best k-means"
-    return f"error {readable(ratio)} times that of the best k-means"
+        return f"error {100 * (ratio - 1):.1f}% above the best"
+    return f"error {readable(ratio)} times the best"

@@ -87,7 +87,7 @@ def build(state: CompareState) -> None:
 def _score_title(name: str, families: Sequence[Family]) -> str:
     """Name of a score, with a note if it is slow to compute."""
     slow = any(name not in family.quick for family in families)
-    return f"{score_of(name).title}{' (slower)' if slow else ''}"
+    return f"{score_of(name).label}{' (slower)' if slow else ''}"
 
 
 def _draw(state: CompareState, request: SweepRequest) -> None:
