@@ -36,6 +36,11 @@ def decimals(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}f}" if abs(value) < 1000 else readable(value)
 
 
+def counted(number: int, name: str) -> str:
+    """Write "1 cluster", "2 clusters" or "12,000 clusters"."""
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
 def _short(text: str) -> str:
     """Leave out zeros at the end of a fraction."""
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -13,6 +13,7 @@ from dpviz.errors import InputError
 from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]
+Grade = Literal["good", "fair", "poor"]
 Compute = Callable[[Any], float]
 
 
@@ -25,7 +26,13 @@ class Score:
     name
         Key in tables, links and JSON.
     title
-        Name on the screen.
+        The field's name or sign, in tables and titles.
+    plain
+        Name for people who do not know that one; empty where it says enough.
+    help
+        One or two sentences on what it measures.
+    source
+        Where the formula comes from.
     compute
         Returns the score of a family's ``Evaluation`` of one draw.
     best
@@ -47,6 +54,9 @@ class Score:
     name: str
     title: str
     compute: Compute
+    plain: str = ""
+    help: str = ""
+    source: str = ""
     best: str = ""
     better: Better | None = None
     log: bool = False
@@ -56,39 +66,84 @@ class Score:
     of_classes: bool = False
 
     @property
+    def label(self) -> str:
+        """Plain name with the field's one: "Cells wrong (DSG_C)"."""
+        if not self.plain:
+            return self.title
+        return (
+            f"{self.plain}: {self.title}" if "(" in self.title else f"{self.plain} ({self.title})"
+        )
+
+    @property
+    def short(self) -> str:
+        """Plain name, where there is no room for more."""
+        return self.plain or self.title
+
+    @property
     def axis(self) -> str:
-        """Name with the best value."""
-        return f"{self.title} ({self.best})" if self.best else self.title
+        """Both names with the best value."""
+        return f"{self.label}, {self.best}" if self.best else self.label
+
+    @property
+    def about(self) -> str:
+        """What it measures, which value is best, and where the formula comes from."""
+        best = f"{self.best[0].upper()}{self.best[1:]}." if self.best else ""
+        source = f"Formula: {self.source}." if self.source else ""
+        return " ".join(filter(None, (self.help, best, source)))
+
+    @property
+    def ideal(self) -> float | None:
+        """Value of a result equal to the true one; None if there is no single number."""
+        return float(self.best.partition(" ")[0]) if self.better else None
+
+    def grade(self, value: float) -> Grade | None:
+        """Good up to its ``target``, fair up to three times as far from the best value, else poor.
+
+        None where the true value is best; also against known classes, which the true result may
+        not find either.
+        """
+        if self.ideal is None or self.of_classes:
+            return None
+        away, good = abs(value - self.ideal), abs(self.target - self.ideal)
+        return "good" if away <= good else "fair" if away <= 3 * good else "poor"
 
 
 def lower_is_better(
-    name: str, title: str, compute: Compute, target: float, *, redraws: bool = False
+    name: str,
+    title: str,
+    compute: Compute,
+    target: float,
+    *,
+    redraws: bool = False,
+    **words: Any,
 ) -> Score:
-    """A distance from the true result."""
+    """A distance from the true result; ``words`` are plain, help and source."""
     return Score(
         name=name, title=title, compute=compute, best="0 is equal", better="<=", target=target,
-        redraws=redraws,
+        redraws=redraws, **words,
     )  # fmt: skip
 
 
-def ratio_to_true(name: str, title: str, compute: Compute, target: float) -> Score:
+def ratio_to_true(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
     """An error over that of the true result."""
     return Score(
         name=name, title=title, compute=compute, best="1 is equal", better="<=", log=True,
-        target=target,
+        target=target, **words,
     )  # fmt: skip
 
 
-def higher_is_better(name: str, title: str, compute: Compute, target: float) -> Score:
+def higher_is_better(name: str, title: str, compute: Compute, target: float, **words: Any) -> Score:
     """A similarity with the true result."""
     return Score(
-        name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target
-    )
+        name=name, title=title, compute=compute, best="1 is equal", better=">=", target=target,
+        **words,
+    )  # fmt: skip
 
 
 def table_likeness(
-    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
-) -> Score:
+    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float,
+    **words: Any,
+) -> Score:  # fmt: skip
     """A similarity computed from the contingency table of two clusterings."""
     return Score(
         name=name,
@@ -98,11 +153,35 @@ def table_likeness(
         better=">=",
         target=target,
         of_table=function,
+        **words,
     )
 
 
+#: What people read about agreements of two clusterings, in every family.
+OVERLAP = {
+    "plain": "Overlap",
+    "help": "Best overlap of each true cluster with a private one, weighted by records.",
+    "source": "Hu, Yang, Bai 2019, equations 13 to 16",
+}
+PAIRS_AGREE = {
+    "plain": "Pairs agree",
+    "help": "Share of pairs of records that both results join or both separate, minus what chance "
+    "alone gives.",
+    "source": "adjusted Rand index, Hubert, Arabie 1985",
+}
+INFORMATION = {
+    "plain": "Shared information",
+    "help": "How much one result tells about the other, minus what chance alone gives.",
+    "source": "adjusted mutual information, Vinh, Epps, Bailey 2010",
+}
+
+
 def _class_likeness(
-    name: str, title: str, function: Callable[[NDArray[np.int64]], float], target: float
+    name: str,
+    title: str,
+    function: Callable[[NDArray[np.int64]], float],
+    target: float,
+    **words: Any,
 ) -> Score:
     """A similarity with the known classes."""
     return Score(
@@ -114,16 +193,27 @@ def _class_likeness(
         target=target,
         of_table=function,
         of_classes=True,
+        **words,
     )
 
 
 #: Scores against known classes, of every family: the ``Evaluation`` of a draw has ``class_table``,
 #: the records by class and by private cluster.
 CLASS_SCORES = (
-    # Hu, Yang, Bai 2019, equations 13 to 16.
-    _class_likeness("class_f", "F", matching.f_measure, target=0.9),
-    _class_likeness("class_ari", "ARI", matching.adjusted_rand, target=0.8),
-    _class_likeness("class_ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    _class_likeness(
+        "class_f",
+        "F",
+        matching.f_measure,
+        target=0.9,
+        plain="Classes found",
+        help="Best overlap of each known class with a cluster, weighted by records. The true run "
+        "does not see the classes either: private clusters may fit them better by chance.",
+        source=OVERLAP["source"],
+    ),
+    _class_likeness("class_ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
+    _class_likeness(
+        "class_ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION
+    ),
 )
 
 #: Their names.

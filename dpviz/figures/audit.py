@@ -35,7 +35,6 @@ from dpviz.figures.marks import (
     chart_axis,
     cluster_codes,
     cluster_colours,
-    counted,
     hatched,
     heatmap,
     line_at,
@@ -49,7 +48,7 @@ from dpviz.figures.marks import (
 )
 from dpviz.figures.panels import Panels, add_maps
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, INVENTED, NOISE, Mode, blend
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.wavecluster.pipeline import Source, Stages
 
 

@@ -210,9 +210,9 @@ def strips(
     for panel, (name, values) in enumerate(draws.scores.items(), start=1):
         left = gap * panel + wide * (panel - 1) - gap / 3
         data += _strip(draws, values, current, panel, mode)
-        band, heading, bound = draws.bands[name], score_of(name).title, bounds.get(name)
+        band, score, bound = draws.bands[name], score_of(name), bounds.get(name)
         ends = f"{readable(band.low, 4)} to {readable(band.high, 4)}"
-        described.append(f"{heading} median {readable(band.median, 4)}, band {ends}")
+        described.append(f"{score.label} median {readable(band.median, 4)}, band {ends}")
         layout[f"xaxis{suffix(panel)}"] = {
             "domain": [left, left + wide],
             "anchor": f"y{suffix(panel)}",
@@ -228,7 +228,7 @@ def strips(
         if bound is not None:
             layout["shapes"].append(_bounds_shape(bound, panel, mode))
         layout["shapes"] += _band_shapes(band, panel, true.get(name), mode)
-        add_heading(layout, panel, f"<b>{heading}</b><br>median {readable(band.median, 4)}")
+        add_heading(layout, panel, f"<b>{score.short}</b><br>median {readable(band.median, 4)}")
     return Panels(
         data=data,
         layout=layout,

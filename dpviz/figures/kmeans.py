@@ -31,7 +31,6 @@ from dpviz.figures.marks import (
     cluster_codes,
     cluster_colours,
     colour_bar,
-    counted,
     heatmap,
     marker,
     number_font,
@@ -45,7 +44,7 @@ from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.privacy.steps import group_epsilon, grouped
 
 View = Literal["regions", "noise", "grid", "chain"]

@@ -51,11 +51,6 @@ def literal(text: str) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
-def counted(n: int, name: str) -> str:
-    """Write "1 cluster" or "2 clusters"."""
-    return f"{n} {name}{'' if n == 1 else 's'}"
-
-
 def bold_numbers(numbers: Sequence[int] | NDArray[np.integer]) -> list[str]:
     """Texts of cluster numbers."""
     return [f"<b>{number}</b>" for number in numbers]

@@ -39,7 +39,6 @@ from dpviz.figures.marks import (
     cluster_colours,
     coded,
     colour_bar,
-    counted,
     heatmap,
     middles,
     number_font,
@@ -50,7 +49,7 @@ from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_a
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
 from dpviz.figures.threshold import threshold_frame, threshold_panels
 from dpviz.metrics.matching import matched_numbers
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth

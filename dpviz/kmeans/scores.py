@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from dpviz.family.score import (
     CLASS_SCORES,
+    INFORMATION,
     OF_CLASSES,
+    OVERLAP,
+    PAIRS_AGREE,
     Score,
     higher_is_better,
     lower_is_better,
@@ -90,37 +93,93 @@ class Evaluation:
 
 
 _ALL = (
-    Score(name="wcss", title="WCSS", compute=lambda one: one.truth.wcss(one.centers), log=True),
-    Score(name="nicv", title="NICV", compute=lambda one: one.truth.nicv(one.centers), log=True),
+    Score(
+        name="wcss",
+        title="WCSS",
+        compute=lambda one: one.truth.wcss(one.centers),
+        log=True,
+        plain="Squared error",
+        help="Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
+        "the units of the data. All methods compute on the scaled domain, so private centres can "
+        "have less of it than the true ones.",
+        source="MacQueen 1967",
+    ),
+    Score(
+        name="nicv",
+        title="NICV",
+        compute=lambda one: one.truth.nicv(one.centers),
+        log=True,
+        plain="Mean error",
+        help="Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
+        "all methods try to make small.",
+        source="Su, Cao, Li, Bertino, Jin 2016",
+    ),
     # Relative to the least WCSS, that of k-means in the units of the data.
     ratio_to_true(
         "wcss_ratio",
         "WCSS / least",
         lambda one: one.truth.ratio_to(one.truth.in_units.beyond(one.centers), one.centers),
         target=2.0,
+        plain="Error in units",
+        help="Squared error over the least that k-means reaches, both in the units of the data.",
     ),
     ratio_to_true(
         "nicv_ratio",
         "NICV / true",
         lambda one: one.truth.ratio_to(one.truth, one.centers),
         target=2.0,
+        plain="Times the error",
+        help="Error of the private centres over that of the best k-means: mean squared distance to "
+        "the nearest centre, on data scaled to the unit cube.",
+        source="NICV of Su, Cao, Li, Bertino, Jin 2016",
     ),
     # Box and cube keep all records in place, so there it is the NICV ratio.
     ratio_to_true(
-        "space_ratio", "WCSS / true in the method's space", lambda one: one.space_ratio, target=2.0
+        "space_ratio",
+        "WCSS / true in the method's space",
+        lambda one: one.space_ratio,
+        target=2.0,
+        plain="Times the error",
+        help="Error of the private centres over that of the best k-means: mean squared distance to "
+        "the nearest centre, in the L1 ball, after projection, where the method works there.",
+        source="Lee, Kifer 2016, section 4",
     ),
-    # Hu et al., eq. 13-16.
-    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9),
-    lower_is_better("displacement", "Displacement", lambda one: one.displacement, target=0.05),
-    Score(name="contour", title="Simplified silhouette", compute=lambda one: one.silhouette),
-    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8),
-    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
-    Score(name="kept_centers", title="Kept places", compute=lambda one: one.run.kept_centers),
+    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
+    lower_is_better(
+        "displacement",
+        "Displacement",
+        lambda one: one.displacement,
+        target=0.05,
+        plain="Centres moved",
+        help="Mean distance between matched true and private centres, each axis scaled to 100%.",
+        source="one-to-one matching by Kuhn 1955",
+    ),
+    Score(
+        name="contour",
+        title="Simplified silhouette",
+        compute=lambda one: one.silhouette,
+        plain="Separation",
+        help="How much closer records are to their own centre than to the next one: 1 is clear, 0 "
+        "is in between.",
+        source="Hruschka, de Castro, Campello 2004",
+    ),
+    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
+    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
+    Score(
+        name="kept_centers",
+        title="Kept places",
+        compute=lambda one: one.run.kept_centers,
+        help="How often a centre stayed where it was: its noisy count was not positive, or its new "
+        "place lay outside the domain.",
+    ),
     higher_is_better(
         "zhang_f",
         "F against noise-free",
         lambda one: one.truth.against_silenced(one.run, SeededNoise(one.seed)),
         target=0.9,
+        plain="Overlap without noise",
+        help="Overlap with the clusters of the same method without noise, matched one to one.",
+        source="Zhang, Liu, Wang 2018",
     ),
     *CLASS_SCORES,
 )

@@ -99,7 +99,7 @@ def _controls(state: UrlState, found: Benchmark) -> list[SetFacts]:
     titles = {name: family.title for name, family in FAMILIES.items()}
     segments(state, "family", "Family", titles, left)
     family = state.get("family")
-    titles = {name: score_of(name).title for name in found.scores(family)}
+    titles = {name: score_of(name).label for name in found.scores(family)}
     if titles:
         if state.get("score") not in titles:
             state.set("score", next(iter(titles)))

@@ -23,9 +23,8 @@ from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
-from dpviz.figures.marks import counted
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.ui.cache import true_scores_of, truth_of
 from dpviz.ui.compare import VIEWS, CompareState, sidebar
 from dpviz.ui.compare_links import command_lines, explorer_link
@@ -88,7 +87,7 @@ def build(state: CompareState) -> None:
 def _score_title(name: str, families: Sequence[Family]) -> str:
     """Name of a score, with a note if it is slow to compute."""
     slow = any(name not in family.quick for family in families)
-    return f"{score_of(name).title}{' (slower)' if slow else ''}"
+    return f"{score_of(name).label}{' (slower)' if slow else ''}"
 
 
 def _draw(state: CompareState, request: SweepRequest) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -15,6 +15,7 @@ from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.claim import Claim
 from dpviz.family.family import Family
+from dpviz.family.parameter import EPSILON
 from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
@@ -60,6 +61,9 @@ class RunSettings:
 #: Initial sample set.
 FIRST = "gaussians"
 
+#: Epsilon of a first visit without a link: some clusters break, and most are found.
+FIRST_EPSILON = 0.05
+
 #: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; it returns
 #: True if the user holds no slider.
 Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
@@ -68,12 +72,14 @@ Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
 def explorer_state(family: Family, views: Iterable[str], **more: Control) -> DataState:
     """All controls of an explorer, including its own ones; the first view is the default."""
     names = tuple(views)
+    methods = method_controls(family, sample(FIRST))
+    methods[EPSILON.link] = replace(methods[EPSILON.link], first=FIRST_EPSILON)
     state = DataState(
         family.name,
         {
             **data_controls(FIRST, many=family.many_columns),
             **map_controls(),
-            **method_controls(family, sample(FIRST)),
+            **methods,
             "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
             "view": Control(names[0], choice("view", names)),
             **more,

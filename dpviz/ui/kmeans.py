@@ -24,13 +24,14 @@ from dpviz.figures.panels import Panels
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
+from dpviz.kmeans.headline import headline
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
-from dpviz.kmeans.scores import OF_CENTERS
+from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
-from dpviz.numbers import decimals, readable
+from dpviz.numbers import counted, decimals, readable
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
@@ -43,12 +44,13 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
+from dpviz.ui.headline import show_headline
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.prices_panel import prices_panel
-from dpviz.ui.readouts import Readout, class_readout, show_readouts
+from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
@@ -203,6 +205,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
+    show_headline(headline(runs.truth, runs.private), config.epsilon if card.spends else None)
     show_readouts(_readouts(runs), verdict)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(
@@ -377,49 +380,20 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
     """Key figures: the private value in large type, the true value beside it."""
     truth, private = runs.truth, runs.private
     # In the L1 ball the paper measures errors there, after projection.
-    ratio, title, where = (
-        ("space_ratio", "WCSS / true, ball", "in the L1 ball, after projection")
-        if private.config.geometry == "l1"
-        else ("nicv_ratio", "NICV / true", "on data scaled to the unit cube")
-    )
+    in_ball = private.config.geometry == "l1"
+    ratio, sign = ("space_ratio", "WCSS / true, ball") if in_ball else ("nicv_ratio", "NICV / true")
     names = ["wcss", "nicv", ratio, "f_measure", "displacement"]
     names += ["class_f"] if truth.records.classes is not None else []
     scores = truth.scores(private, tuple(names))
     wcss, nicv = truth.errors
+    overlap, moved = scores["f_measure"], scores["displacement"]
     shown = [
-        Readout(
-            title,
-            decimals(scores[ratio]),
-            "1 is equal",
-            "Error of the private centres over that of the best k-means: mean squared distance to "
-            f"the nearest centre, {where}.",
-        ),
-        Readout(
-            "WCSS",
-            readable(scores["wcss"]),
-            f"true {readable(wcss)}",
-            "Within-cluster sum of squares: squared distances to the nearest centre, added up, in "
-            "the units of the data. All methods compute on the scaled domain, so private centres "
-            "can have less of it than the true ones.",
-        ),
-        Readout(
-            "NICV",
-            readable(scores["nicv"]),
-            f"true {readable(nicv)}",
-            "Mean squared distance to the nearest centre, on data scaled to the unit cube: what "
-            "all methods try to make small.",
-        ),
-        Readout(
-            "F-measure",
-            f"{scores['f_measure']:.3f}",
-            "1 is equal",
-            "Best overlap of each true cluster with a private one, weighted by records.",
-        ),
-        Readout(
-            "Displacement",
-            f"{100 * scores['displacement']:.2f}%",
-            "of the domain",
-            "Mean distance between matched true and private centres, each axis scaled to 100%.",
+        score_readout(SCORES[ratio], decimals(scores[ratio]), scores[ratio], sign=sign),
+        score_readout(SCORES["wcss"], readable(scores["wcss"]), beside=f"true {readable(wcss)}"),
+        score_readout(SCORES["nicv"], readable(scores["nicv"]), beside=f"true {readable(nicv)}"),
+        score_readout(SCORES["f_measure"], f"{overlap:.3f}", overlap, sign="F"),
+        score_readout(
+            SCORES["displacement"], f"{100 * moved:.2f}%", moved, beside="of the domain", sign=" "
         ),
     ]
     if truth.records.classes is not None:
@@ -431,22 +405,22 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
         shown.insert(
             1,
             Readout(
-                "before",
+                "Before",
                 decimals(before),
-                title,
+                "",
                 "The same ratio of the DPLloyd run that post-processing started from.",
+                sign,
+                SCORES[ratio].grade(before),
             ),
         )
     # As printed no centre keeps its place.
     if private.iterations and private.config.variant == "sound":
         updates = sum(one.kept.size for one in private.iterations)
         shown.append(
-            Readout(
-                "Kept places",
-                f"{private.kept_centers}",
-                f"of {updates} updates",
-                "How often a centre stayed where it was: its noisy count was not positive, or its "
-                "new place lay outside the domain.",
+            score_readout(
+                SCORES["kept_centers"],
+                f"{private.kept_centers:,}",
+                beside=f"of {counted(updates, 'update')}",
             )
         )
     return shown

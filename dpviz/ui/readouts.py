@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.family.claim import EXPLORATION, Claim
+from dpviz.family.score import CLASS_SCORES, Grade, Score
 from dpviz.numbers import readable
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import Ledger, Neighbours
@@ -24,23 +25,71 @@ _LEDGER_COLOURS = (
 
 @dataclass(frozen=True)
 class Readout:
-    """One key figure: name, value, true value and a line of help."""
+    """One key figure.
+
+    Parameters
+    ----------
+    label, value, beside, help
+        Plain name, value, true or best value, one or two sentences of help.
+    sign
+        The field's name, before ``beside``; empty where the label is that.
+    grade
+        How good the value is; None where nobody can say.
+    stale
+        Whether it is the value of earlier settings.
+    """
 
     label: str
     value: str
     beside: str
     help: str
+    sign: str = ""
+    grade: Grade | None = None
+    stale: bool = False
+
+
+def score_readout(
+    score: Score,
+    text: str,
+    value: float | None = None,
+    *,
+    beside: str = "",
+    sign: str = "",
+    help: str = "",
+    stale: bool = False,
+) -> Readout:
+    """Readout of a score: name, help and source as the family has them.
+
+    Parameters
+    ----------
+    score, text
+        The score, and its value as people read it.
+    value
+        Its value, to be graded; None is not.
+    beside, sign
+        The best value and the score's title where empty.
+    help
+        A further sentence.
+    stale
+        Whether the value is that of earlier settings.
+    """
+    sign = sign or (score.title if score.plain else "")
+    ideal = "" if score.ideal is None else f"best {score.ideal:g}"
+    return Readout(
+        label=score.short,
+        value=text,
+        beside=beside or ideal,
+        help=f"{score.about} {help}".strip(),
+        sign=sign,
+        grade=None if value is None else score.grade(value),
+        stale=stale,
+    )
 
 
 def class_readout(private: float, true: float) -> Readout:
     """F-measure of both runs against known classes."""
-    return Readout(
-        "F (classes)",
-        f"{private:.3f}",
-        f"true {true:.3f}",
-        "Best overlap of each known class with a cluster, weighted by records; 1 is equal. The "
-        "true run does not see the classes either: private clusters may fit them better by chance.",
-    )
+    (score,) = (one for one in CLASS_SCORES if one.name == "class_f")
+    return score_readout(score, f"{private:.3f}", beside=f"true {true:.3f}", sign="F")
 
 
 def show_readouts(
@@ -75,13 +124,18 @@ def show_readouts(
 
 
 def _card(one: Readout, kind: str = "") -> str:
-    """One card as HTML."""
-    spoken = html.escape(f"{one.label}: {one.value} {one.beside}. {one.help}")
+    """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
+    beside = f"{one.sign} · {one.beside}".strip(" ·") if one.sign else one.beside
+    value = ", ".join(filter(None, (one.value, one.grade, "of earlier settings" * one.stale)))
+    said = f"{one.label}: {value}. {beside}. {one.help}"
+    grade = one.grade and f"dpv-{one.grade}"
+    kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
     return (
-        f'<div class="dpv-card {kind}" tabindex="0" role="group" aria-label="{spoken}">'
+        f'<div class="{kind}" tabindex="0" role="group" '
+        f'aria-label="{html.escape(said)}">'
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
         f'<span class="dpv-value">{html.escape(one.value)}</span>'
-        f'<span class="dpv-beside">{html.escape(one.beside)}</span>'
+        f'<span class="dpv-beside">{html.escape(beside)}</span>'
         f'<span class="dpv-help" role="tooltip">{html.escape(one.help)}</span></div>'
     )
 

@@ -41,11 +41,14 @@ class Control:
         Reads the value from the link's text; raises InputError (or ValueError) if it is invalid.
     shared
         Whether a change follows to the other pages that have a shared control of this name.
+    first
+        Value of a first visit without a link, if that is not the default.
     """
 
     default: Any
     parse: Callable[[str], Any]
     shared: bool = False
+    first: Any = None
 
 
 class UrlState:
@@ -95,7 +98,7 @@ class UrlState:
         self._store.update(given=set(link), written=link or None, read=True, told=told)
         seen.add(mark)
         for name, control in self._controls.items():
-            value = control.default
+            value = control.default if link or control.first is None else control.first
             if name in link:
                 try:
                     value = control.parse(link[name])

@@ -44,19 +44,21 @@ from dpviz.ui.explorer import (
     show_below,
     show_code,
 )
+from dpviz.ui.headline import show_headline
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
-from dpviz.ui.readouts import Readout, class_readout, show_readouts
+from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
 from dpviz.ui.run_title import run_title
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.family import FAMILY
+from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.pipeline import Run
-from dpviz.wavecluster.scores import RANK
+from dpviz.wavecluster.scores import HELD_OUT, RANK, SCORES
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
@@ -148,6 +150,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     quick = _seconds(there, runs) <= _LIVE
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
+    broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
+    show_headline(broken, config.epsilon if card.spends else None)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
     segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
     picture = WaveClusterPicture(
@@ -344,58 +348,42 @@ def _readouts(
     """
     truth, private = runs.truth, runs.private
     scores = truth.scores(private.stages, ("dsg_c", "f_measure", "f_cells"))
-    stale = "" if agreement else " …"
     latest = agreement or st.session_state.get(_LAST, {})
-    held_out = {name: f"{score:.3f}{stale}" for name, score in latest.items()}
     true = truth.stages
-    rank = "rank of the threshold among the positive coefficients: at least this many cells are"
-    rank += " significant"
+    rank = ""
     if private.stages.threshold.k is None:
-        rank = "rank of the drawn threshold among the true coefficients: never in a release"
-    promised = "" if bounds is None else f" {promised_words(bounds)}"
+        rank = "This one is the rank of the drawn threshold among the true coefficients: never in "
+        rank += "a release."
+    promised = "" if bounds is None else promised_words(bounds)
     shown = [
-        Readout(
-            "k′", f"{private.k:,}", f"true k {true.threshold.k:,}", f"k′, the {rank}.{promised}"
+        score_readout(
+            SCORES[RANK],
+            f"{private.k:,}",
+            beside=f"true {true.threshold.k:,}",
+            help=f"{rank} {promised}".strip(),
         ),
-        Readout(
-            "Clusters",
-            f"{private.stages.n_clusters:,}",
-            f"true {true.n_clusters:,}",
-            "Connected groups of significant cells.",
+        score_readout(
+            SCORES["clusters"], f"{private.stages.n_clusters:,}", beside=f"true {true.n_clusters:,}"
         ),
-        Readout(
-            "DSG_C",
-            f"{scores['dsg_c']:.3f}",
-            "0 is equal",
-            "Cells by which matched clusters differ, over the truly significant cells.",
+        score_readout(SCORES["dsg_c"], f"{scores['dsg_c']:.3f}", scores["dsg_c"]),
+        *(
+            score_readout(SCORES[name], f"{latest[name]:.3f}", latest[name], stale=not agreement)
+            if name in latest
+            else score_readout(SCORES[name], "…")
+            for name in HELD_OUT
         ),
-        Readout(
-            "OCM",
-            held_out.get("ocm", "…"),
-            "0 is equal",
-            "Share of held-out points put into another class, classes matched one to one; not "
-            "significant is a class, too.",
-        ),
-        Readout(
-            "2CE",
-            held_out.get("two_ce", "…"),
-            "0 is equal",
-            "Share of pairs of held-out points joined by one result and separated by the other; "
-            "not significant is a class, too.",
-        ),
-        Readout(
-            "F-measure",
+        score_readout(
+            SCORES["f_measure"],
             f"{scores['f_measure']:.3f}",
-            "1 is equal",
-            "Best overlap of each true cluster with a private one, weighted by points. Weighted by "
-            "cells, with noise as a cluster, as in the paper's figure 7, it is "
-            f"{scores['f_cells']:.3f}.",
+            scores["f_measure"],
+            sign="F",
+            help="Weighted by cells, with noise as a cluster, as in figure 7 of Chen, Yu and "
+            f"Chirkova, it is {scores['f_cells']:.3f}.",
         ),
-        Readout(
-            "Noise points",
+        score_readout(
+            SCORES["noise_points"],
             f"{truth.noise_points(private.stages):,}",
-            f"true {truth.noise_points(true):,}",
-            "Points in cells that are not significant.",
+            beside=f"true {truth.noise_points(true):,}",
         ),
     ]
     if truth.source.classes is not None:

@@ -1,16 +1,6 @@
 """What broke this cluster? A true cluster followed through the steps of a private run.
 
-The match P of a true cluster C is the private cluster with most of its cells (on ties, the
-smaller one). The fate of C follows from P:
-
-* P has more than half of C's cells. Then C is *joined* if another true cluster has at least half
-  as many cells in P as C has; otherwise *kept* if P and C overlap by more than half
-  (intersection over union, in cells); otherwise *shrunk* if P is the smaller one, else *grown*.
-* No private cluster has more than half of it. Then C is *broken* if more than half of its cells
-  are still significant, *shrunk* if some are, *lost* if no cell is.
-
-The rule is not "half or more": a cluster cut into two equal halves, or two equal clusters that
-are joined, do not count as kept.
+What can become of it, its fate, is in :mod:`dpviz.wavecluster.fates`.
 
 The stage of a cluster that is not kept is the first of these that applies.
 
@@ -50,17 +40,16 @@ from scipy import ndimage
 
 from dpviz.counts import pad
 from dpviz.errors import InputError
-from dpviz.metrics.matching import contingency
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
 from dpviz.wavecluster.components import connected_components
+from dpviz.wavecluster.fates import Fate, fates
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
 from dpviz.wavecluster.threshold import significant_cells
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband
 
-Fate = Literal["kept", "grown", "joined", "broken", "shrunk", "lost"]
 Stage = Literal["grid", "counts", "subband", "threshold", "components"]
 RunName = Literal["private", "true_threshold", "true_cells", "twice_budget"]
 
@@ -95,7 +84,7 @@ class Outcome:
     Parameters
     ----------
     fate
-        See the module's text.
+        See :mod:`dpviz.wavecluster.fates`.
     match
         Number of the cluster with most of its cells; 0 if no cluster has any of them.
     match_cells
@@ -476,17 +465,8 @@ def retained(true: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.bo
 
     The same as by :func:`outcome`, for all clusters at once.
     """
-    table = contingency(true, other)
-    rows, columns, shares = table.sum(axis=1)[1:], table.sum(axis=0)[1:], table[1:, 1:]
-    if not shares.size:
-        return np.zeros(rows.size, dtype=bool)
-    match, each = shares.argmax(axis=1), np.arange(rows.size)
-    shared = shares[each, match]
-    rivals = shares[:, match]
-    rivals[each, each] = 0
-    union = rows + columns[match] - shared
-    result: NDArray[np.bool_] = (2 * shared > union) & (2 * rivals.max(axis=0) < shared)
-    return result
+    kept: NDArray[np.bool_] = fates(true, other).of == "kept"
+    return kept
 
 
 def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:

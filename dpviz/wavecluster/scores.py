@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from dpviz.family.score import (
     CLASS_SCORES,
+    INFORMATION,
+    OVERLAP,
+    PAIRS_AGREE,
     Score,
     higher_is_better,
     lower_is_better,
@@ -69,21 +72,31 @@ class Evaluation:
         return self.truth.agreement(config, self.seed)
 
 
+_PAPER = "Chen, Yu, Chirkova 2015"
+
 _ALL = (
-    Score(name="clusters", title="Clusters", compute=lambda one: one.stages.n_clusters),
+    Score(
+        name="clusters",
+        title="Clusters",
+        compute=lambda one: one.stages.n_clusters,
+        help="Connected groups of significant cells.",
+    ),
     Score(
         name="significant",
         title="Significant cells",
         compute=lambda one: one.stages.significant.sum(),
+        help="Cells of the average subband that reach the threshold.",
     ),
     lower_is_better(
         "dsg_c",
         "DSG_C",
         lambda one: matching.dsg_c(one.truth.stages.labels, one.stages.labels),
         target=0.2,
+        plain="Cells wrong",
+        help="Cells by which matched clusters differ, over the truly significant cells.",
+        source=f"{_PAPER}, section 6.1",
     ),
-    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9),
-    # The paper's Figure 7: empty cells count as much as full ones.
+    table_likeness("f_measure", "F-measure", matching.f_measure, target=0.9, **OVERLAP),
     higher_is_better(
         "f_cells",
         "F-measure (cells)",
@@ -91,20 +104,51 @@ _ALL = (
             matching.contingency(one.truth.stages.labels, one.stages.labels)
         ),
         target=0.9,
+        plain="Overlap in cells",
+        help="The same overlap, weighted by cells: empty cells count as much as full ones, and "
+        "noise is a cluster.",
+        source=f"{_PAPER}, figure 7",
     ),
     Score(
         name="noise_points",
         title="Noise points",
         compute=lambda one: one.truth.noise_points(one.stages),
+        help="Points in cells that are not significant.",
     ),
-    lower_is_better("ocm", "OCM", lambda one: one.agreement["ocm"], target=0.05, redraws=True),
     lower_is_better(
-        "two_ce", "2CE", lambda one: one.agreement["two_ce"], target=0.05, redraws=True
+        "ocm",
+        "OCM",
+        lambda one: one.agreement["ocm"],
+        target=0.05,
+        redraws=True,
+        plain="Points wrong",
+        help="Share of held-out points put into another class, classes matched one to one; not "
+        "significant is a class, too.",
+        source=f"optimal class matching, {_PAPER}, section 6.2",
     ),
-    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8),
-    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8),
+    lower_is_better(
+        "two_ce",
+        "2CE",
+        lambda one: one.agreement["two_ce"],
+        target=0.05,
+        redraws=True,
+        plain="Pairs wrong",
+        help="Share of pairs of held-out points joined by one result and separated by the other; "
+        "not significant is a class, too.",
+        source=f"2-combination enumeration, {_PAPER}, section 6.2",
+    ),
+    table_likeness("ari", "ARI", matching.adjusted_rand, target=0.8, **PAIRS_AGREE),
+    table_likeness("ami", "AMI", matching.adjusted_mutual_information, target=0.8, **INFORMATION),
     # PrivTHREM's rank comes from the true data: for exploration only.
-    Score(name="k", title="k′", compute=lambda one: one.drawn.k),
+    Score(
+        name="k",
+        title="k′",
+        compute=lambda one: one.drawn.k,
+        plain="Cut at rank",
+        help="Place of the threshold among the positive coefficients, from the largest: at least "
+        "this many cells are significant, more where coefficients are equal.",
+        source=f"{_PAPER}, section 4",
+    ),
     *CLASS_SCORES,
 )
 

@@ -81,7 +81,7 @@ def test_long_work_leaves_the_page_usable_and_is_cancelled(comparer):
     stop.wait_for()
     watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for(timeout=PATIENCE)
     # Another score needs no other runs: it is shown at once, and the work goes on.
-    watched.choose("Score", "F-measure", exact=True)
+    watched.choose("Score", "Overlap (F-measure)", exact=True)
     expect_title(watched, "F-measure over ε")
     stop.click()
     watched.page.get_by_text(re.compile(r"^Stopped after \d+ of 800 runs$")).wait_for(

@@ -205,7 +205,7 @@ def test_ratios_are_on_a_log_scale():
     low, high = (10**end for end in axis["range"])
     assert 0.05 < low < 0.08
     assert 5.2 < high < 7
-    assert axis["title"]["text"] == "NICV / true (1 is equal)"
+    assert axis["title"]["text"] == "Times the error (NICV / true), 1 is equal"
     assert "type" not in draw(chart(score="dsg_c")).layout["yaxis"]
 
 

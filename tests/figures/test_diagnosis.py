@@ -332,7 +332,7 @@ def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):
     test = opened(data="spirals")
     assert finer[-1].source.shape == (80, 80)
     control(test.selectbox, "wavecluster:data").set_value("own").run()
-    test.toggle(key="own:counts").set_value(True).run()
+    control(test.toggle, "own:counts").set_value(True).run()
     counts = np.zeros((16, 16), dtype=int)
     counts[2:6, 2:6], counts[10:14, 10:14] = 9, 7
     content = "\n".join(",".join(map(str, row)) for row in counts.tolist()).encode()

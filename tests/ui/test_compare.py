@@ -189,7 +189,7 @@ def test_panels_by_data_set_and_by_score(app):
     family = FAMILIES["wavecluster"]
     shown = [name for name in offered((family,), classed=True) if name in family.quick]
     assert len(headings(test)) == len(shown) > 3
-    assert headings(test)[0] == "<b>DSG_C (0 is equal)</b>"
+    assert headings(test)[0] == "<b>Cells wrong (DSG_C), 0 is equal</b>"
     assert set(table(test)["data"]) == {"Three spirals"}
     # What is counted on one result alone has the true value beside it.
     true = [one for one in figure(test)["figure"]["data"] if one.get("legendgroup") == "true"]
@@ -198,20 +198,20 @@ def test_panels_by_data_set_and_by_score(app):
 
 def test_only_shared_scores_are_offered(app):
     test = app(**SMALL)
-    assert "DSG_C" in control(test.selectbox, "compare:score").options
+    assert "Cells wrong (DSG_C)" in control(test.selectbox, "compare:score").options
     choose(test, methods=["privthr", "eugkm"])
     assert control(test.selectbox, "compare:score").options == [
-        "F-measure",
-        "F (classes)",
-        "ARI (slower)",
-        "AMI (slower)",
-        "ARI (classes) (slower)",
-        "AMI (classes) (slower)",
+        "Overlap (F-measure)",
+        "Classes found: F (classes)",
+        "Pairs agree (ARI) (slower)",
+        "Shared information (AMI) (slower)",
+        "Pairs agree: ARI (classes) (slower)",
+        "Shared information: AMI (classes) (slower)",
     ]
     assert title(test).startswith("F-measure over ε")
     assert set(table(test)["method"]) == {"PrivTHR", "EUGkM"}
     choose(test, methods=["eugkm"])
-    assert "NICV / true" in control(test.selectbox, "compare:score").options
+    assert "Times the error (NICV / true)" in control(test.selectbox, "compare:score").options
 
 
 def test_slower_scores_are_drawn_when_asked_for(app):
@@ -942,7 +942,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
 def test_scores_against_classes_need_classes_in_all_data(app):
     test = finish(app(**SMALL, data="incomes", methods="privqt"))
     titles = control(test.selectbox, "compare:score").options
-    assert "F (classes)" in titles
+    assert "Classes found: F (classes)" in titles
     assert "ARI (classes) (slower)" in titles
     finish(choose(test, score="class_f"))
     assert not test.error
@@ -966,7 +966,7 @@ def test_a_class_column_of_own_data_goes_into_links_and_commands(app):
     assert "(classes)" not in " ".join(control(test.selectbox, "compare:score").options)
     finish(checked(control(test.selectbox, "own:classes").select("who").run()))
     assert not test.error
-    assert "F (classes)" in control(test.selectbox, "compare:score").options
+    assert "Classes found: F (classes)" in control(test.selectbox, "compare:score").options
     assert "--classes who" in test.code[0].value
     (link,) = (
         one.proto for one in test.get("page_link") if one.proto.label == "Open in its explorer"
@@ -997,7 +997,7 @@ def test_a_wavecluster_technique_takes_two_columns_of_own_data(app):
     checked(test.run())
     assert test.query_params["columns"] == "east,north"
     assert said.startswith("seed 1: ")
-    assert float(cards(test)["F-measure"][0]) == pytest.approx(float(said[8:]), abs=6e-4)
+    assert float(cards(test)["Overlap"][0]) == pytest.approx(float(said[8:]), abs=6e-4)
 
 
 def test_names_of_columns_with_commas_come_back_on_the_command_line(capsys, tmp_path):

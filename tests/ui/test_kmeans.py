@@ -147,19 +147,22 @@ def assert_readouts(test, truth, run):
     # In the L1 ball errors are measured there, as in the paper.
     ball = run.config.geometry == "l1"
     title, ratio = ("WCSS / true, ball", "space_ratio") if ball else ("NICV / true", "nicv_ratio")
-    assert found[title][0] == f"{scores[ratio]:.3f}"
-    assert found["F-measure"][0] == f"{scores['f_measure']:.3f}"
+    assert found["Times the error"] == (f"{scores[ratio]:.3f}", f"{title} · best 1")
+    assert found["Overlap"][0] == f"{scores['f_measure']:.3f}"
     if truth.records.classes is None:
-        assert "F (classes)" not in found
+        assert "Classes found" not in found
     else:
         of_run, of_true = (truth.scores(one, ("class_f",))["class_f"] for one in (run, truth.run))
-        assert found["F (classes)"] == (f"{of_run:.3f}", f"true {of_true:.3f}")
-    assert found["Displacement"][0] == f"{100 * scores['displacement']:.2f}%"
-    for label, name, true in (("WCSS", "wcss", truth.wcss), ("NICV", "nicv", truth.nicv)):
+        assert found["Classes found"] == (f"{of_run:.3f}", f"F · true {of_true:.3f}")
+    assert found["Centres moved"][0] == f"{100 * scores['displacement']:.2f}%"
+    for label, name, true in (
+        ("Squared error", "wcss", truth.wcss),
+        ("Mean error", "nicv", truth.nicv),
+    ):
         value, beside = found[label]
         # Three digits are shown.
         assert number_of(value) == pytest.approx(scores[name], rel=5.1e-3)
-        told = number_of(beside.removeprefix("true "))
+        told = number_of(beside.removeprefix(f"{name.upper()} · true "))
         assert told == pytest.approx(true(truth.centers), rel=5.1e-3)
     if run.iterations and run.config.variant == "sound":
         updates = len(run.iterations) * truth.clusters
@@ -168,9 +171,9 @@ def assert_readouts(test, truth, run):
         assert "Kept places" not in found
     if run.before is not None:
         earlier = replace(run, centers=run.before, before=None)
-        assert found["before"] == (f"{truth.scores(earlier, (ratio,))[ratio]:.3f}", title)
+        assert found["Before"] == (f"{truth.scores(earlier, (ratio,))[ratio]:.3f}", title)
     else:
-        assert "before" not in found
+        assert "Before" not in found
 
 
 # ---- methods and variants
@@ -180,8 +183,16 @@ def test_opens_clustered_without_a_click(app):
     test = app()
     assert not test.error
     assert not test.warning
-    assert title(test) == "Fifteen Gaussians · DP-Refine · ε 1 · K 15 · seed 0"
+    assert title(test) == "Fifteen Gaussians · DP-Refine · ε 0.05 · K 15 · seed 0"
+    assert "All 15 clusters have a centre: epsilon 0.05<" in text(test)
     assert headings(test) == ["true · 15 centres", "DP-Refine · result (+ true centres)"]
+
+
+def test_the_sentence_says_which_clusters_have_no_centre_of_their_own(app):
+    test = app(method="dplloyd", epsilon=0.05)
+    assert "4 clusters have no centre, 4 have several, 7 centres are far off" in text(test)
+    ratio = cards(test)["Times the error"][0]
+    assert f"; error {float(ratio):.3g} times the best" in text(test)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -323,11 +334,11 @@ def test_redraw_is_the_next_seed(app):
 def test_errors_have_three_digits_and_end_with_one(app, n):
     content, _, _ = table(2, n)
     found = cards(upload(app(k=3), "own.csv", content))
-    for value in (*found["WCSS"], *found["NICV"]):
-        number = value.removeprefix("true ")
+    for value in (*found["Squared error"], *found["Mean error"]):
+        number = value.removeprefix("WCSS · ").removeprefix("NICV · ").removeprefix("true ")
         assert number[-1].isdigit()
         assert len(number.replace(".", "").strip("0")) <= 3
-    assert (number_of(found["WCSS"][0]) > 100) == (n == 900)
+    assert (number_of(found["Squared error"][0]) > 100) == (n == 900)
 
 
 # ---- the player
@@ -682,7 +693,9 @@ def test_a_grid_of_counts_is_taken_at_its_cell_centres(app):
     # Both blocks are 4 x 4 cells: within one, squared distances on the unit square by hand.
     offsets = (np.arange(4) - 1.5) / 16
     spread = 2 * (offsets**2).mean()
-    assert float(cards(test)["NICV"][1].removeprefix("true ")) == pytest.approx(spread, rel=5e-3)
+    assert float(cards(test)["Mean error"][1].removeprefix("NICV · true ")) == pytest.approx(
+        spread, rel=5e-3
+    )
 
 
 @pytest.mark.parametrize("name", BAD_FILES)
@@ -723,8 +736,8 @@ def test_more_clusters_than_records_is_one_sentence(app, method):
 def test_one_record(app, method):
     test = upload(app(method=method, k=1), "one.csv", b"a,b\n1,2\n")
     assert not test.error
-    assert cards(test)["F-measure"][0] == "1.000"
-    assert cards(test)["WCSS"][1] == "true 0"
+    assert cards(test)["Overlap"][0] == "1.000"
+    assert cards(test)["Squared error"][1] == "WCSS · true 0"
     np.testing.assert_allclose(marks(test, 1), [[1, 2]])
 
 
@@ -741,10 +754,13 @@ def test_no_private_run_is_better_than_true(app, method, monkeypatch):
     test = upload(test, "four.csv", text.encode())
     assert not test.error
     found = cards(test)
-    assert float(found["NICV / true"][0]) >= 1
-    assert float(found["NICV"][0]) >= float(found["NICV"][1].removeprefix("true ")) * 0.99
+    assert float(found["Times the error"][0]) >= 1
+    assert (
+        float(found["Mean error"][0])
+        >= float(found["Mean error"][1].removeprefix("NICV · true ")) * 0.99
+    )
     if method == "mcmc":
-        assert float(found["before"][0]) >= 1
+        assert float(found["Before"][0]) >= 1
     assert any("better than the best k-means" in one.value for one in test.caption)
 
 
@@ -754,10 +770,10 @@ def test_equal_points(app, method):
     assert not test.error
     assert any("All 60 points are equal" in one.value for one in test.caption)
     found = cards(test)
-    assert found["WCSS"][1] == "true 0"
+    assert found["Squared error"][1] == "WCSS · true 0"
     # Nothing can be as small as 0 but 0 itself.
-    worse = number_of(found["WCSS"][0]) > 0
-    assert found["NICV / true"][0] == ("∞" if worse else "1.000")
+    worse = number_of(found["Squared error"][0]) > 0
+    assert found["Times the error"][0] == ("∞" if worse else "1.000")
     assert look(test, "noise")
     assert look(test, "chain") == (method == "mcmc")
 
@@ -770,7 +786,7 @@ def test_equal_points_before_post_processing(app):
     )
     truth = KMeansTruth(records, 3)
     assert truth.wcss(run_of(truth, "mcmc").before) > 0
-    assert cards(test)["before"][0] == "∞"
+    assert cards(test)["Before"][0] == "∞"
 
 
 def test_points_outside_the_bounds_are_said(app):
@@ -799,15 +815,15 @@ def class_box(test):
 @pytest.mark.parametrize("page", ["kmeans", "wavecluster"])
 def test_a_class_column_of_own_data_is_scored_against(app, page):
     test = upload(visit(app(k=3), page), "own.csv", GROUPS.encode(), page)
-    assert "F (classes)" not in cards(test)
+    assert "Classes found" not in cards(test)
     assert "classes" not in test.query_params
     assert class_box(test).options == ["none", "x", "y", "code", "kind"]
     for name in ("kind", "code"):
         checked(class_box(test).select(name).run())
         assert not test.error
-        value, true = cards(test)["F (classes)"]
+        value, true = cards(test)["Classes found"]
         assert 0 < float(value) <= 1
-        assert 0 < float(true.removeprefix("true ")) <= 1
+        assert 0 < float(true.removeprefix("F · true ")) <= 1
         assert test.query_params["classes"] == name
         assert any("· 3 classes" in one.value for one in test.caption)
     # A column of classes is proposed no more.
@@ -826,7 +842,7 @@ def test_a_class_column_of_own_data_is_scored_against(app, page):
         assert "classes='y'" in lines
         assert "--classes y" in shell
     checked(class_box(test).select("none").run())
-    assert "F (classes)" not in cards(test)
+    assert "Classes found" not in cards(test)
     assert "classes" not in test.query_params
 
 
@@ -841,7 +857,7 @@ def test_the_class_column_of_a_link_is_taken_and_no_release_offers_it(app):
     assert "classes" not in test.query_params
     unknown = upload(app(k=3, data="own", classes="sort"), "own.csv", GROUPS.encode())
     assert class_box(unknown).value == 0
-    assert "F (classes)" not in cards(unknown)
+    assert "Classes found" not in cards(unknown)
 
 
 # ---- what stands behind the picture

@@ -51,7 +51,7 @@ def checked(test: AppTest) -> AppTest:
 
 def cards(test: AppTest) -> dict[str, tuple[str, str]]:
     """Readouts by label: value, and what stands beside it."""
-    body = next(one.proto.body for one in test.get("html") if "dpv-card" in one.proto.body)
+    body = next(one.proto.body for one in test.get("html") if 'class="dpv-card' in one.proto.body)
     found = re.findall(
         r'dpv-label">(.*?)</span><span class="dpv-value">(.*?)</span>'
         r'<span class="dpv-beside">(.*?)</span>',
@@ -62,7 +62,8 @@ def cards(test: AppTest) -> dict[str, tuple[str, str]]:
 
 def cards_at_once(test: AppTest) -> dict[str, tuple[str, str]]:
     """Readouts that stand with the picture: OCM and 2CE come when a job ends, whenever that is."""
-    return {label: value for label, value in cards(test).items() if label not in ("OCM", "2CE")}
+    late = ("Points wrong", "Pairs wrong")
+    return {label: value for label, value in cards(test).items() if label not in late}
 
 
 def text(test: AppTest) -> str:
@@ -94,8 +95,34 @@ def test_opens_on_a_clustered_sample(app):
     assert not test.warning
     assert cards(test)["Clusters"][1] == "true 15"
     assert title(test) == (
-        "Fifteen Gaussians · Two-stage · ε 1 · g 64 · p 0.58 · haar level 1 · seed 0"
+        "Fifteen Gaussians · Two-stage · ε 0.05 · g 64 · p 0.58 · haar level 1 · seed 0"
     )
+
+
+def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
+    """Without a link something breaks; a link without an epsilon has the default one."""
+    first = app()
+    assert "3 clusters invented, 2 merged: epsilon 0.05" in text(first)
+    assert "13 of 15 true clusters found" in text(first)
+    assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
+    # Reset is the default, too.
+    reset = next(one for one in first.button if one.label == "Reset")
+    assert "All 15 clusters are found: epsilon 1<" in text(checked(reset.click().run()))
+
+
+def test_the_sentence_agrees_with_the_panel_below_it(app):
+    """What broke is counted by the same rule as each cluster is looked at."""
+    test = app(epsilon=0.03)
+    test.session_state["wavecluster:diagnosis"] = True
+    checked(test.run())
+    titles = control(test.selectbox, "wavecluster:diagnosis cluster").options
+    broken = [title for title in titles if "broken" in title]
+    assert f"{15 - len(broken)} of 15 true clusters found" in text(test)
+    assert 0 < len(broken) < 15
+
+
+def test_without_noise_there_is_no_epsilon_in_the_sentence(app):
+    assert "All 15 clusters are found: no noise<" in text(app(method="wavecluster"))
 
 
 @pytest.mark.parametrize("name", sample_names())
@@ -112,12 +139,12 @@ def test_every_method_on_every_sample(app, name, method):
 @pytest.mark.parametrize("name", sample_names())
 def test_classes_of_samples_are_scored_against(app, name):
     found, known, data = cards(app(data=name)), sample(name), load_sample(name)
-    assert ("F (classes)" in found) == (known.classes is not None)
+    assert ("Classes found" in found) == (known.classes is not None)
     if known.classes:
         trial = trial_of(data, Config(method=FAMILY.first, grid=known.grid, density=known.density))
         private = trial.scores(trial.draw(0), 0, ("class_f",))["class_f"]
-        expected = f"{private:.3f}", f"true {trial.true()['class_f']:.3f}"
-        assert found["F (classes)"] == expected
+        expected = f"{private:.3f}", f"F · true {trial.true()['class_f']:.3f}"
+        assert found["Classes found"] == expected
 
 
 @pytest.mark.parametrize("method", WAVECLUSTER)
@@ -163,7 +190,7 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
     monkeypatch.setattr(Truth, "agreement", slow)
     monkeypatch.setattr("dpviz.ui.wavecluster.PATIENCE", 0.0)
     test = app(data="tiny8")
-    assert cards(test)["OCM"][0] == "…"
+    assert cards(test)["Points wrong"][0] == "…"
     first = test.session_state["wavecluster:agreement job"]
     control(test.number_input, "wavecluster:seed").set_value(1).run()
     # Nobody waits for the earlier draw any more.
@@ -171,11 +198,12 @@ def test_slow_held_out_scores_come_later(app, monkeypatch):
     gate.set()
     assert test.session_state["wavecluster:agreement job"].wait(60)
     checked(test.run())
-    found = {name: float(cards(test)[name][0]) for name in ("OCM", "2CE")}
+    labels = {"ocm": "Points wrong", "two_ce": "Pairs wrong"}
+    found = {name: float(cards(test)[label][0]) for name, label in labels.items()}
     truth, config, seed = test.session_state["wavecluster:agreement job"].request
     expected = right(truth, config, seed)
     assert seed == 1
-    assert found == pytest.approx({"OCM": expected["ocm"], "2CE": expected["two_ce"]}, abs=5e-4)
+    assert found == pytest.approx(expected, abs=5e-4)
 
 
 def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
@@ -188,7 +216,7 @@ def test_a_method_of_our_own_has_one_variant_whatever_the_link_says(app):
     assert control(test.selectbox, "wavecluster:variant").disabled
     settings = app(data="shapes", method="twostage")
     assert not settings.warning
-    assert cards(test)["DSG_C"] == cards(settings)["DSG_C"]
+    assert cards(test)["Cells wrong"] == cards(settings)["Cells wrong"]
     # Methods of papers have both, and one of ours takes its own in silence.
     method = lambda name: control(test.selectbox, "wavecluster:method").set_value(name)  # noqa: E731
     variant = lambda: control(test.selectbox, "wavecluster:variant")  # noqa: E731
@@ -454,7 +482,7 @@ def test_the_promise_follows_variant_and_domain(app):
     assert "dpv-card dpv-no" in text(app(domain="data"))
     assert "declare a domain" in text(app(domain="data"))
     assert "dpv-card dpv-no" in text(app(method="wavecluster"))
-    assert "e^1 = 2.72 times as likely" in text(app())
+    assert "e^1 = 2.72 times as likely" in text(app(epsilon=1))
     for link in (published, {"domain": "data"}, {"method": "wavecluster"}):
         assert "times as likely" not in text(app(**link))
 
@@ -568,7 +596,7 @@ def test_the_papers_numbers_on_the_screen(app, name):
     upload(test, f"{name}.csv", reference_file(f"{name}.csv").read_bytes())
     found = cards(test)
     assert found["Clusters"][1] == f"true {len(sizes)}"
-    assert found["k′"][1] == f"true k {k}"
+    assert found["Cut at rank"][1] == f"k′ · true {k}"
     assert found["Noise points"][1] == f"true {noise:,}"
     test.session_state["wavecluster:behind"] = True
     checked(test.run())

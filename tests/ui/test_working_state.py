@@ -96,6 +96,17 @@ def test_defaults_of_a_page_are_no_news() -> None:
     assert (found["data"], found["epsilon"], found["seed"]) == ("gaussians", "2", "0")
 
 
+def test_a_chosen_epsilon_wins_over_that_of_a_first_visit() -> None:
+    test = opened("wavecluster")
+    assert link_of(test)["epsilon"] == "0.05"
+    # That of a first visit is no news either.
+    assert visit(test, "release")["epsilon"] == "1"
+    visit(test, "wavecluster")
+    test.session_state["wavecluster:epsilon"] = 1.0
+    checked(test.run())
+    assert visit(test, "kmeans")["epsilon"] == "1"
+
+
 def test_a_link_wins_over_the_working_state_and_becomes_it() -> None:
     test = opened("wavecluster", **SHARED)
     alone = opened("kmeans", data="shapes", epsilon=4)

@@ -24,8 +24,7 @@ from dpviz.figures.audit import (
     membership_bars,
     membership_frame,
 )
-from dpviz.figures.marks import counted
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.ui.audit.common import budget_control
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider

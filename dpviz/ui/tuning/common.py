@@ -83,7 +83,7 @@ def choose_score(context: Context, column: DeltaGenerator, offered: list[str]) -
     column.selectbox(
         "Score",
         **controls.choice("goal_score", offered),
-        format_func=lambda name: score_of(name).title,
+        format_func=lambda name: score_of(name).label,
         on_change=reset_target,
     )
     return str(controls.get("goal_score"))

@@ -1,0 +1,50 @@
+"""What broke, in one sentence: true clusters without a private centre of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpviz.family.headline import Headline, all_of
+from dpviz.kmeans.run import KMeansRun
+from dpviz.metrics.centers import placement
+from dpviz.numbers import counted, readable
+
+if TYPE_CHECKING:
+    from dpviz.kmeans.truth import KMeansTruth
+
+
+def headline(truth: KMeansTruth, run: KMeansRun) -> Headline:
+    """Say which true clusters have no private centre of their own.
+
+    Parameters
+    ----------
+    truth, run
+        True run and private run with equally many centres. Distances are those of the scaled
+        domain, see :func:`dpviz.metrics.centers.placement`.
+    """
+    scale = truth.space.scale
+    ratio = truth.ratio_to(truth, run.centers)
+    found = placement(scale(truth.centers), scale(run.centers))
+    clusters = len(truth.centers)
+    detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"
+    parts = []
+    # More than one centre for a cluster leaves none for another: the noun stands before.
+    if found.alone:
+        have = "has" if found.alone == 1 else "have"
+        parts.append(f"{counted(found.alone, 'cluster')} {have} no centre")
+        parts.append(f"{found.crowded:,} {'has' if found.crowded == 1 else 'have'} several")
+    if found.far:
+        parts.append(f"{counted(found.far, 'centre')} {'is' if found.far == 1 else 'are'} far off")
+    if parts:
+        return Headline(text=", ".join(parts), detail=detail)
+    has = "has" if clusters == 1 else "have"
+    return Headline(text=f"{all_of(clusters)} {has} a centre", detail=_error(ratio), intact=True)
+
+
+def _error(ratio: float) -> str:
+    """How much more error than the best k-means."""
+    if ratio < 1.0005:
+        return "error as of the best"
+    if ratio < 2:
+        return f"error {100 * (ratio - 1):.1f}% above the best"
+    return f"error {readable(ratio)} times the best"

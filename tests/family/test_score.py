@@ -1,0 +1,50 @@
+"""What people read about a score: names, help, source and grade, for all families."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpviz.families import FAMILIES
+from dpviz.family.score import Score, higher_is_better, lower_is_better, ratio_to_true
+
+ALL = [
+    pytest.param(score, id=f"{family.name}:{name}")
+    for family in FAMILIES.values()
+    for name, score in family.scores.items()
+]
+
+
+@pytest.mark.parametrize("score", ALL)
+def test_every_score_has_words(score: Score) -> None:
+    assert score.help.endswith(".")
+    assert len(score.help) > 30
+    # The field's name stays beside the plain one.
+    assert score.title in score.label
+    assert score.title in score.axis
+    # What has a direction compares with a formula of somebody, or with a score that does.
+    if score.better and score.name != "wcss_ratio":
+        assert score.source in score.about
+        assert score.source
+
+
+@pytest.mark.parametrize("score", ALL)
+def test_the_ideal_is_good_and_grades_fall_from_it(score: Score) -> None:
+    if score.better is None or score.of_classes:
+        assert score.grade(0.5) is None
+        return
+    ideal = score.ideal
+    assert ideal is not None
+    away = score.target - ideal
+    grades = [score.grade(ideal + away * times) for times in (0, 1, 1.01, 2.99, 3.01, 50)]
+    assert grades == ["good", "good", "fair", "fair", "poor", "poor"]
+
+
+def test_names_of_scores() -> None:
+    plain = lower_is_better("a", "DSG_C", len, 0.2, plain="Cells wrong", help="How.", source="Who")
+    assert plain.label == "Cells wrong (DSG_C)"
+    assert plain.axis == "Cells wrong (DSG_C), 0 is equal"
+    assert plain.about == "How. 0 is equal. Formula: Who."
+    bracket = higher_is_better("b", "F (classes)", len, 0.9, plain="Classes found")
+    assert (bracket.label, bracket.short) == ("Classes found: F (classes)", "Classes found")
+    bare = ratio_to_true("c", "Clusters", len, 2.0)
+    assert (bare.label, bare.short, bare.ideal) == ("Clusters", "Clusters", 1.0)
