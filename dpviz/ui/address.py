@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
 
 def base_address() -> str:
-    """Address of the page on the screen without its settings; "" where none is known."""
-    return str(st.context.url or "")
+    """Address of the page on the screen without its settings; "/" where none is known."""
+    parts = urlsplit(str(st.context.url or ""))
+    return urlunsplit((parts.scheme, parts.netloc, parts.path or "/", "", ""))
 
 
 def full_link(link: dict[str, str], **more: str) -> str:
     """Address of the page on the screen with all its settings."""
     query = urlencode(link | more)
-    return f"{base_address().partition('?')[0]}{'?' if query else ''}{query}"
+    return f"{base_address()}{'?' if query else ''}{query}"
 
 
 def is_local(address: str) -> bool:
@@ -37,5 +38,5 @@ def on_this_machine() -> bool:
     """
     listening = f"//{st.get_option('server.address') or '0.0.0.0'}"
     passed_on = any(st.context.headers.get(name) for name in ("X-Forwarded-For", "Forwarded"))
-    address = base_address()
+    address = str(st.context.url or "")
     return is_local(listening) and not passed_on and (not address or is_local(address))

@@ -40,6 +40,7 @@ from dpviz.ui.compare_runs import (
     missing_runs,
     seconds,
 )
+from dpviz.ui.embed import embedded
 from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import plain_text, show_caption
@@ -66,6 +67,12 @@ def build(state: CompareState) -> None:
     if request is None:
         show_illustration(ILLUSTRATIONS[state.get("preset")])
         state.write()
+        return
+    if embedded():
+        begin_if_new(request)
+        if missing_runs(request):
+            follow(job_of(JOB), lambda: _progress(request))
+        follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
@@ -126,6 +133,9 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
     )
+    if embedded():
+        state.write()
+        return
     if clicked:
         _follow_click(clicked, request, tables)
     if any(chart.score == RANK and len(chart.table) for chart in charts):
