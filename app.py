@@ -2,11 +2,14 @@
 
 import streamlit as st
 
+from dpviz.ui.embed import EMBED_STYLE, embedded
 from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects
 
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
 st.html(STYLE)
+if embedded():
+    st.html(EMBED_STYLE)
 frame()
 enter()
 

@@ -121,8 +121,24 @@ def _report(
         "out": given.out,
         "files": list(files),
         "seconds": seconds,
-        "notes": rows.attrs.get("notes", []),
+        "notes": [*rows.attrs.get("notes", []), *_stand_ins(given, chosen)],
     }
+
+
+def _stand_ins(given: argparse.Namespace, chosen: Sequence[Figure]) -> list[str]:
+    """Say whose place our sample sets take."""
+    if given.data:
+        return []
+    names = {
+        one.stand_in_title(name)
+        for one in chosen
+        if isinstance(one, Preset)
+        for name in one.samples
+    }
+    if not names:
+        return []
+    how = "--data FILE:name=DS1 takes the paper's own data."
+    return [f"{'; '.join(sorted(names))}. {how}"]
 
 
 def _as_text(report: Report, ranks: pd.DataFrame | None) -> str:

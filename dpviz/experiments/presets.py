@@ -13,7 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from dpviz.data.samples import sample
 from dpviz.errors import InputError
+from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
 from dpviz.experiments.sweep import Plan, Subject, groups, subject_of_sample, summary
 from dpviz.families import SCORES
 from dpviz.family.card import VariantName
@@ -52,10 +54,15 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """Name in a menu: first author, year, number, title."""
+        """Name in a menu, short enough for the side bar: first author, number, title."""
         authors, number = self.paper.rsplit(", ", 1)
         number = number.replace("figure", "fig.").replace("section", "sec.")
-        return f"{authors.split(',')[0]} {authors[-4:]}, {number}: {self.title}"
+        return f"{authors.split(',')[0]}, {number}: {self.title}"
+
+    @property
+    def full_name(self) -> str:
+        """The whole name: all authors, year, number, title."""
+        return f"{self.paper}: {self.title}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,6 +79,9 @@ class Preset(Figure):
         Draws of each point, as in the paper.
     samples
         Sample sets that stand for the paper's data.
+    sets
+        The paper's set that each of them stands for, by its name in
+        :data:`dpviz.experiments.paper_sets.PAPER_SETS`; none where the paper names no data.
     axis, values
         As in a plan.
     """
@@ -81,10 +91,26 @@ class Preset(Figure):
     scores: Mapping[str, str]
     repeats: int
     samples: tuple[str, ...]
+    sets: tuple[str, ...] = ()
     variant: VariantName = "published"
     options: Mapping[str, Any] = field(default_factory=dict)
     axis: str = "epsilon"
     values: tuple[float, ...] = ()
+
+    @property
+    def stands_for(self) -> dict[str, PaperSet]:
+        """The paper's set that each sample set stands for, where the paper names one."""
+        if not self.sets:
+            return {}
+        return {name: PAPER_SETS[one] for name, one in zip(self.samples, self.sets, strict=True)}
+
+    def stand_in_title(self, name: str) -> str:
+        """What to call a sample set in this figure: whose place it takes."""
+        title = sample(name).title
+        if name not in self.samples:
+            return title
+        theirs = self.stands_for.get(name)
+        return f"stand-in: {title} for {theirs.title if theirs else 'data without a name'}"
 
     @property
     def draws(self) -> tuple[object, ...]:
@@ -95,6 +121,9 @@ class Preset(Figure):
             self.methods, self.epsilons, axis, self.repeats, self.samples, self.variant, options
         )  # fmt: skip
 
+
+#: Note on a figure without a printed number.
+CURVES_ALONE = "The paper prints no number for this figure: it draws curves."
 
 #: Note if the paper prints no average for the comparison with a mean rank.
 NONE_PRINTED = (
@@ -115,6 +144,7 @@ def _wavecluster(number: int, title: str, caption: str, scores: dict[str, str]) 
         scores=scores,
         repeats=10,
         samples=("gaussians", "spirals", "shapes"),
+        sets=("ds1", "ds2", "ds3"),
         options={
             "wavelet": "haar",
             "level": 1,
@@ -125,7 +155,7 @@ def _wavecluster(number: int, title: str, caption: str, scores: dict[str, str]) 
     )
 
 
-def _hu(number: int, theirs: str, known: str, sample: str, found: str = "") -> Preset:
+def _hu(number: int, theirs: str, known: str, stand_in: str, found: str = "") -> Preset:
     """One of the figures of Hu et al.: three starts on one data set, and what comes out on it."""
     return Preset(
         name=f"003-{number}",
@@ -146,7 +176,8 @@ def _hu(number: int, theirs: str, known: str, sample: str, found: str = "") -> P
             "nicv": "NICV",
         },
         repeats=50,
-        samples=(sample,),
+        samples=(stand_in,),
+        sets=(theirs.lower(),),
         # The paper iterates until errors converge; halving leaves almost no budget for late steps.
         options={
             "iterations": 2,
@@ -215,6 +246,7 @@ _ALL = (
         scores={"dsg_c": "DSG_C"},
         repeats=10,
         samples=("gaussians",),
+        sets=("ds1",),
         options={"wavelet": "haar", "level": 1},
         axis="alpha",
         values=(
@@ -256,6 +288,7 @@ _ALL = (
         scores={"space_ratio": "WCSS over noise-free"},
         repeats=10,
         samples=("gaussians", "spirals", "shapes"),
+        sets=("s1", "tiger", "gowalla"),
         options={
             "iterations": 5,
             "start": "sphere_packing",
@@ -318,6 +351,7 @@ _ALL = (
         repeats=10,
         # As few records as Blood has, and as many as Gamma.
         samples=("incomes", "gaussians"),
+        sets=("blood", "gamma"),
         options=_ITERATIONS,
     ),
 )

@@ -15,24 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
+from dpviz.experiments.paper_sets import PAPER_SETS
 from dpviz.families import CARDS, family_of
 from dpviz.metrics.matching import f_measure
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
 
-#: Parameters that suit each reference set: those of the papers, or its number of classes.
+#: Parameters that suit each reference set.
 SETS: dict[str, dict[str, Any]] = {
-    "ds1": {"grid": 64, "density": 0.58, "clusters": 15},
-    "ds2": {"grid": 40, "density": 0.10, "clusters": 3},
-    "ds3": {"grid": 36, "density": 0.23, "clusters": 5},
-    "s1": {"clusters": 15},
-    "unbalance": {"clusters": 8},
-    "birch3": {"clusters": 100},
-    "blood": {"clusters": 2},
-    "gamma": {"clusters": 2},
-    "abalone": {"clusters": 3},
-}
+    name: dict(PAPER_SETS[name].settings)
+    for name in ("ds1", "ds2", "ds3", "s1", "unbalance", "birch3", "blood", "gamma")
+} | {"abalone": {"clusters": 3}}
 
 #: Scores that are computed together, since one draw serves all of them.
 _TOGETHER = (

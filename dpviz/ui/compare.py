@@ -14,7 +14,7 @@ import streamlit as st
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.errors import InputError, shown
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
-from dpviz.experiments.presets import PRESETS
+from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, subject_of_sample
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
@@ -35,9 +35,10 @@ from dpviz.ui.data_panel import protection
 from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.explorer import FIRST
-from dpviz.ui.messages import show_info
+from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import OwnData, own_data
 from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.paper_sets import given_subject, paper_sets_panel
 from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.state import Control, CorrectedError, choice, number, whole
 
@@ -286,11 +287,18 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         **state.choice("preset", (NO_PRESET, *FIGURES)),
         format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
         on_change=partial(_take_preset, state),
-        help="Fills in all below as the figure has it, on our sample sets.",
+        help="Fills in all below as the figure has it, on our sample sets or the paper's own data.",
     )
+    if state.get("preset") in FIGURES:
+        # The box cuts a long name off.
+        show_caption(FIGURES[state.get("preset")].full_name)
     if state.get("preset") in ILLUSTRATIONS:
         _reset_button(state)
         return None
+    preset = PRESETS.get(state.get("preset"))
+    if preset and paper_sets_panel(preset):
+        # The stand-in may lack the classes of the figure's own score.
+        state.set("score", next(iter(preset.scores)))
     titles = {name: sample(name).title for name in sample_names()} | {UPLOAD: "Own data"}
     st.multiselect(
         "Data",
@@ -409,6 +417,19 @@ def _sample_subject(name: str) -> Subject:
     return replace(subject_of_sample(name), dataset=sample_data(name))
 
 
+@st.cache_resource(show_spinner=False)
+def _stand_in(figure: str, name: str) -> Subject:
+    """Sample set in a figure of a paper; all sessions share one copy of the points."""
+    return replace(_sample_subject(name), title=PRESETS[figure].stand_in_title(name))
+
+
+def _subject(preset: Preset | None, name: str) -> Subject:
+    """Sample set, or the paper's own data that it stands for."""
+    if preset is None:
+        return _sample_subject(name)
+    return given_subject(preset, name) or _stand_in(preset.name, name)
+
+
 def _own_data(state: CompareState) -> OwnData | None:
     """Load own data; return None if it is not chosen or no file is uploaded yet."""
     if not state.has_own_data:
@@ -466,11 +487,11 @@ def _request(
         raise InputError(f"{hint} on the left.")
     if not methods:
         raise InputError("Choose at least one method on the left.")
-    subjects = {name: own if name == UPLOAD and own else _sample_subject(name) for name in data}
+    preset = PRESETS.get(state.get("preset"))
+    subjects = {name: own if name == UPLOAD and own else _subject(preset, name) for name in data}
     families = families_of(methods)
     classed = all_classed(subjects.values())
     choices = offered(families, classed=classed)
-    preset = PRESETS.get(state.get("preset"))
     if state.get("score") not in choices:
         wanted = preset.scores if preset else ()
         state.set("score", next((one for one in wanted if one in choices), choices[0]))

@@ -9,7 +9,7 @@ from typing import Any
 from dpviz.experiments.sweep import Plan
 from dpviz.families import CARDS, PARAMETERS
 from dpviz.reproduce import columns_option
-from dpviz.ui.compare_runs import SweepRequest, families_of, fitting
+from dpviz.ui.compare_runs import SweepRequest, families_of, fitting, is_sample
 from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.state import format_value
@@ -39,7 +39,7 @@ def explorer_link(
     if subject.dataset.counts is not None:
         chosen.pop("grid", None)  # a grid of counts brings its own cells
     values = {
-        "data": data,
+        "data": data if is_sample(subject) else UPLOAD,
         "method": method,
         "variant": plan.variant,
         "neighbours": plan.neighbours.relation,
@@ -47,7 +47,7 @@ def explorer_link(
         "seed": int(seed),
         **{PARAMETERS[name].link: value for name, value in chosen.items()},
     }
-    if data == UPLOAD:
+    if not is_sample(subject):
         values |= _reading(plan, {})
     return {name: format_value(value) for name, value in values.items()}
 
@@ -99,11 +99,11 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
     for method in methods:
         options |= _own_options(plan, method)
     words = ["python", "-m", "dpviz", "sweep", subject.dataset.name]
-    if name == UPLOAD:
+    if not is_sample(subject):
         options |= _reading(plan, fitting(subject.settings, methods))
         if subject.dataset.counts is not None:
             words.append("--counts")
-        elif request.unit is not None:
+        elif name == UPLOAD and request.unit is not None:
             options |= {"unit": request.unit, "cap": plan.neighbours.cap}
     options["out"] = f"{FILE_NAME}-{name}-{number}.csv"
     return words + [

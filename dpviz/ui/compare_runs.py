@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpviz.data.samples import sample_names
 from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
 from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
 from dpviz.family.family import Family
@@ -93,6 +94,11 @@ def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any
 def families_of(methods: Iterable[str]) -> tuple[Family, ...]:
     """Families of methods."""
     return tuple(dict.fromkeys(family_of(method) for method in methods))
+
+
+def is_sample(subject: Subject) -> bool:
+    """Whether a data set is one of ours: no other one has such a name."""
+    return subject.name in sample_names()
 
 
 def all_classed(subjects: Iterable[Subject]) -> bool:

@@ -11,16 +11,17 @@ import streamlit as st
 
 from dpviz.experiments.illustrations import ILLUSTRATIONS
 from dpviz.experiments.presets import (
+    CURVES_ALONE,
     NONE_PRINTED,
     PRESETS,
     Preset,
     bounds_table,
     rank_table,
 )
-from dpviz.experiments.sweep import Plan, summary
+from dpviz.experiments.sweep import GROUP, Plan, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
 from dpviz.family.family import Family
-from dpviz.family.parameter import EPSILON
+from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.compare import Chart, curves, summary_frame
 from dpviz.metrics.bands import ENOUGH, band_words, end_names
@@ -34,13 +35,15 @@ from dpviz.ui.compare_runs import (
     begin,
     begin_if_new,
     found,
+    is_sample,
     missing_runs,
     seconds,
 )
-from dpviz.ui.data_state import UPLOAD
+from dpviz.ui.embed import embedded
 from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.parameters import Config
@@ -63,6 +66,12 @@ def build(state: CompareState) -> None:
     if request is None:
         show_illustration(ILLUSTRATIONS[state.get("preset")])
         state.write()
+        return
+    if embedded():
+        begin_if_new(request)
+        if missing_runs(request):
+            follow(job_of(JOB), lambda: _progress(request))
+        follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
     places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
     places[0].selectbox(
@@ -101,10 +110,12 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     axis = PARAMETERS[plan.axis]
     drawn = band_words(draws) + (f", {draws} draws" if draws >= ENOUGH else "")
     preset = PRESETS.get(state.get("preset"))
+    stand_ins = ""
     if preset:
+        stand_ins = stand_in_words(preset, request.plans)
         show_caption(
             f"{preset.paper}. {preset.caption} The papers draw means: these are in the table, "
-            "the curves are medians."
+            f"the curves are medians. {stand_ins}"
         )
     clicked = show_panels(
         curves(
@@ -112,7 +123,8 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             methods=plan.methods,
             values=plan.values or plan.epsilons,
             axis=axis,
-            title=f"{what} over {axis.sign} · median and band of {drawn} · {plan.variant}",
+            title=f"{what} over {axis.sign} · median and band of {drawn} · {plan.variant}"
+            + (" · on stand-ins" if stand_ins and not single else ""),
             shared=not single,
             mode=theme_mode(),
         ),
@@ -120,6 +132,9 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
     )
+    if embedded():
+        state.write()
+        return
     if clicked:
         _follow_click(clicked, request, tables)
     if any(chart.score == RANK and len(chart.table) for chart in charts):
@@ -208,13 +223,13 @@ def _charts_of(
     heading: str, name: str, score: str, plan: Plan, table: pd.DataFrame
 ) -> Iterator[Chart]:
     """Panel of a score on a data set; if the axis is not epsilon, one for each epsilon."""
-    true = _true(name, plan, score)
+    true = _true(plan, score)
     parts: list[float | None] = [None] if plan.axis == EPSILON.name else [*plan.epsilons]
     for epsilon in parts:
         rows = table if epsilon is None else table[table["epsilon"] == epsilon]
         bounds = None
         if score == RANK and len(rows):
-            bounds = bounds_table(rows, {plan.subjects[0].name: _truth(name, plan)}, plan.axis)
+            bounds = bounds_table(rows, {plan.subjects[0].name: _truth(plan)}, plan.axis)
         yield Chart(
             heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
             score=score,
@@ -226,27 +241,28 @@ def _charts_of(
         )
 
 
-def _true(name: str, plan: Plan, score: str) -> float | None:
+def _true(plan: Plan, score: str) -> float | None:
     """Value of the run without noise, for scores of one result alone, if the methods share it."""
     if score in OF_CLASSES and len(plan.families) == 1:
         (subject,), (family,) = plan.subjects, plan.families
         method = plan.methods[0]
         config = family.config(method=method, **plan.parameters(subject, method))
-        return true_scores_of(subject, config, is_sample=name != UPLOAD)[score]
+        return true_scores_of(subject, config, is_sample=is_sample(subject))[score]
     if score not in _COUNTED:
         return None
-    truth = _truth(name, plan)
+    truth = _truth(plan)
     if score == RANK:
         return float(truth.stages.threshold.k or 0)
     return WaveClusterTrial(truth, truth.config).true()[score]
 
 
-def _truth(name: str, plan: Plan) -> Truth:
+def _truth(plan: Plan) -> Truth:
     """WaveCluster without noise on a data set, from the explorer's cache."""
     (subject,) = plan.subjects
     config = Config(method="wavecluster", **plan.parameters(subject, "wavecluster"))
     bounds = subject.bounds(plan.variant)
-    return truth_of(subject.dataset, config, bounds, subject.outside, is_sample=name != UPLOAD)[1]
+    found = truth_of(subject.dataset, config, bounds, subject.outside, is_sample=is_sample(subject))
+    return found[1]
 
 
 def _follow_click(
@@ -254,9 +270,9 @@ def _follow_click(
 ) -> None:
     """Open the run nearest to the clicked median in its explorer."""
     data, method, score, epsilon = clicked["meta"] or ("", "", "", None)
-    plan, step = request.any, None
     if data not in request.plans or not clicked["x"] > 0:
         return  # a point of a chart that no longer exists
+    plan, step = request.plans[data], None
     if epsilon is None:
         epsilon = min(plan.epsilons, key=lambda one: abs(math.log(one / clicked["x"])))
     elif epsilon in plan.epsilons and plan.values:
@@ -268,9 +284,10 @@ def _follow_click(
         return
     off = (runs[score] - clicked["y"]).abs() if score in runs else runs["seed"]
     seed = int(runs["seed"].loc[off.idxmin()])
+    take_along(plan.subjects[0])
     st.switch_page(
         f"pages/{CARDS[method].family}.py",
-        query_params=explorer_link(request.plans[data], data, method, epsilon, seed, step),
+        query_params=explorer_link(plan, data, method, epsilon, seed, step),
     )
 
 
@@ -336,13 +353,15 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         if seed not in values:
             show_caption("Not run yet.")
             return
-        st.page_link(
-            f"pages/{CARDS[method].family}.py",
-            label="Open in its explorer",
-            icon=":material/open_in_new:",
-            query_params=explorer_link(request.plans[data], data, method, epsilon, seed, step),
-            width="stretch",
-        )
+        page = f"pages/{CARDS[method].family}.py"
+        look: dict[str, Any] = {"icon": ":material/open_in_new:", "width": "stretch"}
+        shown, label = request.plans[data], "Open in its explorer"
+        link = explorer_link(shown, data, method, epsilon, seed, step)
+        if shown.subjects[0] not in given_subjects():
+            st.page_link(page, label=label, query_params=link, **look)
+        elif st.button(label, help="These data become the own data of all pages.", **look):
+            take_along(shown.subjects[0])
+            st.switch_page(page, query_params=link)
 
 
 def _behind(
@@ -353,7 +372,12 @@ def _behind(
 ) -> None:
     """Show the table behind the chart, downloads, and the command line that makes all rows."""
     axis = PARAMETERS[request.any.axis]
-    table = summary_frame(charts, axis)
+    table, runs = summary_frame(charts, axis), pd.concat(tables.values(), ignore_index=True)
+    preset = PRESETS.get(state.get("preset"))
+    ranks = _ranks(request, runs) if state.get("score") == RANK else None
+    if ranks is not None and "printed" in ranks:
+        keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
+        table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     low, high = end_names(len(request.any.seeds))
     titles = {one.name: one.title for one in request.subjects.values()}
     st.dataframe(
@@ -373,10 +397,13 @@ def _behind(
             "mean": st.column_config.NumberColumn(format="%.4g"),
             "median": st.column_config.NumberColumn(format="%.4g"),
             "true": st.column_config.NumberColumn("without noise", format="%.4g"),
+            "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
         },
         placeholder="",
     )
-    runs = pd.concat(tables.values(), ignore_index=True)
+    if preset:
+        _printed(preset, state.get("score"))
+        table, runs = (_with_stand_ins(preset, request, one) for one in (table, runs))
     for place, label, name, saved in zip(
         st.columns([3, 3, 5]),
         ("This table (CSV)", "All runs (CSV)"),
@@ -387,18 +414,41 @@ def _behind(
         with place:
             file = f"{FILE_NAME}-compare-{name}"
             csv_button(file, saved, label, key=f"compare:{name}", width="stretch")
-    if state.get("score") == RANK:
-        _ranks(request, runs, titles)
+    if ranks is not None and len(ranks):
+        _show_ranks(ranks, axis, titles)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)
 
 
-def _ranks(request: SweepRequest, runs: pd.DataFrame, titles: Mapping[str, str]) -> None:
+def _with_stand_ins(preset: Preset, request: SweepRequest, table: pd.DataFrame) -> pd.DataFrame:
+    """Table with a column that says for which set of the paper a sample set stands in."""
+    theirs = {
+        one.name: preset.stand_in_title(name).removeprefix("stand-in: ")
+        for name, one in request.subjects.items()
+        if is_sample(one) and name in preset.samples
+    }
+    return table.assign(**{"stand-in": table["data"].map(theirs)}) if theirs else table
+
+
+def _printed(preset: Preset, score: str) -> None:
+    """Say whether the paper prints numbers, and lead to what its text says."""
+    if score != RANK:
+        show_caption(CURVES_ALONE)
+    st.page_link(
+        "pages/papers.py",
+        label="What the paper's text says about it, row by row",
+        icon=":material/fact_check:",
+        query_params={"paper": preset.name[:3]},
+    )
+
+
+def _ranks(request: SweepRequest, runs: pd.DataFrame) -> pd.DataFrame:
+    """Compare k' with the true k, the theorems, and what the paper prints."""
+    truths = {plan.subjects[0].name: _truth(plan) for plan in request.plans.values()}
+    return rank_table(runs, truths, request.any.axis)
+
+
+def _show_ranks(ranks: pd.DataFrame, axis: Parameter, titles: Mapping[str, str]) -> None:
     """Show k' beside the true k and the value printed in the paper."""
-    truths = {plan.subjects[0].name: _truth(name, plan) for name, plan in request.plans.items()}
-    axis = PARAMETERS[request.any.axis]
-    ranks = rank_table(runs, truths, axis.name)
-    if ranks.empty:
-        return
     st.markdown("**k′ beside the true k, and beside what Chen, Yu and Chirkova print**")
     st.dataframe(
         ranks.assign(

@@ -21,6 +21,7 @@ from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
+from dpviz.ui.embed import embedded
 from dpviz.ui.first_method import show_first
 from dpviz.ui.map_panel import map_controls
 from dpviz.ui.messages import errors_shown
@@ -113,7 +114,11 @@ def run_settings(
     """Show the sliders in a row; return the settings of all controls and the free places."""
     card = family.methods[state.get("method")].card
     shown, free = dragged(card, family), left_to_method(state, card, family)
-    places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
+    if embedded():
+        shown = [one for one in shown if one.name == EPSILON.name]
+        places = iter(st.columns([2, 3]))
+    else:
+        places = iter(st.columns(max(4, sum(sliders_of(state, one) for one in shown))))
     # A data set of counts has its own grid.
     counts, columns = active.dataset.counts is not None, active.dataset.columns
     settled = [
@@ -202,6 +207,8 @@ def show_below(
     behind
         Draws the numbers; called while their expander is open.
     """
+    if embedded():
+        return
     config, spends = settings.config, CARDS[settings.config.method].spends
     if spends:
         show_ledger(ledger, config.epsilon)

@@ -188,6 +188,13 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     return own
 
 
+def hand_over(file: Any) -> None:
+    """Make a file the own data of all pages, as if it had been uploaded."""
+    st.session_state[_FILE] = file
+    # The link that follows has its settings.
+    st.session_state[_SETTINGS_OF] = file.file_id
+
+
 def _described(table: Table | Dataset) -> str:
     """Name and columns of a table."""
     columns = table.columns

@@ -12,6 +12,7 @@ import streamlit as st
 from dpviz.errors import InputError
 from dpviz.ui.assets import plotly_url
 from dpviz.ui.messages import errors_shown, show_corrections, show_info
+from dpviz.ui.share import share_panel
 from dpviz.ui.state import UrlState, opened
 
 State = TypeVar("State", bound=UrlState)
@@ -50,6 +51,7 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
     """
     _start_by_app(name)
     state = page_state()
+    share_panel(state, frame=name != "release")
     show_corrections(state.notes)
     with errors_shown():
         try:

@@ -21,6 +21,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.data_state import DataState
+from dpviz.ui.embed import embedded
 from dpviz.ui.messages import (
     plain_text,
     show_caption,
@@ -51,6 +52,8 @@ _FIRST_TOTAL = 3.0
 
 def build(state: DataState) -> None:
     """Draw the page."""
+    if embedded():
+        raise InputError("A release is not made in a frame: open this page in its own window.")
     introduction()
     with st.sidebar:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)

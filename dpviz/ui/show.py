@@ -13,6 +13,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.numbers import readable
 from dpviz.serialize import csv_bytes
+from dpviz.ui.embed import HEIGHT, SHARE, embedded
 from dpviz.ui.job import Job
 from dpviz.ui.live_figure import live_figure
 from dpviz.ui.state import UrlState
@@ -30,8 +31,8 @@ def show_panels(
     return live_figure(
         panels.spec(),
         key=key,
-        height=panels.height,
-        share=panels.share,
+        height=min(panels.height, HEIGHT) if embedded() else panels.height,
+        share=SHARE if embedded() else panels.share,
         least_width=panels.least_width,
         alt=panels.alt,
         pairs=panels.pairs,

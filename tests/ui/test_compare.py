@@ -1,6 +1,7 @@
 """The compare page without a browser: what is drawn, kept, said and linked."""
 
 import json
+import re
 import shlex
 import threading
 import time
@@ -41,6 +42,7 @@ from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import Found, SweepRequest, fitting, offered
 from dpviz.wavecluster.parameters import Config
+from tests.conftest import reference_file
 from tests.support import APP
 from tests.support.controls import control
 from tests.ui.test_kmeans import visit
@@ -652,6 +654,104 @@ def test_a_figure_brings_its_parameters(app, swept):
     swept.clear()
     choose(test, methods=["dplloyd"], preset="none")
     assert [plan.options for plan in swept] == [{}]
+
+
+# ---- the papers' own data
+
+FEW = {"draws": 1, "epsilons": "1", "methods": "privthr"}
+
+
+def path_of(test: AppTest, name: str, path: object) -> AppTest:
+    """Type the path of a paper's set."""
+    return finish(checked(control(test.text_input, f"compare:path of {name}").input(path).run()))
+
+
+def spirals_file(folder, records: int = 31_200):
+    """A file with as many records as DS2 has, which are not DS2's."""
+    path = folder / "mine.csv"
+    points = np.random.default_rng(1).uniform(0, 1e6, (records, 2))
+    path.write_text("\n".join(f"{x:.0f},{y:.0f}" for x, y in points), encoding="utf-8")
+    return path
+
+
+def said(test: AppTest) -> str:
+    return "\n".join(one.value for one in test.caption)
+
+
+def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
+    test = app(preset="000-6", data="spirals,noise", **FEW)
+    assert title(test).endswith("· published · on stand-ins")
+    stand_in = "stand-in: Three spirals for DS2"
+    assert headings(test) == [f"<b>{stand_in}</b>", "<b>Nothing but noise</b>"]
+    assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
+    assert "Not the paper's own data: Three spirals for DS2." in said(test)
+    assert "DS2: Three spirals stands in. To be had from github.com" in said(test)
+    # The paper prints no number there, so there is no column for one.
+    assert "printed" not in table(test)
+    assert "prints no number for this figure" in said(test)
+    # The whole name of the figure, which the box cuts off.
+    assert "Chen, Yu, Chirkova 2015, figure 6: DSG_C" in said(test)
+    assert title(app(**FEW)).endswith("sound")
+
+
+def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
+    test = app(preset="000-6", data="spirals", **FEW)
+    swept.clear()
+    test = path_of(test, "ds2", str(spirals_file(tmp_path)))
+    assert headings(test) == ["<b>DS2</b>"]
+    assert "stand-in" not in title(test) + said(test).replace("stands in", "")
+    assert "✓ DS2: mine.csv, 31,200 records." in said(test)
+    assert [plan.subjects[0].name for plan in swept] == ["DS2"]
+    assert swept[0].subjects[0].settings == {"grid": 40, "density": 0.10, "clusters": 3}
+    (command,) = (one.value for one in test.code)
+    assert command.startswith("python -m dpviz sweep mine.csv ")
+    assert "--grid 40" in command
+    assert "--columns" in command
+    # No link holds it, and it goes again at a press.
+    assert "ds2" not in str(dict(test.query_params)).lower()
+    test = finish(press(test, "Back to the stand-ins"))
+    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b>"]
+
+
+def test_a_run_on_the_paper_s_own_data_opens_as_own_data(app, tmp_path):
+    test = app(preset="000-6", data="spirals", **FEW)
+    test = path_of(test, "ds2", str(spirals_file(tmp_path)))
+    test = press(test, "Open in its explorer")
+    assert test.query_params["data"] == "own"
+    assert not test.error
+    assert test.query_params["g"] == "40"
+    assert any("mine.csv" in one.value for one in test.caption)
+
+
+@pytest.mark.parametrize(
+    ("records", "said_then"),
+    [(None, r"^DS2: there is no file "), (7, r"^DS2: mine\.csv has 7 rows and 2 columns")],
+)
+def test_a_file_that_is_not_the_set_is_refused_in_one_sentence(app, tmp_path, records, said_then):
+    test = app(preset="000-6", data="spirals", **FEW)
+    path = tmp_path / "none.csv" if records is None else spirals_file(tmp_path, records)
+    test = path_of(test, "ds2", str(path))
+    (error,) = test.error
+    assert re.match(said_then, error.value.replace("\\", ""))
+    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b>"]
+
+
+def test_no_path_is_read_for_visitors_of_another_computer(app, monkeypatch):
+    monkeypatch.setattr("dpviz.ui.paper_sets.on_this_machine", lambda: False)
+    test = app(preset="000-6", data="spirals", **FEW)
+    assert not [one for one in test.text_input if "path" in (one.key or "")]
+
+
+def test_on_ds2_the_printed_numbers_stand_beside_ours(app):
+    file = reference_file("ds2.csv")
+    test = app(preset="000-5", data="spirals", draws=2, epsilons="0.5, 1")
+    assert "printed" not in table(test)
+    test = path_of(test, "ds2", str(file))
+    for shown in (table(test), next(one.value for one in test.dataframe if "inside" in one.value)):
+        printed = shown.set_index(["epsilon", "method"])["printed"]
+        assert printed[1.0, "PrivTHR"] == 141.0
+        assert printed[1.0, "Baseline"] == 284.0
+        assert printed[0.5].isna().all()
 
 
 def test_options_go_with_methods_that_have_them():

@@ -66,7 +66,17 @@ function keepSteps() {
   };
 }
 
+// In a frame of another page the app shows the view for that: nobody is led to press a button of
+// it that they don't see.
+function showFramed() {
+  const here = new URL(window.location);
+  if (window.self === window.top || here.searchParams.has("embed")) return;
+  here.searchParams.set("embed", "true");
+  window.location.replace(here);
+}
+
 export default ({ data }) => {
+  showFramed();
   keepSteps();
   fetchAhead(data);
   // Listening twice is listening once.

@@ -1,0 +1,112 @@
+"""The papers' own data sets: how to know them, and what suits them.
+
+They may not be distributed, so none is here: our sample sets stand in for them until somebody
+hands in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpviz.data.dataset import Dataset
+from dpviz.data.reading.table import Table
+from dpviz.errors import InputError, shown
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PaperSet:
+    """A data set of a paper.
+
+    Parameters
+    ----------
+    name, title
+        Key, and what the paper calls it.
+    records
+        Number of records, as printed and, if it is another one, in the public file.
+    columns
+        Columns that are clustered: the first ones of the file. One more holds the known classes.
+    source
+        Where it can be had.
+    settings
+        Parameters that suit it: those of the paper, or its number of clusters.
+    """
+
+    name: str
+    title: str
+    records: tuple[int, ...]
+    columns: int
+    source: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def fits(self, table: Table) -> bool:
+        """Whether a table has the records and columns of this set."""
+        return table.rows in self.records and len(table.columns) - self.columns in (0, 1)
+
+    def take(self, table: Table) -> Dataset:
+        """Return the records of a table, with their classes if a last column has them.
+
+        Some files list class by class, and a method that cuts the list in pieces would get the
+        answer from the order: records with classes are shuffled, always in the same way.
+
+        Raises
+        ------
+        InputError
+            If the table isn't this set, or a cell that is clustered is no number.
+        """
+        if not self.fits(table):
+            raise InputError(
+                f"{self.title}: {shown(table.name)} has {table.rows:,} rows and "
+                f"{len(table.columns):,} columns, {self.title} has "
+                f"{' or '.join(f'{n:,}' for n in self.records)} and {self.columns} (one more for "
+                "classes): choose another file."
+            )
+        names = table.columns
+        classes = names[-1] if len(names) > self.columns else None
+        dataset = table.select(names[: self.columns], classes=classes)
+        if dataset.classes is None:
+            return dataset
+        return dataset.take(np.random.default_rng(0).permutation(dataset.n))
+
+
+_CHEN = "github.com/lchen10/DiffPrivWaveCluster"
+_SIPU = "cs.joensuu.fi/sipu/datasets"
+_UCI = "archive.ics.uci.edu"
+
+
+def _set(
+    title: str, records: int | tuple[int, ...], columns: int, source: str, **settings: Any
+) -> PaperSet:
+    """One set; its key is its title in small letters."""
+    return PaperSet(
+        name=title.lower(),
+        title=title,
+        records=records if isinstance(records, tuple) else (records,),
+        columns=columns,
+        source=source,
+        settings=settings,
+    )
+
+
+_ALL = (
+    _set("DS1", 30_000, 2, _CHEN, grid=64, density=0.58, clusters=15),
+    _set("DS2", 31_200, 2, _CHEN, grid=40, density=0.10, clusters=3),
+    _set("DS3", 31_520, 2, _CHEN, grid=36, density=0.23, clusters=5),
+    _set("S1", 5_000, 2, _SIPU, clusters=15),
+    _set("Tiger", 16_281, 2, "the authors alone; it is of census.gov", clusters=2),
+    _set("Gowalla", 107_021, 2, "the authors alone; it is of snap.stanford.edu", clusters=5),
+    # The paper prints a record more than the public file has.
+    _set("house8", (34_113, 34_112), 3, _SIPU, clusters=3),
+    _set("Unbalance", 6_500, 2, _SIPU, clusters=8),
+    # Of its columns three are numbers, as the paper says.
+    _set("ConfLongDemo", 164_860, 3, _UCI, clusters=11),
+    _set("Birch3", 100_000, 2, _SIPU, clusters=100),
+    _set("Blood", 748, 4, _UCI, clusters=2),
+    _set("Gamma", 19_020, 10, _UCI, clusters=2),
+)
+
+#: The papers' sets by name.
+PAPER_SETS = {one.name: one for one in _ALL}

@@ -1,0 +1,28 @@
+// A button that copies the page's whole link. Where the browser forbids that, the link is shown
+// selected, so that the keys of the system copy it.
+
+export default ({ parentElement }) => {
+  if (parentElement.querySelector("button")) return;
+  const button = document.createElement("button");
+  const said = document.createElement("p");
+  const box = document.createElement("input");
+  Object.assign(button, { type: "button", textContent: "Copy link" });
+  Object.assign(box, { readOnly: true, hidden: true });
+  box.setAttribute("aria-label", "The whole link");
+  said.setAttribute("role", "status");
+  button.addEventListener("click", async () => {
+    const link = window.location.href; // as of now: a slider may have moved meanwhile
+    try {
+      await navigator.clipboard.writeText(link);
+      box.hidden = true;
+      said.textContent = "Copied: the link with all settings.";
+    } catch {
+      box.value = link;
+      box.hidden = false;
+      box.focus();
+      box.select();
+      said.textContent = "The browser doesn't let a page copy: press Ctrl+C (Mac: ⌘C).";
+    }
+  });
+  parentElement.append(button, box, said);
+};

@@ -1,0 +1,65 @@
+"""The papers' own data on the compare page, in a real Chromium: typed as a path, or uploaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from tests.browser.test_compare import PATIENCE, comparer, expect_title
+
+__all__ = ["comparer"]
+
+FEW = "preset=000-6&draws=1&epsilons=0.5,1&methods=privthr"
+
+
+def held(folder: Path, name: str, records: int) -> Path:
+    points = np.random.default_rng(0).uniform(0, 1e6, (records, 2))
+    np.savetxt(folder / name, points, fmt="%d", delimiter=",")
+    return folder / name
+
+
+def expect_panels(watched, *titles: str) -> None:
+    """Wait until the panels have these headings, from left to right."""
+    watched.page.wait_for_function(
+        """titles => {
+          const found = [...document.querySelectorAll('.annotation-text')].map(n => n.textContent)
+          return titles.every(one => found.includes(one))
+        }""",
+        arg=list(titles),
+        timeout=PATIENCE,
+    )
+
+
+def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, tmp_path: Path):
+    watched = comparer(FEW)
+    page = watched.page
+    expect_title(watched, "published · on stand-ins")
+    expect_panels(
+        watched,
+        "stand-in: Fifteen Gaussians for DS1",
+        "stand-in: Three spirals for DS2",
+        "stand-in: Five shapes for DS3",
+    )
+    # The whole name of the figure stands below the box.
+    page.get_by_text("Chen, Yu, Chirkova 2015, figure 6: DSG_C", exact=True).wait_for()
+    page.get_by_test_id("stExpander").get_by_text("The paper's own data").click()
+    box = page.get_by_label("Path of DS2")
+    box.fill("/no/such/file.csv")
+    box.press("Enter")
+    page.get_by_text("DS2: there is no file /no/such/file.csv on this computer").wait_for()
+    box.fill(str(held(tmp_path, "two.csv", 31_200)))
+    box.press("Enter")
+    expect_panels(watched, "stand-in: Fifteen Gaussians for DS1", "DS2")
+    files = [held(tmp_path, "three.csv", 31_520), held(tmp_path, "one.csv", 30_000)]
+    page.locator("[data-testid=stFileUploader] input").set_input_files([str(one) for one in files])
+    expect_panels(watched, "DS1", "DS2", "DS3")
+    assert page.evaluate("document.querySelector('.gtitle').textContent").endswith("published")
+    assert "two.csv" not in page.url
+    # One of its runs is that of the own data, on the explorer's page.
+    page.get_by_role("button", name="Open in its explorer").click()
+    page.wait_for_url(re.compile("data=own"), timeout=PATIENCE)
+    page.get_by_text("Loaded: one.csv").wait_for(timeout=PATIENCE)
+    expect_title(watched, "PrivTHR")

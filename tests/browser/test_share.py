@@ -1,0 +1,152 @@
+"""Sharing a view as a hand does it, in a real Chromium: copy, QR code, and frames of slides."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from tests.browser.conftest import Watched
+from tests.browser.test_compare import TITLES
+from tests.ui.test_share import PAGES
+
+PATIENCE = 60_000
+
+# A browser that asks a person in vain, as in a frame or under http.
+FORBID = """Object.defineProperty(navigator, 'clipboard', {value: {
+  writeText: () => Promise.reject(new Error('not allowed'))}})"""
+KEEP = """Object.defineProperty(navigator, 'clipboard', {value: {
+  writeText: (text) => { window.copied = text; return Promise.resolve() }}})"""
+
+
+def address(app_url: Callable, page: str) -> str:
+    return f"{app_url('app.py')}/{'' if page == 'wavecluster' else page}"
+
+
+@pytest.fixture
+def slide(chromium):
+    """Show HTML of another program, on an address of its own."""
+    contexts = []
+
+    def show(content: str):
+        contexts.append(chromium.new_context(viewport={"width": 1280, "height": 720}))
+        watched = Watched(contexts[-1].new_page())
+        watched.page.set_content(f"<body style='margin:0'>{content}</body>")
+        return watched
+
+    yield show
+    for context in contexts:
+        context.close()
+
+
+def open_share(watched) -> None:
+    watched.page.locator(".st-key-share button").click()
+    watched.page.get_by_role("button", name="Copy link").wait_for(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
+    watched = faultless(
+        open_page(address(app_url, page), before=lambda one: one.add_init_script(KEEP))
+    )
+    watched.page.locator(".st-key-share button").wait_for(timeout=PATIENCE)
+    watched.wait_idle()
+    open_share(watched)
+    watched.page.get_by_role("button", name="Copy link").click()
+    watched.page.get_by_text("Copied: the link with all settings.").wait_for()
+    copied = watched.page.evaluate("window.copied")
+    assert copied == watched.page.url
+    # The code below stands for the same page with the same settings.
+    shown = watched.page.locator(".dpv-qr figcaption").text_content()
+    assert urlsplit(shown).path == urlsplit(copied).path
+    assert dict(parse_qsl(urlsplit(shown).query)) == dict(parse_qsl(urlsplit(copied).query))
+
+
+def test_without_permission_the_link_stands_selected(app_url, open_page, faultless):
+    watched = faultless(
+        open_page(
+            f"{address(app_url, 'kmeans')}?k=7", before=lambda one: one.add_init_script(FORBID)
+        )
+    )
+    open_share(watched)
+    watched.page.get_by_role("button", name="Copy link").click()
+    box = watched.page.get_by_label("The whole link")
+    box.wait_for()
+    watched.page.get_by_text("press Ctrl+C").wait_for()
+    assert box.input_value() == watched.page.url
+    assert "k=7" in box.input_value()
+    chosen = "node => node.selectionEnd - node.selectionStart === node.value.length"
+    assert box.evaluate(chosen)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless):
+    watched = faultless(open_page(address(app_url, "papers"), scheme))
+    open_share(watched)
+    picture = watched.page.get_by_alt_text("QR code of the link")
+    picture.wait_for()
+    watched.page.get_by_text("This address works on this computer alone.").wait_for()
+    # What the browser draws: nothing but black, white and the edges between them.
+    levels = picture.evaluate(
+        """node => {
+          const canvas = document.createElement('canvas')
+          canvas.width = canvas.height = 400
+          const pen = canvas.getContext('2d')
+          pen.drawImage(node, 0, 0, 400, 400)
+          const found = pen.getImageData(0, 0, 400, 400).data
+          const at = (x, y) => [...found.slice(4 * (400 * y + x), 4 * (400 * y + x) + 4)]
+          const grey = [...found.keys()].every(i => i % 4 || found[i] === found[i + 1])
+          return {corner: at(2, 2), grey, dark: [...found].some((v, i) => i % 4 === 0 && v === 0)}
+        }"""
+    )
+    assert levels == {"corner": [255, 255, 255, 255], "grey": True, "dark": True}
+
+
+@pytest.mark.parametrize(("width", "height"), [(960, 540), (800, 600)])
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans"])
+def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page, slide, faultless):
+    base = address(app_url, page)
+    watched = faultless(open_page(f"{base}?epsilon=0.3"))
+    open_share(watched)
+    code = watched.page.locator("[data-testid=stCode]", has_text="<iframe").text_content()
+    snippet = re.search(r"<iframe .*</iframe>", code).group()
+    snippet = snippet.replace('width="960" height="540"', f'width="{width}" height="{height}"')
+    assert "epsilon=0.3" in html.unescape(snippet)
+    shown = faultless(slide(snippet))
+    frame = shown.page.frame_locator("iframe")
+    frame.locator(".js-plotly-plot .gtitle").first.wait_for(timeout=PATIENCE, state="attached")
+    frame.locator(".dpv-card").first.wait_for()
+    inside = shown.page.frames[1]
+    seen = inside.evaluate(
+        """() => ({
+          wide: document.documentElement.scrollWidth,
+          low: document.querySelector('.js-plotly-plot').getBoundingClientRect().bottom,
+          shown: ['stSidebar', 'stHeader', 'stExpander', 'stButtonGroup']
+            .filter(id => document.querySelector(`[data-testid=${id}]`)?.checkVisibility()),
+          share: document.querySelectorAll('.st-key-share button').length,
+        })"""
+    )
+    assert seen["wide"] <= width
+    assert 0.6 * height < seen["low"] <= height
+    assert seen["shown"] == []
+    assert seen["share"] == 0
+    # Epsilon can be moved there, and nothing else.
+    sliders = frame.get_by_role("slider")
+    assert sliders.count() == 1
+    sliders.press("ArrowLeft")
+    inside.wait_for_function(
+        f"() => {{ const found = ({TITLES})(); return !found.some(t => t.includes('ε 0.3 ')) }}",
+        timeout=PATIENCE,
+    )
+
+
+def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(app_url, slide):
+    for page, there in (("kmeans", ".js-plotly-plot"), ("release", "text=own window")):
+        shown = slide(f"<iframe src='{address(app_url, page)}' width=800 height=600></iframe>")
+        frame = shown.page.frame_locator("iframe")
+        frame.locator(there).first.wait_for(timeout=PATIENCE)
+        assert "embed=true" in shown.page.frames[1].url
+        assert frame.get_by_role("button", name="Release").count() == 0
