@@ -16,11 +16,12 @@ from dpviz.domain import Domain
 from dpviz.family.claim import claim
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.secure import NESTED, ROUNDED, SecureAccountant
+from dpviz.release.doubt import doubt
 from dpviz.release.request import Request
 from dpviz.serialize import jsonable
 
 #: Kind and version of the document, as its schema has them.
-FORMAT, VERSION = "dpviz release", 1
+FORMAT, VERSION = "dpviz release", 2
 
 Document = dict[str, Any]
 
@@ -50,7 +51,11 @@ class Material(Protocol):
 
 
 def document(
-    request: Request, material: Material, run: Any, accountant: SecureAccountant
+    request: Request,
+    material: Material,
+    run: Any,
+    accountant: SecureAccountant,
+    null_sets: int | None = None,
 ) -> Document:
     """Build the published document of a run.
 
@@ -64,6 +69,8 @@ def document(
         Run with the accountant.
     accountant
         Holds the spends and the epsilon that is certified for them.
+    null_sets
+        As for :func:`dpviz.release.doubt.doubt`.
     """
     opendp = version("opendp")
     # What the method chose itself; its configuration has the values.
@@ -71,7 +78,7 @@ def document(
     fixed = material.given if material.counted else ()
     chosen = [name for name in request.family.chosen(request.config) if name not in fixed]
     values = {name: getattr(run.config, name) for name in chosen}
-    return {
+    made = {
         "format": FORMAT,
         "version": VERSION,
         "title": request.title,
@@ -88,6 +95,8 @@ def document(
         },
         "result": jsonable(request.family.released(run, material.domain)),
     }
+    doubts = doubt(made, null_sets)
+    return made if doubts is None else made | {"doubtful": doubts}
 
 
 def _method(request: Request) -> Document:

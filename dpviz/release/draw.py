@@ -133,7 +133,12 @@ class Prepared:
         """Parameters that the data decided."""
         return self.request.family.given_by_data(self.material)
 
-    def draw(self, epsilon: float, accounting: Accounting = SecureAccountant) -> Document:
+    def draw(
+        self,
+        epsilon: float,
+        accounting: Accounting = SecureAccountant,
+        null_sets: int | None = None,
+    ) -> Document:
         """Run the method with noise that nobody can repeat; return everything that is published.
 
         Parameters
@@ -142,13 +147,15 @@ class Prepared:
             Debited epsilon.
         accounting
             Makes the accountant.
+        null_sets
+            As for :func:`dpviz.release.doubt.doubt`.
         """
         request = self.request.granted(epsilon)
         config, family = request.config, request.family
         unit = family.methods[config.method].unit
         accountant = accounting(config.epsilon, config.neighbours, unit=unit)
         run = family.run(self.material, config, accountant)
-        return document(request, self, run, accountant)
+        return document(request, self, run, accountant, null_sets)
 
 
 def release(
@@ -187,7 +194,7 @@ def release(
     request = request.granted(granted(request.config.epsilon))
     prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
-    files(prepared.draw(request.config.epsilon))
+    files(prepared.draw(request.config.epsilon, null_sets=1))
     # An absolute path is not enough: "out/.." would name an existing folder.
     folder = Path(os.path.abspath(folder))
     part = _part(folder)

@@ -21,8 +21,14 @@ ABOUT = {
     "README.txt": "this list",
     "release.json": "the whole release for programs; all other files are made from it",
     "release.schema.json": "what every field of release.json means (JSON Schema)",
-    "cells.csv": "noisy number of records and cluster of every cell of the grid",
-    "centers.csv": "centre of every cluster, with its noisy number of records if there is one",
+    "cells.csv": (
+        "noisy number of records and cluster of every cell of the grid; doubtful (1) where noise "
+        "alone could have made the cluster"
+    ),
+    "centers.csv": (
+        "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
+        "where noise alone could have brought that about"
+    ),
     "clusters.geojson": (
         "outlines of the clusters; coordinates are the two columns in their order, so programs "
         "for maps place them only where these are longitude and latitude"

@@ -54,6 +54,8 @@ def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str,
     if facts.count is not None:
         whole = round(facts.count)
         properties["count"] = whole if whole == facts.count else facts.count
+    if facts.doubtful is not None:
+        properties["doubtful"] = facts.doubtful
     return {"type": "Feature", "properties": properties, "geometry": geometry}
 
 

@@ -38,6 +38,13 @@ _SMALL, _LABEL, _HEADING = 11, 12, 15
 _GROUND, _INK = BACKGROUND["light"], INK["light"]
 _LINE = blend(_INK, _GROUND, 0.45)
 
+#: Pattern over clusters that noise alone could have made: fine enough for a small block.
+_HATCHING = (
+    '<defs><pattern id="clusters-doubtful" width="5" height="5" patternUnits="userSpaceOnUse" '
+    f'patternTransform="rotate(45)"><path d="M0 0v5" stroke="{_INK}" stroke-width="1.6"/>'
+    "</pattern></defs>"
+)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
@@ -222,6 +229,11 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
         labels = _text("No cluster was found.", x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
     heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
+    doubtful = sum(map(_doubtful, features))
+    if doubtful:
+        heading += f"; hatched: {doubtful:,} that may be noise"
+        described += " Those that noise alone could have made are hatched, with a question mark."
+        paths = f"{_HATCHING}\n{paths}"
     line = run_line(document)
     if left_out:
         line += f"; {left_out:,} without a number, for want of room"
@@ -337,6 +349,11 @@ def _fill(feature: Mapping[str, Any]) -> str:
     return colours[(int(feature["properties"]["cluster"]) - 1) % len(colours)]
 
 
+def _doubtful(feature: Mapping[str, Any]) -> bool:
+    """Whether noise alone could have made a cluster."""
+    return bool(feature["properties"].get("doubtful"))
+
+
 def _polygons(feature: Mapping[str, Any]) -> list[Any]:
     """Polygons of a feature, one or several."""
     geometry = feature["geometry"]
@@ -357,9 +374,16 @@ def _outline(frame: Frame, feature: Mapping[str, Any], of_cells: bool) -> str:
         if of_cells
         else f'fill="{blend(fill, _GROUND, 0.35)}" stroke="{_GROUND}"'
     )
+    name = f"cluster {feature['properties']['cluster']}"
+    path = f'<path {look} fill-rule="evenodd" d="{drawn}"><title>{name}</title></path>'
+    if not _doubtful(feature):
+        return path
+    pale = f'fill="{blend(fill, _GROUND, 0.35)}" fill-rule="evenodd" d="{drawn}"'
+    hatched = f'fill="url(#clusters-doubtful)" stroke="{_INK}" stroke-width="0.75"'
     return (
-        f'<path {look} fill-rule="evenodd" d="{drawn}">'
-        f"<title>cluster {feature['properties']['cluster']}</title></path>"
+        f"<path {pale}/>\n"
+        f'<path {hatched} fill-rule="evenodd" d="{drawn}">'
+        f"<title>{name}: may be noise</title></path>"
     )
 
 
@@ -369,7 +393,7 @@ def _labels(frame: Frame, features: Sequence[Mapping[str, Any]]) -> tuple[str, i
     dots, texts = [], []
     radius = 3 if len(features) <= 100 else 1.5
     for feature in sorted(features, key=lambda one: -one["properties"]["area_share"]):
-        text = str(feature["properties"]["cluster"])
+        text = f"{feature['properties']['cluster']}{'?' if _doubtful(feature) else ''}"
         half = len(text) * _LABEL * _CHARACTER / 2 + 1
         center = feature["properties"].get("center")
         if center:

@@ -20,6 +20,7 @@ from dpviz.release.tables import (
     Document,
     cluster_facts,
     counting_step,
+    doubt_words,
     margin,
     run_line,
     title,
@@ -60,6 +61,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         maps={name: Markup(text) for name, text in made.items() if name.endswith(".svg")},
         facts=facts,
         counting=counting,
+        doubt_words=doubt_words(document),
         cluster_heads=heads,
         cluster_rows=rows,
         ledger_rows=_ledger(privacy["ledger"]),
@@ -104,12 +106,14 @@ def _clusters(
     domain = document["domain"]
     of_cells = document["result"]["kind"] == "cells"
     counted = any(one.count is not None for one in facts)
+    judged = any(one.doubtful is not None for one in facts)
     sides = document["parameters"]["grid"] if of_cells else [100] * len(domain["columns"])
     spacings = [(hi - lo) / side for (lo, hi), side in zip(domain["bounds"], sides, strict=True)]
     heads = ["cluster"]
     heads += ["dense blocks"] if of_cells else []
     heads += ["records (noisy)"] if counted else []
     heads += ["error up to"] if counting else []
+    heads += ["may be noise"] if judged else []
     heads += [cut(name, 40) for name in domain["columns"]]
     rows = []
     for one in facts:
@@ -117,6 +121,7 @@ def _clusters(
         row += [f"{one.cells:,}"] if of_cells else []
         row += [number(round(one.count))] if one.count is not None else []
         row += [f"± {margin(counting['scale'], one.counted):,}"] if counting else []
+        row += ["yes" if one.doubtful else "no"] if judged else []
         # Every column has either an interval or a value.
         places = one.extents or [(value,) for value in one.center or ()]
         row += [

@@ -42,6 +42,8 @@ class ClusterFacts:
         Lowest and highest value in every column; None where it has a centre instead.
     center
         Its centre; None where it is made up of cells.
+    doubtful
+        Whether noise alone could have made it; None where nobody has judged it.
     """
 
     number: int
@@ -50,6 +52,7 @@ class ClusterFacts:
     count: float | None
     extents: tuple[tuple[float, float], ...] | None = None
     center: tuple[float, ...] | None = None
+    doubtful: bool | None = None
 
 
 def title(document: Document) -> str:
@@ -97,29 +100,62 @@ def cells_csv(document: Document) -> str:
         [f"{exact(low)},{exact(high)}" for low, high in pairwise(ends)]
         for ends in (edges(document, axis, side) for axis, side in enumerate(counts.shape))
     ]
+    doubts = doubtful_clusters(document)
+    # No cluster is no doubtful one.
+    marks = [
+        "" if doubts is None else f",{int(number in doubts)}"
+        for number in range(document["result"]["clusters"] + 1)
+    ]
     rows = zip(
         product(*borders),
         map(exact, counts.ravel().tolist()),
         cell_labels(document).ravel().tolist(),
         strict=True,
     )
-    lines = [f"{','.join(where)},{count},{label}\n" for where, count, label in rows]
-    return _header([*names, "count", "cluster"]) + "".join(lines)
+    lines = [f"{','.join(where)},{count},{label}{marks[label]}\n" for where, count, label in rows]
+    return _header([*names, "count", "cluster", *_mark_name(doubts)]) + "".join(lines)
 
 
 def centers_csv(document: Document) -> str:
-    """One row per centre: its number, its place, its noisy number of records."""
+    """One row per centre: its number, place and noisy number of records, and whether doubtful."""
     # A column of the data may have the name of one of ours.
     names = [
-        f"{column}_center" if column in ("cluster", "count") else column
+        f"{column}_center" if column in ("cluster", "count", "doubtful") else column
         for column in document["domain"]["columns"]
     ]
     lines = [
         f"{row.number},{','.join(map(exact, row.center or ()))},"
-        f"{'' if row.count is None else exact(row.count)}\n"
+        f"{'' if row.count is None else exact(row.count)}"
+        f"{'' if row.doubtful is None else f',{int(row.doubtful)}'}\n"
         for row in cluster_facts(document)
     ]
-    return _header(["cluster", *names, "count"]) + "".join(lines)
+    marks = _mark_name(doubtful_clusters(document))
+    return _header(["cluster", *names, "count", *marks]) + "".join(lines)
+
+
+def _mark_name(doubts: frozenset[int] | None) -> list[str]:
+    """Name of the column that marks doubtful clusters, if they were judged."""
+    return [] if doubts is None else ["doubtful"]
+
+
+def doubtful_clusters(document: Document) -> frozenset[int] | None:
+    """Numbers of the doubtful clusters; None where nobody has judged them."""
+    doubts = document.get("doubtful")
+    return None if doubts is None else frozenset(doubts["clusters"])
+
+
+def doubt_words(document: Document) -> str:
+    """How many clusters noise alone could have made, in one sentence; empty if none is judged."""
+    doubts, result = doubtful_clusters(document), document["result"]
+    total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
+    if doubts is None or not total:
+        return ""
+    many = len(doubts)
+    if total == 1:
+        return f"The one cluster {'may be' if many else 'is more than'} noise."
+    if many in (0, total):
+        return f"All {total:,} clusters {'may be' if many else 'are more than'} noise."
+    return f"{many:,} of {total:,} clusters may be noise."
 
 
 def cluster_facts(document: Document) -> list[ClusterFacts]:
@@ -140,13 +176,14 @@ def _facts_of_cells(document: Document) -> list[ClusterFacts]:
     counted = np.bincount(fine.ravel(), minlength=clusters + 1).tolist()
     sums = np.bincount(fine.ravel(), weights=counts.ravel(), minlength=clusters + 1).tolist()
     borders = [edges(document, axis, side) for axis, side in enumerate(counts.shape)]
-    boxes = find_objects(fine, max_label=clusters)
+    boxes, doubts = find_objects(fine, max_label=clusters), doubtful_clusters(document)
     return [
         ClusterFacts(
             number=number,
             cells=blocks[number],
             counted=counted[number],
             count=sums[number],
+            doubtful=None if doubts is None else number in doubts,
             extents=tuple(
                 (ends[span.start], ends[span.stop])
                 for ends, span in zip(borders, boxes[number - 1], strict=True)
@@ -160,8 +197,14 @@ def _facts_of_centers(document: Document) -> list[ClusterFacts]:
     """Centres as they are, with their counts where there are any."""
     result = document["result"]
     counts = result["counts"] or [None] * len(result["centers"])
+    doubts = doubtful_clusters(document)
     return [
-        ClusterFacts(number=number, count=count, center=tuple(center))
+        ClusterFacts(
+            number=number,
+            count=count,
+            center=tuple(center),
+            doubtful=None if doubts is None else number in doubts,
+        )
         for number, (center, count) in enumerate(
             zip(result["centers"], counts, strict=True), start=1
         )

@@ -19,6 +19,7 @@ from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
+from dpviz.release.tables import doubt_words
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.embed import embedded
@@ -352,6 +353,9 @@ def bundle() -> bool:
     )
     if "chosen" in done.document:
         show_caption(done.document["chosen"]["how"])
+    if words := doubt_words(done.document):
+        show = show_warning if done.document["doubtful"]["clusters"] else show_caption
+        show(f"{words} {done.document['doubtful']['how']}")
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
     looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}

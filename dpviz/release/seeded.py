@@ -1,0 +1,59 @@
+"""Seeded draws with the noise of a release: for rehearsals and null sets, never for own data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.family.family import Family
+from dpviz.family.trial import Configuration
+from dpviz.noise_source import SeededNoise
+from dpviz.privacy.ledger import Composition
+from dpviz.privacy.mechanisms import Accountant, geometric
+
+
+class LatticeAccountant(Accountant):
+    """Draws discrete Laplace noise as a release does, but from a seed: not private.
+
+    Parameters
+    ----------
+    seed
+        Of the noise.
+    config
+        Budget and neighbours of the run.
+    unit
+        Lattice of the noise; see :class:`dpviz.family.method.Method`.
+    """
+
+    def __init__(self, seed: int, config: Configuration, unit: float) -> None:
+        super().__init__(SeededNoise(seed), config.epsilon, config.neighbours)
+        self._unit = unit
+
+    def laplace(
+        self,
+        step: str,
+        values: NDArray[np.number] | float,
+        *,
+        sensitivity: float,
+        epsilon: float,
+        composition: Composition = "sequential",
+    ) -> NDArray[np.float64]:
+        """As :meth:`Accountant.laplace`, with two-sided geometric noise on the lattice."""
+        exact = np.asarray(values, dtype=float)
+        zero = super().laplace(
+            step,
+            np.zeros(exact.shape),
+            sensitivity=sensitivity,
+            epsilon=epsilon,
+            composition=composition,
+        )
+        scale = self._spends[-1].scale
+        return exact + self._unit * geometric(zero / scale, scale / self._unit)
+
+
+def seeded_run(family: Family, material: Any, config: Configuration, seed: int) -> Any:
+    """Run the configured method once on public data, with the noise of a release."""
+    unit = family.methods[config.method].unit
+    return family.run(material, config, LatticeAccountant(seed, config, unit))
