@@ -117,6 +117,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             shared=not single,
             mode=theme_mode(),
         ),
+        request.stamp,
         key="compare:figure",
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
@@ -387,7 +388,9 @@ def _behind(
     ):
         with place:
             file = f"{FILE_NAME}-compare-{name}"
-            csv_button(file, saved, label, key=f"compare:{name}", width="stretch")
+            csv_button(
+                file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
+            )
     if state.get("score") == RANK:
         _ranks(request, runs, titles)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)

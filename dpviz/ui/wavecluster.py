@@ -23,6 +23,7 @@ from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
     VIEWS,
     WITH_COUNTS,
+    WITH_POINTS,
     WITH_SUBBANDS,
     View,
     WaveClusterPicture,
@@ -41,8 +42,10 @@ from dpviz.ui.explorer import (
     build_explorer,
     draw_controls,
     explorer_state,
+    points_switch,
     show_below,
     show_code,
+    view_row,
 )
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
@@ -50,7 +53,7 @@ from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, show_readouts
-from dpviz.ui.run_title import run_title
+from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
@@ -149,21 +152,26 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
-    segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
+    row = view_row()
+    segments(state, "view", "Stage", VIEWS, row, label_visibility="collapsed")
+    view = cast(View, state.get("view"))
+    if view in WITH_POINTS:
+        points_switch(state, row)
     picture = WaveClusterPicture(
         truth=runs.truth,
         private=runs.private.stages,
         raster=runs.grid.raster,
         columns=settings.active.dataset.columns,
         mode=theme_mode(),
-        title=run_title(settings.active, config, seed=settings.seed),
+        title=settings.stamp.title,
         private_title=card.title if card.spends else "no noise",
         run=runs.private,
         ground=settings.active.ground,
+        with_points=state.get("points") == "shown",
     )
-    view = cast(View, state.get("view"))
     box = show_panels(
         panels(picture, view),
+        settings.stamp,
         key="wavecluster:figure",
         base_name=f"dpviz exploration not private {config.method} {view}",
         boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
@@ -229,7 +237,7 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns)
             "again, how many records do they hold, and how many clusters tell them apart. The last "
             "column is true: for the owner only."
         )
-        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)")
+        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)", stamp=settings.stamp)
         prices_panel("wavecluster")
 
     lazy_expander("How g and p were chosen, and the price", key=f"{state.page}:choice", draw=draw)
@@ -253,7 +261,8 @@ def _many_draws(
 ) -> None:
     """Show the panel of many draws."""
     trial = WaveClusterTrial(runs.truth, settings.config)
-    picture = replace(picture, title=run_title(settings.active, settings.config))
+    stamp = stamp_of(settings.active, settings.config)
+    picture = replace(picture, title=stamp.title)
 
     def maps(draws: Draws, position: int) -> Panels:
         one = trial.affected(trial.draw(draws.seeds[position]))
@@ -267,7 +276,7 @@ def _many_draws(
             trial,
             runs.truth.source,
             settings.seed,
-            picture.title,
+            stamp,
             maps,
             also={RANK: float(runs.truth.stages.threshold.k or 0)},
             bounds={} if bounds is None else {RANK: bounds},
@@ -427,6 +436,7 @@ def _behind(
             f"{FILE_NAME}-{settings.config.method}-{view}",
             lambda: frame(picture, view),
             "Table of this view (CSV)",
+            stamp=settings.stamp,
         )
     if bounds is not None:
         with right:

@@ -68,6 +68,36 @@ function pairUp(traces, pairs) {
   }
 }
 
+// ---- the title, and the line below it: what a saved picture says of itself is never cut off
+
+const TITLE_LINE = 16; // pixels of a line
+const LETTERS = [6.3, 5.8]; // pixels of a letter of each, on average
+
+// Both are plain text: breaks between words can't part a tag.
+function wrapped(text, letters) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const line = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && line.length <= letters) lines[lines.length - 1] = line;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// Join both, wrapped to a width, and make room for all lines but the first; tell if there are two.
+function wrapTitle({ title, margin }, width) {
+  if (!title?.subtitle) return false;
+  const lines = [title.text, title.subtitle.text].map((text, part) =>
+    wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / LETTERS[part]))));
+  const small = `<span style="font-size:${title.subtitle.font.size}px">`;
+  title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
+  delete title.subtitle; // Plotly's own has another place for each number of lines
+  // Plotly puts the foot of the first of several lines at its y.
+  Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 } });
+  margin.t += (lines.flat().length - 1) * TITLE_LINE;
+  return true;
+}
+
 // ---- maps: as large as the page has room for, with cells as wide as high
 
 // Width and height of a map in a row; its cells keep their scale, so more height helps nothing.
@@ -202,7 +232,9 @@ class LiveFigure {
     this.bytes = bytes;
     const room = Math.max(head.height, Math.round(head.share * window.innerHeight));
     this.width = this.frame.clientWidth;
-    const height = fitted(head.figure.layout, Math.max(this.width, head.least_width), room);
+    const width = Math.max(this.width, head.least_width);
+    this.wraps = wrapTitle(head.figure.layout, width);
+    const height = fitted(head.figure.layout, width, room);
     this.plot.style.minWidth = `${head.least_width}px`;
     const scrolls = head.least_width > this.frame.clientWidth;
     this.frame.style.overflowX = scrolls ? "auto" : "hidden";
@@ -297,10 +329,10 @@ class LiveFigure {
   resize() {
     const width = this.plot.clientWidth;
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
-    if (this.head.figure.layout.meta?.across) {
+    if (this.wraps || this.head.figure.layout.meta?.across) {
       if (this.frame.clientWidth === this.width) return;
-      // Drawn anew: maps may have another height or place, and Plotly's own resize would start
-      // from the panels that it shrank for the old width.
+      // Drawn anew: the title wraps elsewhere; maps may have another height or place, and Plotly's
+      // own resize would start from the panels that it shrank for the old width.
       this.drawn = null;
       this.waiting ??= this.bytes;
       this.drawing = this.drain();
