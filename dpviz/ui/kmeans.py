@@ -45,6 +45,7 @@ from dpviz.ui.explorer import (
     show_code,
     view_row,
 )
+from dpviz.ui.exports import exports
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption
@@ -205,12 +206,13 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
-    show_readouts(_readouts(runs), verdict)
+    readouts = _readouts(runs)
+    show_readouts(readouts, verdict)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(
         panels(picture, view),
         settings.stamp,
-        key=f"kmeans:figure:{view}",
+        key=_figure(view),
         base_name=f"dpviz exploration not private {config.method} {view}",
         boxable=view == "regions" and can_draw_box(settings.active),
     )
@@ -231,7 +233,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
             partial(_choice_panel, state, settings, runs),
             partial(_many_draws, state, settings, runs, picture, settled=settled),
         ),
-        behind=partial(_behind, settings, runs, picture, view),
+        behind=partial(_behind, settings, runs, picture, view, readouts),
     )
     return settled
 
@@ -461,18 +463,32 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
     return shown
 
 
-def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:
+def _behind(
+    settings: RunSettings,
+    runs: KMeansRuns,
+    picture: KMeansPicture,
+    view: View,
+    readouts: Sequence[Readout],
+) -> None:
     """Tables, downloads and the code that reproduces the run."""
     table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
-    csv_button(
-        f"{FILE_NAME}-{settings.config.method}-{view}",
-        table,
-        "Table of this view (CSV)",
-        stamp=settings.stamp,
-    )
     st.dataframe(_all_scores(settings, runs), hide_index=True)
+    exports(
+        "kmeans",
+        settings.config.method,
+        view,
+        figure=_figure(view),
+        stamp=settings.stamp,
+        table=lambda: table,
+        readouts=readouts,
+    )
     show_code(settings, runs.truth.records.domain)
+
+
+def _figure(view: View) -> str:
+    """Key of the picture."""
+    return f"kmeans:figure:{view}"
 
 
 def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:

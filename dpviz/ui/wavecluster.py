@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -47,6 +48,7 @@ from dpviz.ui.explorer import (
     show_code,
     view_row,
 )
+from dpviz.ui.exports import exports
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import plain_text, show_caption
@@ -71,6 +73,9 @@ _LIVE = 0.012
 
 #: Seconds that the page waits for them otherwise; then they come when they are there.
 PATIENCE = 0.3
+
+#: Key of the picture.
+FIGURE = "wavecluster:figure"
 
 #: Session entries: what they cost last, by method and cell; the last ones; the job that draws them.
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
@@ -151,7 +156,8 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     quick = _seconds(there, runs) <= _LIVE
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
-    cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
+    readouts = _readouts(runs, bounds, held_out)
+    cards = show_readouts(readouts, verdict)
     row = view_row()
     segments(state, "view", "Stage", VIEWS, row, label_visibility="collapsed")
     view = cast(View, state.get("view"))
@@ -172,7 +178,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     box = show_panels(
         panels(picture, view),
         settings.stamp,
-        key="wavecluster:figure",
+        key=FIGURE,
         base_name=f"dpviz exploration not private {config.method} {view}",
         boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
     )
@@ -198,7 +204,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
             partial(_many_draws, state, settings, runs, picture),
             partial(diagnosis_panel, there, runs, picture),
         ),
-        behind=partial(_behind, settings, runs, bounds, picture, view),
+        behind=partial(_behind, settings, runs, bounds, picture, view, readouts),
     )
     if not (quick or held_out) and (late := _agreement_beside(there, runs)):
         show_readouts(_readouts(runs, bounds, late), verdict, cards)
@@ -424,20 +430,14 @@ def _behind(
     bounds: KBounds | None,
     picture: WaveClusterPicture,
     view: View,
+    readouts: Sequence[Readout],
 ) -> None:
     """Tables, downloads and the code that reproduces the run."""
     left, right = st.columns(2)
-    left.dataframe(_key_figures(runs), height="content")
+    left.dataframe(_key_figures(runs), height="content", placeholder="")
     right.dataframe(_sizes(runs, picture), height=318)
     with right:
         show_caption(_sensitivities(settings, runs))
-    with left:
-        csv_button(
-            f"{FILE_NAME}-{settings.config.method}-{view}",
-            lambda: frame(picture, view),
-            "Table of this view (CSV)",
-            stamp=settings.stamp,
-        )
     if bounds is not None:
         with right:
             show_caption(
@@ -446,32 +446,46 @@ def _behind(
                 "Computed from the true data."
             )
         right.dataframe(_theorem(bounds), height="content", key="wavecluster:theorem")
+    exports(
+        "wavecluster",
+        settings.config.method,
+        view,
+        figure=FIGURE,
+        stamp=settings.stamp,
+        table=lambda: frame(picture, view),
+        readouts=readouts,
+    )
     show_code(settings, runs.grid.source.domain)
 
 
 def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
-    """Threshold and counts of both runs, without rounding."""
-    table = {}
-    for name, stages, rank in (
-        ("true", runs.truth.stages, runs.truth.stages.threshold.k),
-        ("private", runs.private.stages, runs.private.k),
-    ):
-        threshold = stages.threshold
-        table[name] = {
-            "k (rank of the threshold)": rank,
-            "d (threshold)": threshold.value,
-            "L (positive coefficients)": threshold.positive,
-            "Z (non-positive)": threshold.nonpositive,
+    """Threshold and counts of both runs, without rounding.
+
+    Under "private" stands what a release would tell; what only true data tells of the private run
+    stands beside it.
+    """
+    truth, private = runs.truth, runs.private.stages
+    table = {
+        name: {
+            "k (rank of the threshold)": stages.threshold.k,
+            "d (threshold)": stages.threshold.value,
+            "L (positive coefficients)": stages.threshold.positive,
+            "Z (non-positive)": stages.threshold.nonpositive,
             "significant cells": int(stages.significant.sum()),
             "clusters": stages.n_clusters,
-            "noise points": runs.truth.noise_points(stages),
-            "records": runs.truth.source.n,
-            "outside the domain": runs.truth.source.n_outside,
         }
-        if runs.truth.source.classes is not None:
-            scores = runs.truth.scores(stages, OF_CLASSES)
-            table[name] |= {score_of(one).title: value for one, value in scores.items()}
-    return pd.DataFrame(table)
+        for name, stages in (("true", truth.stages), ("private", private))
+    }
+    judged: dict[str, float | None] = {}
+    if private.threshold.k is None:
+        judged["k (rank of the threshold)"] = runs.private.k
+    for column, stages in ((table["true"], truth.stages), (judged, private)):
+        column["noise points"] = truth.noise_points(stages)
+        if truth.source.classes is not None:
+            scores = truth.scores(stages, OF_CLASSES)
+            column |= {score_of(one).title: value for one, value in scores.items()}
+    table["true"] |= {"records": truth.source.n, "outside the domain": truth.source.n_outside}
+    return pd.DataFrame({**table, "private, by true data": judged})
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
