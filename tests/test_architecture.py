@@ -20,6 +20,7 @@ FLOORS = (
         "ending",
         "formats",
         "home",
+        "latex",
         "lru",
         "noise_source",
         "numbers",

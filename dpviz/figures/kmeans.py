@@ -35,10 +35,13 @@ from dpviz.figures.marks import (
     marker,
     number_font,
     outlined,
+    overlay_note,
     scatter,
+    true_points,
 )
 from dpviz.figures.panels import Panels, add_heading, add_maps, on, place, suffix
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, Mode, above_zero, blend
+from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.grid import cell_counts
 from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.run import Centers, KMeansRun
@@ -54,6 +57,17 @@ VIEWS: dict[View, str] = {
     "noise": "Noise",
     "grid": "Noisy grid",
     "chain": "Before and after",
+}
+
+
+#: Up to this many private centres have their noisy number of records on the picture.
+MOST_COUNTED = 20
+
+#: Places of text around a centre, and those on its other side.
+_OPPOSITE = {
+    f"{height} {side}": f"{other} {side}"
+    for height, other in (("top", "bottom"), ("bottom", "top"))
+    for side in ("left", "right")
 }
 
 
@@ -83,6 +97,8 @@ class KMeansPicture:
         Headings of the two panels.
     ground
         What the maps stand on.
+    with_points
+        Whether records and true centres lie over the private panel; a release has none.
     """
 
     truth: KMeansTruth
@@ -96,6 +112,7 @@ class KMeansPicture:
     left_title: str = "true"
     private_title: str = "private"
     ground: Ground = PLAIN
+    with_points: bool = False
 
     @property
     def shown_domain(self) -> Domain:
@@ -122,6 +139,21 @@ class KMeansPicture:
     def path(self) -> tuple[Centers, ...]:
         """Centres of the private run from the start to the result; empty for one-shot methods."""
         return self.path_of(self.private)
+
+    def noisy_at(self, step: int) -> NDArray[Any] | None:
+        """Noisy numbers of records at the private centres of a step, as a release has them.
+
+        None where the run releases none.
+        """
+        iterations = self.unprocessed(self.private).iterations
+        if 0 < step <= len(iterations) and step < len(self.path) - 1:
+            return iterations[step - 1].counts
+        if step < len(self.path) - 1:
+            return None
+        counts: NDArray[Any] | None = FAMILY.released(self.private, self.truth.records.domain)[
+            "counts"
+        ]
+        return counts
 
     def path_of(self, run: KMeansRun) -> tuple[Centers, ...]:
         """Path of a run, including the result of post-processing."""
@@ -183,7 +215,12 @@ def frame(picture: KMeansPicture, view: View) -> pd.DataFrame:
         table[f"private {name}"] = picture.private.centers[:, axis]
     table["true records"] = np.bincount(picture.truth.labels, minlength=len(table))
     assigned = picture.truth.assign(picture.private.centers)
-    table["records at the private centre"] = np.bincount(assigned, minlength=len(table))
+    table["true records nearest to the private centre"] = np.bincount(
+        assigned, minlength=len(table)
+    )
+    noisy = picture.noisy_at(len(picture.path))
+    if noisy is not None:
+        table["private noisy records"] = noisy
     return table
 
 
@@ -223,10 +260,20 @@ def _regions(picture: KMeansPicture) -> Panels:
         picture.shown_columns,
         picture.shown_domain,
         [
-            (f"<b>{picture.left_title}</b> · {centres}", _map(picture, picture.left, step)),
             (
-                f"<b>{picture.private_title}</b> · {shown}",
-                [*_map(picture, picture.private, step), _true_centres(picture)],
+                f"<b>{picture.left_title}</b> · {centres}",
+                [
+                    _records(picture, _centers_at(picture, picture.left, step)),
+                    *_walk(picture, picture.left, step),
+                ],
+            ),
+            (
+                f"<b>{picture.private_title}</b> · {shown}{_overlay_note(picture)}",
+                [
+                    *_released(picture, _centers_at(picture, picture.private, step)),
+                    *_walk(picture, picture.private, step),
+                    *_noisy_counts(picture, step),
+                ],
             ),
         ],
         ground=picture.ground,
@@ -235,7 +282,7 @@ def _regions(picture: KMeansPicture) -> Panels:
         data=data,
         layout=layout,
         alt=(
-            f"{picture.title}. Regions of {centres} with the records: {picture.left_title} on the "
+            f"{picture.title}. Regions of {centres}: {picture.left_title} with the records on the "
             f"left, {picture.private_title} on the right, {shown}."
         ),
     )
@@ -251,43 +298,102 @@ def _state(picture: KMeansPicture, step: int) -> str:
     """What the private panel shows, in words."""
     last, iterations = len(picture.path) - 1, len(picture.private.iterations)
     if last < 1 or step == last:
-        return "result (+ true centres)"
-    return "start" if step == 0 else f"after iteration {step} of {iterations} (+ true centres)"
+        return "result"
+    return "start" if step == 0 else f"after iteration {step} of {iterations}"
 
 
-def _map(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
-    """Traces of one panel: regions and records, paths, centres with their numbers."""
-    path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
+def _at_end(picture: KMeansPicture, run: KMeansRun, step: int) -> bool:
+    """Whether a step shows a run's result."""
     # A run on the left may have more iterations: its result is shown beside the result.
-    at_end = step >= min(max(len(picture.path) - 1, 0), len(path))
-    centers = run.centers if at_end else path[step]
-    traces = [_painted(picture, centers)]
-    if path:
-        traces += _paths(picture, path if at_end else path[: step + 1])
+    return step >= min(max(len(picture.path) - 1, 0), len(picture.path_of(run)))
+
+
+def _centers_at(picture: KMeansPicture, run: KMeansRun, step: int) -> Centers:
+    """Centres of a run at a step."""
+    return run.centers if _at_end(picture, run, step) else picture.path_of(run)[step]
+
+
+def _walk(picture: KMeansPicture, run: KMeansRun, step: int) -> list[Trace]:
+    """Paths to a step, and the centres there with their numbers."""
+    path, iterations = picture.path_of(run), picture.unprocessed(run).iterations
+    at_end = _at_end(picture, run, step)
+    traces = _paths(picture, path if at_end else path[: step + 1]) if path else []
     made = len(path) - 1 if at_end else step
     kept = iterations[made - 1].kept if 0 < made <= len(iterations) else None
-    return [*traces, _centres(picture, centers, kept)]
+    return [*traces, _centres(picture, _centers_at(picture, run, step), kept)]
 
 
-def _painted(picture: KMeansPicture, centers: Centers) -> Trace:
-    """Heatmap of the records in the colours of their clusters, regions tinted.
+def _records(picture: KMeansPicture, centers: Centers) -> Trace:
+    """Heatmap of the true records in the colours of their clusters, regions tinted.
 
     With more than two columns, a region is not an area of the plane. A cell then shows the
     cluster of one of its records.
     """
-    truth, raster, domain = picture.truth, picture.raster, picture.shown_domain
-    shape = raster.counts.shape
+    truth, raster = picture.truth, picture.raster
     if truth.records.domain.ndim == 2:
-        order = list(raster.axes)
-        labels = nearest(_lattice(), truth.space.scale(centers)[:, order]).reshape(shape)
+        labels = _regions_of(picture, centers)
     else:
         labels = raster.painted(truth.assign(centers), -1)
+    return _coloured(picture, labels, raster.shade)
+
+
+def _released(picture: KMeansPicture, centers: Centers) -> list[Trace]:
+    """Regions of private centres, of two columns alone; over them records and true centres.
+
+    All but the overlay comes from private numbers alone.
+    """
+    drawn, domain = [], picture.shown_domain
+    if picture.truth.records.domain.ndim == 2:
+        drawn.append(_coloured(picture, _regions_of(picture, centers), np.uint8(0)))
+    if picture.with_points:
+        counts = picture.raster.counts
+        drawn.append(true_points(counts, domain, cell_width(domain, counts.shape), picture.mode))
+        drawn.append(_true_centres(picture))
+    return drawn
+
+
+def _regions_of(picture: KMeansPicture, centers: Centers) -> NDArray[np.int32]:
+    """Nearest centre of each cell of the screen's lattice."""
+    scaled = picture.truth.space.scale(centers)[:, list(picture.raster.axes)]
+    return nearest(_lattice(), scaled).reshape(MOST_CELLS, MOST_CELLS)
+
+
+def _coloured(picture: KMeansPicture, labels: NDArray[np.int32], shade: Any) -> Trace:
+    """Heatmap of labels on the screen's lattice, -1 for none."""
     return heatmap(
-        cluster_codes(labels + 1, raster.shade, picture.mode),
-        domain,
-        cell_width(domain, shape),
+        cluster_codes(labels + 1, shade, picture.mode),
+        picture.shown_domain,
+        cell_width(picture.shown_domain, labels.shape),
         **cluster_colours(picture.mode),
     )
+
+
+def _overlay_note(picture: KMeansPicture) -> str:
+    """What the heading of the private panel says of the overlay."""
+    return overlay_note(picture.mode) + " (✚ centres)" if picture.with_points else ""
+
+
+def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
+    """Private numbers of records below the private centres, where the run has them."""
+    counts, centers = picture.noisy_at(step), _centers_at(picture, picture.private, step)
+    if counts is None or len(centers) > MOST_COUNTED:
+        return []
+    x, y = _shown(picture, centers)
+    places = _inwards(picture.shown_domain, x, y)
+    return [
+        scatter(
+            "text",
+            x,
+            y,
+            name="noisy records",
+            # Blanks keep it off the mark.
+            text=[f"\u2007\u2007{count:,.0f}\u2007\u2007" for count in counts],
+            # On the other side than the number of the centre.
+            textposition=[_OPPOSITE[place] for place in places],
+            textfont=number_font(picture.mode, 10),
+            cliponaxis=False,
+        )
+    ]
 
 
 def _lattice() -> NDArray[np.float64]:
@@ -573,8 +679,9 @@ def _grid(picture: KMeansPicture) -> Panels:
         [
             (f"<b>true counts</b> · {cells} cells", [first, marks[0]]),
             (
-                f"<b>noisy counts</b> · {wrong:,.0f} records of difference (+ true centres)",
-                [second, marks[1], _true_centres(picture)],
+                f"<b>noisy counts</b> · {wrong:,.0f} records of difference"
+                + (" (✚ true centres, not released)" if picture.with_points else ""),
+                [second, marks[1], *([_true_centres(picture)] if picture.with_points else [])],
             ),
         ],
         ground=picture.ground,
@@ -599,7 +706,7 @@ def _chain(picture: KMeansPicture) -> Panels:
     chain = private.chain
     assert chain is not None  # noqa: S101 - the view exists only then
     ratios = [picture.truth.scores(run, ("nicv_ratio",))["nicv_ratio"] for run in (before, private)]
-    true, layout = _true_centres(picture), _layout(picture)
+    layout, last = _layout(picture), len(before.path) - 1
     data = add_maps(
         layout,
         picture.shown_columns,
@@ -607,14 +714,16 @@ def _chain(picture: KMeansPicture) -> Panels:
         [
             (
                 f"<b>before (DPLloyd)</b> · NICV {ratios[0]:.2f} × true",
-                [*_map(picture, before, len(before.path) - 1), true],
+                [
+                    *_released(picture, _centers_at(picture, before, last)),
+                    *_walk(picture, before, last),
+                ],
             ),
             (
-                f"<b>after</b> · NICV {ratios[1]:.2f} × true",
+                f"<b>after</b> · NICV {ratios[1]:.2f} × true{_overlay_note(picture)}",
                 [
-                    _painted(picture, private.centers),
+                    *_released(picture, private.centers),
                     _centres(picture, private.centers, None),
-                    true,
                 ],
             ),
         ],

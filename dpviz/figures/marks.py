@@ -25,6 +25,9 @@ BUDGET = "privacy budget ε"
 #: Part of a cell's width by which its computed end may miss the end of the domain.
 _ROUNDING = 1e-6
 
+#: Name of what is drawn over a private panel for the owner.
+OVERLAY = "true points, not released"
+
 #: Hover text of a place: its values on both axes.
 PLACE = "%{x:,.4~r}, %{y:,.4~r}"
 
@@ -319,6 +322,26 @@ def cluster_colours(mode: Mode) -> dict[str, Any]:
     for colour in CLUSTERS[mode]:
         scale += [blend(colour, ground, 0.22), blend(colour, ground, 0.7), colour]
     return coded(scale)
+
+
+def true_points(counts: NDArray[Any], domain: Domain, width: Floats, mode: Mode) -> Trace:
+    """Where there are records, in grey over anything else: the overlay of :data:`OVERLAY`.
+
+    Parameters
+    ----------
+    counts
+        Records per cell of a lattice, shape (right, up).
+    width
+        Cell width per axis.
+    """
+    grey = NOISE[mode]
+    scale = coded([faded(grey, 0), faded(grey, 0.75)])
+    return heatmap(counts > 0, domain, width, name=OVERLAY, **scale)
+
+
+def overlay_note(mode: Mode) -> str:
+    """What the heading of a private panel says of the overlay, in its colour."""
+    return f' · <span style="color:{NOISE[mode]}">■</span> {OVERLAY}'
 
 
 def outline(mask: NDArray[np.bool_], domain: Domain, width: Floats, line: dict[str, Any]) -> Trace:

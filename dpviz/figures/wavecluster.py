@@ -43,7 +43,9 @@ from dpviz.figures.marks import (
     middles,
     number_font,
     outlined,
+    overlay_note,
     scatter,
+    true_points,
 )
 from dpviz.figures.panels import Panels, add_axes, add_heading, beneath, clear_axes, on
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, zero_centred
@@ -71,6 +73,9 @@ WITH_SUBBANDS = ("details", "overview")
 
 #: Views that show counts or coefficients.
 WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
+
+#: Views on whose private clusters the true points can lie.
+WITH_POINTS = ("clusters", "overview")
 
 #: True and private values in the hover texts of the true and of the private panel.
 _HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
@@ -103,6 +108,8 @@ class WaveClusterPicture:
         The run with the private stages: how its threshold was drawn. None: not drawn.
     ground
         What the maps stand on.
+    with_points
+        Whether the true points lie over the private clusters; a release has none.
     """
 
     truth: Truth
@@ -114,6 +121,7 @@ class WaveClusterPicture:
     private_title: str = "private"
     run: Run | None = None
     ground: Ground = PLAIN
+    with_points: bool = False
 
     def __post_init__(self) -> None:
         """Two axes only."""
@@ -226,8 +234,9 @@ class _Column:
     """One stage as a pair of panels.
 
     ``traces`` and ``notes``, which stand in the headings, are of the true and of the private
-    panel. A mosaic has axes of its own, with ``axes`` as their names, two colour axes, and a
-    width in pixels that the whole figure has at least.
+    panel; ``overlay`` says in the private heading what of the truth lies over it. A mosaic has
+    axes of its own, with ``axes`` as their names, two colour axes, and a width in pixels that the
+    whole figure has at least.
     """
 
     title: str
@@ -238,6 +247,7 @@ class _Column:
     axes: tuple[str, str] | None = None
     coloraxes: dict[str, dict[str, Any]] = field(default_factory=dict)
     least_width: int = 0
+    overlay: str = ""
 
 
 def _counts(picture: WaveClusterPicture) -> _Column:
@@ -396,10 +406,11 @@ def _significant(picture: WaveClusterPicture) -> _Column:
 
 
 def _clusters(picture: WaveClusterPicture) -> _Column:
-    """Clusters on the points, cells tinted, each cluster numbered."""
+    """True clusters on the points; private ones as cells, as a release has them; all numbered."""
+    drawn = ([_points(picture)], _private_cells(picture))
     first, second = (
         [
-            _points(picture, labels, stages.level),
+            *painted,
             _ghost(
                 picture,
                 labels,
@@ -407,8 +418,8 @@ def _clusters(picture: WaveClusterPicture) -> _Column:
             ),
             _numbers(picture, stages, numbers),
         ]
-        for labels, stages, numbers, (of_true, of_private) in zip(
-            picture.labels, picture.stages, picture.numbers, _HOVERED, strict=True
+        for painted, labels, stages, numbers, (of_true, of_private) in zip(
+            drawn, picture.labels, picture.stages, picture.numbers, _HOVERED, strict=True
         )
     )
     true, private = (stages.n_clusters for stages in picture.stages)
@@ -416,7 +427,8 @@ def _clusters(picture: WaveClusterPicture) -> _Column:
         title="Clusters",
         traces=(first, second),
         notes=(counted(true, "cluster"), counted(private, "cluster")),
-        alt=f"Clusters on the points: {true} true, {private} private",
+        overlay=overlay_note(picture.mode) if picture.with_points else "",
+        alt=f"Clusters: {true} true, on the points; {private} private, as cells",
     )
 
 
@@ -486,12 +498,12 @@ def _in_cells(
     return cell_numbers(band, colours, picture.domain, picture.width(level))
 
 
-def _points(picture: WaveClusterPicture, labels: NDArray[np.intp], level: int) -> Trace:
-    """Points on the lattice in the colours of their clusters; cells without points tinted."""
-    shade = picture.raster.shade
-    factor = shade.shape[0] // picture.truth.source.shape[0]
+def _points(picture: WaveClusterPicture) -> Trace:
+    """Points on the lattice in the colours of their true clusters; cells without any tinted."""
+    shade, factor = picture.raster.shade, _per_cell(picture)
+    labels = picture.labels[0]
     for axis in (0, 1):
-        labels = np.repeat(labels, factor * 2**level, axis=axis)
+        labels = np.repeat(labels, factor * 2**picture.true.level, axis=axis)
     labels = labels[: shade.shape[0], : shade.shape[1]]
     return _heatmap(
         picture,
@@ -499,6 +511,31 @@ def _points(picture: WaveClusterPicture, labels: NDArray[np.intp], level: int) -
         picture.width(0) / factor,
         **cluster_colours(picture.mode),
     )
+
+
+def _per_cell(picture: WaveClusterPicture) -> int:
+    """How many cells of the screen's lattice a cell of the grid has, per axis."""
+    return int(picture.raster.counts.shape[0] // picture.truth.source.shape[0])
+
+
+def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
+    """Cells of private clusters, the ones with more records darker; over them the true points.
+
+    All but the overlay comes from private numbers alone.
+    """
+    private, labels = picture.private, picture.labels[1]
+    width, inside = picture.width(private.level), labels > 0
+    middle = np.median(private.average[inside]) if inside.any() else 0
+    shade = inside.astype(np.uint8) + (inside & (private.average > middle))
+    codes = cluster_codes(labels, shade, picture.mode)
+    cells = _heatmap(picture, codes, width, **cluster_colours(picture.mode))
+    if not picture.with_points:
+        return [cells]
+    lattice, factor = picture.raster.counts, _per_cell(picture)
+    return [
+        cells,
+        true_points(lattice, picture.domain, picture.width(0) / factor, picture.mode),
+    ]
 
 
 def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
@@ -579,6 +616,7 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
             heading = f"<b>{name}</b> · {column.notes[side]}"
             if stacked:
                 heading = f"{column.title} · {('true', 'private')[side]}"
+            heading += column.overlay * side
             add_heading(layout, panel, heading)
             for trace in beneath([] if column.axes else lines, column.traces[side]):
                 if "texttemplate" in trace:

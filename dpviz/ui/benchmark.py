@@ -28,6 +28,7 @@ from dpviz.metrics.bands import ENOUGH, band_words
 from dpviz.numbers import decimals, readable
 from dpviz.ui.messages import plain_text, show_caption, show_info
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
+from dpviz.ui.stamp import PUBLIC
 from dpviz.ui.state import Control, UrlState, choice
 
 ALL = "all"
@@ -190,6 +191,7 @@ def _figures(
         small[key] = "\n".join(filter(None, (band, small.get(key, ""))))
     show_panels(
         lines(_lines(table, value), score=score, title=title, mode=theme_mode()),
+        PUBLIC,
         key="benchmark:figure",
         base_name="dpviz-benchmark",
     )

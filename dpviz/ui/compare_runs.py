@@ -12,11 +12,14 @@ import pandas as pd
 import streamlit as st
 
 from dpviz.data.samples import sample_names
+from dpviz.errors import shown
 from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
 from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
 from dpviz.family.family import Family
 from dpviz.family.score import scores_for
+from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.job import Job, job_of, start
+from dpviz.ui.stamp import MADE_UP, Stamp
 from dpviz.work import IsCancelled, Progress, Work
 
 #: Work of at most this many seconds starts without the button.
@@ -69,6 +72,22 @@ class SweepRequest:
         return len(self.plans) * len(plan.methods) * plan.settings * len(plan.seeds)
 
     @property
+    def stamp(self) -> Stamp:
+        """What the figure and the tables say of themselves: own data is not for publication."""
+        plan, sets = self.any, self.subjects
+        options = [f"{name} {value}" for name, value in plan.options.items()]
+        return Stamp(
+            allowed=UPLOAD not in sets,
+            shows="scores against true data" if UPLOAD in sets else MADE_UP.shows,
+            title=", ".join(CARDS[name].title for name in plan.methods),
+            facts=(
+                *(_with_settings(one) for one in sets.values()),
+                *([", ".join(map(shown, options))] if options else []),
+                f"seeds {plan.seeds[0]} to {plan.seeds[-1]}",
+            ),
+        )
+
+    @property
     def key(self) -> str:
         """Key that is equal for two requests of the same runs."""
         plan = self.any
@@ -79,6 +98,12 @@ class SweepRequest:
         runs = (plan.methods, plan.epsilons, plan.axis, plan.values, plan.seeds)
         shared = (*runs, plan.variant, plan.options, plan.scores)
         return str((subjects, [one.neighbours for one in self.plans.values()], *shared))
+
+
+def _with_settings(subject: Subject) -> str:
+    """Name of a data set with the parameters that suit it."""
+    settings = [PARAMETERS[name].text(value) for name, value in subject.settings.items()]
+    return f"{shown(subject.title)}: {', '.join(settings)}" if settings else shown(subject.title)
 
 
 def fitting(options: Mapping[str, Any], methods: Sequence[str]) -> dict[str, Any]:

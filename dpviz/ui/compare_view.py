@@ -128,6 +128,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             shared=not single,
             mode=theme_mode(),
         ),
+        request.stamp,
         key="compare:figure",
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
@@ -413,7 +414,9 @@ def _behind(
     ):
         with place:
             file = f"{FILE_NAME}-compare-{name}"
-            csv_button(file, saved, label, key=f"compare:{name}", width="stretch")
+            csv_button(
+                file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
+            )
     if ranks is not None and len(ranks):
         _show_ranks(ranks, axis, titles)
     st.code("\n".join(command_lines(request)), language="shell", wrap_lines=True)

@@ -56,9 +56,11 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
     diagnosis = diagnostics.diagnose(_chosen(diagnostics))
     draws = _draws(settings, diagnostics.truth)
     st.markdown(in_words(diagnosis, draws))
+    stamp = settings.stamp
     name = f"{FILE_NAME}-{settings.config.method}-cluster-{diagnosis.cluster}"
     show_panels(
         diagnosis_panels(picture, diagnosis),
+        stamp,
         key="wavecluster:diagnosis figure",
         base_name=name.replace("-", " "),
     )
@@ -71,9 +73,14 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
     )
     left, right = st.columns(2)
     with left:
-        csv_button(f"{name}-runs", table, "What would have kept it (CSV)")
+        csv_button(f"{name}-runs", table, "What would have kept it (CSV)", stamp=stamp)
     with right:
-        csv_button(f"{name}-cells", lambda: frame(picture, diagnosis), "Cells around it (CSV)")
+        csv_button(
+            f"{name}-cells",
+            lambda: frame(picture, diagnosis),
+            "Cells around it (CSV)",
+            stamp=stamp,
+        )
 
 
 def _chosen(diagnostics: Diagnostics) -> int:

@@ -19,6 +19,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, lazy_expander, show_panels, theme_mode
+from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.theorems import KBounds
 
@@ -42,8 +43,8 @@ class Setting:
         Everything else that the draws depend on besides the parameters and the seed.
     seed
         Seed of the draw on the screen, which is one of the draws.
-    title
-        Parameters of the draws.
+    stamp
+        What pictures and tables of the draws say of themselves; its title has the parameters.
     maps
         Makes the maps from the draws and the position of the draw in the player.
     also
@@ -56,7 +57,7 @@ class Setting:
     trial: Trial
     data: Hashable
     seed: int
-    title: str
+    stamp: Stamp
     maps: Callable[[Draws, int], Panels]
     also: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, KBounds] = field(default_factory=dict)
@@ -139,11 +140,12 @@ def _show(setting: Setting, draws: Draws) -> None:
     position = _player(setting, draws)
     true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)
-    show_panels(maps, key=setting.key("maps"), base_name=f"{name} many draws")
+    stamp = replace(setting.stamp, facts=(*setting.stamp.facts, _seeds(draws)))
+    show_panels(maps, stamp, key=setting.key("maps"), base_name=f"{name} many draws")
     strips = figures.strips(
-        draws, position, true, theme_mode(), setting.title, bounds=setting.bounds
+        draws, position, true, theme_mode(), setting.stamp.title, bounds=setting.bounds
     )
-    show_panels(strips, key=setting.key("strips"), base_name=f"{name} scores of many draws")
+    show_panels(strips, stamp, key=setting.key("strips"), base_name=f"{name} scores of many draws")
     show_caption(
         f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
         "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))
@@ -162,9 +164,16 @@ def _show(setting: Setting, draws: Draws) -> None:
     rows = partial(figures.draws_frame, draws)
     left, right, _ = st.columns([1, 1, 2])
     with left:
-        csv_button(f"{file}-scores", table, "Scores (CSV)", icon=None, width="stretch")
+        csv_button(f"{file}-scores", table, "Scores (CSV)", stamp=stamp, icon=None, width="stretch")
     with right:
-        csv_button(f"{file}-draws", rows, "Every draw (CSV)", icon=None, width="stretch")
+        csv_button(
+            f"{file}-draws", rows, "Every draw (CSV)", stamp=stamp, icon=None, width="stretch"
+        )
+
+
+def _seeds(draws: Draws) -> str:
+    """Seeds of the draws, which follow each other."""
+    return f"seeds {draws.seeds[0]} to {draws.seeds[-1]}"
 
 
 def _player(setting: Setting, draws: Draws) -> int:

@@ -35,9 +35,11 @@ from dpviz.ui.parameters import (
     sliders_of,
 )
 from dpviz.ui.readouts import show_ledger, show_reason
+from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import lazy_expander
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.stamp import Stamp
+from dpviz.ui.state import Control, UrlState, choice, following, whole
 from dpviz.ui.tuning.panel import tuning_panel
 
 
@@ -57,6 +59,11 @@ class RunSettings:
     config: Any
     seed: int
     settled: bool
+
+    @property
+    def stamp(self) -> Stamp:
+        """What pictures and tables of the run say of themselves."""
+        return stamp_of(self.active, self.config, seed=self.seed)
 
 
 #: Initial sample set.
@@ -83,6 +90,7 @@ def explorer_state(family: Family, views: Iterable[str], **more: Control) -> Dat
             **methods,
             "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
             "view": Control(names[0], choice("view", names)),
+            "points": Control("hidden", choice("points", ("hidden", "shown"))),
             **more,
         },
     )
@@ -138,6 +146,25 @@ def run_settings(
         settled=all(settled),
     )
     return settings, list(places)
+
+
+def view_row() -> DeltaGenerator:
+    """Row for the choice of the view and what goes with it; what has no room goes below."""
+    return st.container(horizontal=True, vertical_alignment="center")
+
+
+def points_switch(state: UrlState, place: DeltaGenerator) -> None:
+    """Show the switch that lays the true points over the private panel."""
+    place.toggle(
+        "True points",
+        **following(
+            state.key("points:switch"),
+            state.get("points") == "shown",
+            lambda shown: state.set("points", "shown" if shown else "hidden"),
+        ),
+        help="Lays them in grey over the private side, for the owner only: without them that side "
+        "shows what a reader of a release would see.",
+    )
 
 
 def draw_controls(
@@ -224,7 +251,7 @@ def show_below(
 
 
 #: Controls of an explorer that a release does not use.
-_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines")
+_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points")
 
 
 def _release_link(state: UrlState) -> None:

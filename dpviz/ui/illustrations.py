@@ -14,6 +14,7 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, show_panels, theme_mode
+from dpviz.ui.stamp import MADE_UP
 
 
 def show_illustration(one: NoiseFigure | Picture) -> None:
@@ -25,7 +26,7 @@ def show_illustration(one: NoiseFigure | Picture) -> None:
         figure = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
     else:
         figure = _panels(picture)
-    show_panels(figure, key="compare:illustration", base_name=f"{FILE_NAME} {one.name}")
+    show_panels(figure, MADE_UP, key="compare:illustration", base_name=f"{FILE_NAME} {one.name}")
     if picture is not None:
         st.page_link(
             "pages/wavecluster.py",

@@ -41,9 +41,12 @@ from dpviz.ui.explorer import (
     build_explorer,
     draw_controls,
     explorer_state,
+    points_switch,
     show_below,
     show_code,
+    view_row,
 )
+from dpviz.ui.exports import exports
 from dpviz.ui.headline import show_headline
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
@@ -51,7 +54,7 @@ from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
-from dpviz.ui.run_title import run_title
+from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
@@ -201,16 +204,18 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     verdict = claim(card, config, runs.truth.records.domain)
     view = view_of(state, runs.private)
     missing = state.get("view") == "grid" and runs.private.grid is None
-    picture = _picture(settings, runs)
+    picture = _picture(settings, runs, with_points=state.get("points") == "shown")
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
     show_headline(headline(runs.truth, runs.private), config.epsilon if card.spends else None)
-    show_readouts(_readouts(runs), verdict)
+    readouts = _readouts(runs)
+    show_readouts(readouts, verdict)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(
         panels(picture, view),
-        key=f"kmeans:figure:{view}",
+        settings.stamp,
+        key=_figure(view),
         base_name=f"dpviz exploration not private {config.method} {view}",
         boxable=view == "regions" and can_draw_box(settings.active),
     )
@@ -219,7 +224,7 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
         shape = [runs.private.grid.shape[axis] for axis in settings.active.axes]
         cell_caption(picture.ground, picture.shown_columns, picture.shown_domain, shape)
     if view != "noise":
-        show_caption(_key(runs))
+        show_caption(_key(runs, with_points=picture.with_points))
     if notices := _notices(settings, runs, missing=missing):
         show_caption(" ".join(notices))
     show_below(
@@ -228,15 +233,15 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
         verdict,
         runs.private.ledger,
         panels=(
-            partial(_choice_panel, state, runs),
+            partial(_choice_panel, state, settings, runs),
             partial(_many_draws, state, settings, runs, picture, settled=settled),
         ),
-        behind=partial(_behind, settings, runs, picture, view),
+        behind=partial(_behind, settings, runs, picture, view, readouts),
     )
     return settled
 
 
-def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
+def _choice_panel(state: UrlState, settings: RunSettings, runs: KMeansRuns) -> None:
     """Show how a run chose K, and what the best K would have been, while the panel is open."""
     choice = runs.private.choice
     if choice is None:
@@ -269,7 +274,7 @@ def _choice_panel(state: UrlState, runs: KMeansRuns) -> None:
             f"{SURE:g} standard deviations out of the noise, the one with the largest sum of both "
             "silhouettes. The last column is true: for the owner only."
         )
-        csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)")
+        csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)", stamp=settings.stamp)
         prices_panel("kmeans")
 
     lazy_expander("How K was chosen, and the price", key=f"{state.page}:choice", draw=draw)
@@ -285,30 +290,33 @@ def _many_draws(
 ) -> None:
     """Show the panel of many draws."""
     trial = KMeansTrial(runs.truth, settings.config)
-    picture = replace(picture, title=run_title(settings.active, settings.config))
+    stamp = stamp_of(settings.active, settings.config)
+    picture = replace(picture, title=stamp.title)
 
     def maps(draws: Draws, position: int) -> Panels:
         return kmeans_maps(picture, draws, position, trial.watched)
 
     draws_panel(
-        Setting(state, trial, runs.truth.records, settings.seed, picture.title, maps),
+        Setting(state, trial, runs.truth.records, settings.seed, stamp, maps),
         settled=settled,
     )
 
 
 def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
     """Choice of the view and of the left picture."""
-    left, right = st.columns(2)
-    views = views_of(runs.private)
+    row, views = view_row(), views_of(runs.private)
     if state.get("view") not in views:
         state.set("view", "regions")
-    segments(state, "view", "View", views, left, label_visibility="collapsed")
-    if spends and view_of(state, runs.private) == "regions":
+    segments(state, "view", "View", views, row, label_visibility="collapsed")
+    view = view_of(state, runs.private)
+    if view != "noise":
+        points_switch(state, row)
+    if spends and view == "regions":
         titles = {name: f"Left: {title}" for name, title in LEFT.items()}
-        segments(state, "left", "On the left", titles, right, label_visibility="collapsed")
+        segments(state, "left", "On the left", titles, row, label_visibility="collapsed")
 
 
-def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
+def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> KMeansPicture:
     """Collect the data of the figure."""
     card = CARDS[settings.config.method]
     silent = runs.left is not runs.truth.run
@@ -319,18 +327,20 @@ def _picture(settings: RunSettings, runs: KMeansRuns) -> KMeansPicture:
         raster=runs.raster,
         columns=settings.active.dataset.columns,
         mode=theme_mode(),
-        title=run_title(settings.active, settings.config, seed=settings.seed),
+        title=settings.stamp.title,
         left_title=f"{card.title} without noise" if silent else "true",
         private_title=card.title if card.spends else "no noise",
         ground=settings.active.ground,
+        with_points=with_points,
     )
 
 
-def _key(runs: KMeansRuns) -> str:
+def _key(runs: KMeansRuns, *, with_points: bool) -> str:
     """Legend of the marks on the map."""
     kept = "■ kept its place · " if runs.private.config.variant == "sound" else ""
     on_the_way = f"○ its start · {kept}" if runs.private.path else ""
-    return f"● centre · {on_the_way}✚ true centre."
+    marks = f"● centre, with its noisy number of records where the run has one · {on_the_way}"
+    return (marks + "✚ true centre" * with_points).removesuffix(" · ") + "."
 
 
 def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[str]:
@@ -362,7 +372,8 @@ def _notices(settings: RunSettings, runs: KMeansRuns, *, missing: bool) -> list[
     if len(settings.active.dataset.columns) > 2:
         notices.append(
             f"Clustered on {len(settings.active.dataset.columns)} columns, of which two are shown: "
-            "a cell shows the cluster of one of its records."
+            "on the left a cell shows the cluster of one of its records; private regions are no "
+            "areas of this plane."
         )
     clusters = len(runs.private.centers)
     if clusters * 20 > records.n:
@@ -426,13 +437,32 @@ def _readouts(runs: KMeansRuns) -> list[Readout]:
     return shown
 
 
-def _behind(settings: RunSettings, runs: KMeansRuns, picture: KMeansPicture, view: View) -> None:
+def _behind(
+    settings: RunSettings,
+    runs: KMeansRuns,
+    picture: KMeansPicture,
+    view: View,
+    readouts: Sequence[Readout],
+) -> None:
     """Tables, downloads and the code that reproduces the run."""
     table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
-    csv_button(f"{FILE_NAME}-{settings.config.method}-{view}", table, "Table of this view (CSV)")
     st.dataframe(_all_scores(settings, runs), hide_index=True)
+    exports(
+        "kmeans",
+        settings.config.method,
+        view,
+        figure=_figure(view),
+        stamp=settings.stamp,
+        table=lambda: table,
+        readouts=readouts,
+    )
     show_code(settings, runs.truth.records.domain)
+
+
+def _figure(view: View) -> str:
+    """Key of the picture."""
+    return f"kmeans:figure:{view}"
 
 
 def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:

@@ -89,6 +89,7 @@ def live_figure(
         "least_width": least_width,
         "pairs": [list(pair) for pair in pairs],
         "base_name": base_name,
+        "key": key,
         "script": plotly_url(),
         "clickable": clickable,
         "boxable": boxable,

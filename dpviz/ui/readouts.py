@@ -111,16 +111,24 @@ def show_readouts(
     DeltaGenerator
         The place of the cards.
     """
+    # About the mechanism alone: whether the picture may be published is said on the picture.
     promise = Readout(
         label="Mechanism",
         value="private" if claim.private else "not private",
-        beside="for the owner only",
-        # A proof is too long to hover over a page: it stands below the budget, folded.
-        help=f"{'The proof is below the budget.' if claim.private else claim.reason} {EXPLORATION}",
+        # A proof is too long to stand above the picture: it is below the budget, folded.
+        beside="proof: below budget" if claim.private else "why: next line",
+        help="Whether this method, drawn with fresh noise, keeps its promise. "
+        + ("The proof is below the budget." if claim.private else claim.reason),
     )
     cards = [_card(one) for one in readouts]
     cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))
-    return (place or st).html(f'<div class="dpv-cards">{"".join(cards)}</div>')
+    why = "" if claim.private else _why(claim.reason)
+    return (place or st).html(f'<div class="dpv-cards">{"".join(cards)}</div>{why}')
+
+
+def _why(reason: str) -> str:
+    """Why a mechanism is not private, above the picture, as HTML."""
+    return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
 def _card(one: Readout, kind: str = "") -> str:
@@ -190,10 +198,10 @@ def _range(values: Sequence[float]) -> str:
 
 
 def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
-    """Explain what epsilon means and fold the proof, or say why the claim fails."""
-    said = claim.reason
-    if claim.private:
-        said = "" if epsilon is None else explain_epsilon(epsilon, neighbours)
+    """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
+    said = ""
+    if claim.private and epsilon is not None:
+        said = explain_epsilon(epsilon, neighbours)
     _small(f"{html.escape(said)} <em>{html.escape(EXPLORATION)}</em>")
     if claim.private:
         # Apart from the text that follows a slider: it stays open while one is dragged.

@@ -1,12 +1,17 @@
-"""One line that describes a run: the title of all its figures."""
+"""What describes a run: the title of all its figures, and what they say of themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+from dpviz.errors import shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.trial import Configuration
 from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.stamp import Stamp
+
+#: Up to this many columns are named.
+_NAMED = 4
 
 
 def run_title(
@@ -44,3 +49,31 @@ def run_title(
     if card.spends and seed is not None:
         parts.append(f"seed {seed}")
     return " · ".join([active.title, card.title, *parts])
+
+
+def stamp_of(
+    active: ActiveData,
+    config: Configuration,
+    *,
+    seed: int | None = None,
+    title: str = "",
+) -> Stamp:
+    """Stamp of an explorer's pictures and tables, which nobody may publish.
+
+    Parameters
+    ----------
+    active, config
+        The run.
+    seed
+        Seed of the draw; None for many draws.
+    title
+        Data, method and parameters; those of the run unless given.
+    """
+    names = active.dataset.columns
+    columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
+    return Stamp(
+        allowed=False,
+        shows=f"true data and {'seeded draws' if seed is None else 'a seeded draw'}",
+        title=title or run_title(active, config, seed=seed),
+        facts=(f"columns {columns}",),
+    )

@@ -16,6 +16,7 @@ from dpviz.serialize import csv_bytes
 from dpviz.ui.embed import HEIGHT, SHARE, embedded
 from dpviz.ui.job import Job
 from dpviz.ui.live_figure import live_figure
+from dpviz.ui.stamp import PUBLIC, Stamp
 from dpviz.ui.state import UrlState
 
 
@@ -25,16 +26,25 @@ def theme_mode() -> Mode:
 
 
 def show_panels(
-    panels: Panels, *, key: str, base_name: str, clickable: bool = False, boxable: bool = False
+    panels: Panels,
+    stamp: Stamp,
+    *,
+    key: str,
+    base_name: str,
+    clickable: bool = False,
+    boxable: bool = False,
 ) -> Any:
-    """Draw panels; arguments and result are those of :func:`dpviz.ui.live_figure.live_figure`."""
+    """Draw panels with what they say of themselves, on the screen and in saved pictures.
+
+    Other arguments and the result are those of :func:`dpviz.ui.live_figure.live_figure`.
+    """
     return live_figure(
-        panels.spec(),
+        {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
         key=key,
         height=min(panels.height, HEIGHT) if embedded() else panels.height,
         share=SHARE if embedded() else panels.share,
         least_width=panels.least_width,
-        alt=panels.alt,
+        alt=f"{panels.alt} {stamp.line}.",
         pairs=panels.pairs,
         base_name=base_name,
         clickable=clickable,
@@ -66,6 +76,7 @@ def csv_button(
     table: pd.DataFrame | Callable[[], pd.DataFrame],
     label: str = "Table behind it (CSV)",
     *,
+    stamp: Stamp = PUBLIC,
     key: str | None = None,
     **looks: Any,
 ) -> None:
@@ -79,6 +90,8 @@ def csv_button(
         The table, or a function that returns it, called only on a press of the button.
     label
         Text of the button; Markdown.
+    stamp
+        What the file says of itself.
     key
         Name of the button.
     looks
@@ -86,7 +99,7 @@ def csv_button(
     """
     st.download_button(
         label,
-        lambda: csv_bytes(table() if callable(table) else table),
+        lambda: csv_bytes(stamp.on_table(table() if callable(table) else table)),
         file_name=f"{name}.csv",
         mime="text/csv",
         key=key,

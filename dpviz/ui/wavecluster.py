@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -23,6 +24,7 @@ from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
     VIEWS,
     WITH_COUNTS,
+    WITH_POINTS,
     WITH_SUBBANDS,
     View,
     WaveClusterPicture,
@@ -41,9 +43,12 @@ from dpviz.ui.explorer import (
     build_explorer,
     draw_controls,
     explorer_state,
+    points_switch,
     show_below,
     show_code,
+    view_row,
 )
+from dpviz.ui.exports import exports
 from dpviz.ui.headline import show_headline
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
@@ -51,7 +56,7 @@ from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
-from dpviz.ui.run_title import run_title
+from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
@@ -70,6 +75,9 @@ _LIVE = 0.012
 
 #: Seconds that the page waits for them otherwise; then they come when they are there.
 PATIENCE = 0.3
+
+#: Key of the picture.
+FIGURE = "wavecluster:figure"
 
 #: Session entries: what they cost last, by method and cell; the last ones; the job that draws them.
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
@@ -152,23 +160,29 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     bounds = k_bounds(runs.truth, there.config)
     broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
     show_headline(broken, config.epsilon if card.spends else None)
-    cards = show_readouts(_readouts(runs, bounds, held_out), verdict)
-    segments(state, "view", "Stage", VIEWS, label_visibility="collapsed")
+    readouts = _readouts(runs, bounds, held_out)
+    cards = show_readouts(readouts, verdict)
+    row = view_row()
+    segments(state, "view", "Stage", VIEWS, row, label_visibility="collapsed")
+    view = cast(View, state.get("view"))
+    if view in WITH_POINTS:
+        points_switch(state, row)
     picture = WaveClusterPicture(
         truth=runs.truth,
         private=runs.private.stages,
         raster=runs.grid.raster,
         columns=settings.active.dataset.columns,
         mode=theme_mode(),
-        title=run_title(settings.active, config, seed=settings.seed),
+        title=settings.stamp.title,
         private_title=card.title if card.spends else "no noise",
         run=runs.private,
         ground=settings.active.ground,
+        with_points=state.get("points") == "shown",
     )
-    view = cast(View, state.get("view"))
     box = show_panels(
         panels(picture, view),
-        key="wavecluster:figure",
+        settings.stamp,
+        key=FIGURE,
         base_name=f"dpviz exploration not private {config.method} {view}",
         boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
     )
@@ -194,7 +208,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
             partial(_many_draws, state, settings, runs, picture),
             partial(diagnosis_panel, there, runs, picture),
         ),
-        behind=partial(_behind, settings, runs, bounds, picture, view),
+        behind=partial(_behind, settings, runs, bounds, picture, view, readouts),
     )
     if not (quick or held_out) and (late := _agreement_beside(there, runs)):
         show_readouts(_readouts(runs, bounds, late), verdict, cards)
@@ -233,7 +247,7 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns)
             "again, how many records do they hold, and how many clusters tell them apart. The last "
             "column is true: for the owner only."
         )
-        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)")
+        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)", stamp=settings.stamp)
         prices_panel("wavecluster")
 
     lazy_expander("How g and p were chosen, and the price", key=f"{state.page}:choice", draw=draw)
@@ -257,7 +271,8 @@ def _many_draws(
 ) -> None:
     """Show the panel of many draws."""
     trial = WaveClusterTrial(runs.truth, settings.config)
-    picture = replace(picture, title=run_title(settings.active, settings.config))
+    stamp = stamp_of(settings.active, settings.config)
+    picture = replace(picture, title=stamp.title)
 
     def maps(draws: Draws, position: int) -> Panels:
         one = trial.affected(trial.draw(draws.seeds[position]))
@@ -271,7 +286,7 @@ def _many_draws(
             trial,
             runs.truth.source,
             settings.seed,
-            picture.title,
+            stamp,
             maps,
             also={RANK: float(runs.truth.stages.threshold.k or 0)},
             bounds={} if bounds is None else {RANK: bounds},
@@ -403,19 +418,14 @@ def _behind(
     bounds: KBounds | None,
     picture: WaveClusterPicture,
     view: View,
+    readouts: Sequence[Readout],
 ) -> None:
     """Tables, downloads and the code that reproduces the run."""
     left, right = st.columns(2)
-    left.dataframe(_key_figures(runs), height="content")
+    left.dataframe(_key_figures(runs), height="content", placeholder="")
     right.dataframe(_sizes(runs, picture), height=318)
     with right:
         show_caption(_sensitivities(settings, runs))
-    with left:
-        csv_button(
-            f"{FILE_NAME}-{settings.config.method}-{view}",
-            lambda: frame(picture, view),
-            "Table of this view (CSV)",
-        )
     if bounds is not None:
         with right:
             show_caption(
@@ -424,32 +434,46 @@ def _behind(
                 "Computed from the true data."
             )
         right.dataframe(_theorem(bounds), height="content", key="wavecluster:theorem")
+    exports(
+        "wavecluster",
+        settings.config.method,
+        view,
+        figure=FIGURE,
+        stamp=settings.stamp,
+        table=lambda: frame(picture, view),
+        readouts=readouts,
+    )
     show_code(settings, runs.grid.source.domain)
 
 
 def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
-    """Threshold and counts of both runs, without rounding."""
-    table = {}
-    for name, stages, rank in (
-        ("true", runs.truth.stages, runs.truth.stages.threshold.k),
-        ("private", runs.private.stages, runs.private.k),
-    ):
-        threshold = stages.threshold
-        table[name] = {
-            "k (rank of the threshold)": rank,
-            "d (threshold)": threshold.value,
-            "L (positive coefficients)": threshold.positive,
-            "Z (non-positive)": threshold.nonpositive,
+    """Threshold and counts of both runs, without rounding.
+
+    Under "private" stands what a release would tell; what only true data tells of the private run
+    stands beside it.
+    """
+    truth, private = runs.truth, runs.private.stages
+    table = {
+        name: {
+            "k (rank of the threshold)": stages.threshold.k,
+            "d (threshold)": stages.threshold.value,
+            "L (positive coefficients)": stages.threshold.positive,
+            "Z (non-positive)": stages.threshold.nonpositive,
             "significant cells": int(stages.significant.sum()),
             "clusters": stages.n_clusters,
-            "noise points": runs.truth.noise_points(stages),
-            "records": runs.truth.source.n,
-            "outside the domain": runs.truth.source.n_outside,
         }
-        if runs.truth.source.classes is not None:
-            scores = runs.truth.scores(stages, OF_CLASSES)
-            table[name] |= {score_of(one).title: value for one, value in scores.items()}
-    return pd.DataFrame(table)
+        for name, stages in (("true", truth.stages), ("private", private))
+    }
+    judged: dict[str, float | None] = {}
+    if private.threshold.k is None:
+        judged["k (rank of the threshold)"] = runs.private.k
+    for column, stages in ((table["true"], truth.stages), (judged, private)):
+        column["noise points"] = truth.noise_points(stages)
+        if truth.source.classes is not None:
+            scores = truth.scores(stages, OF_CLASSES)
+            column |= {score_of(one).title: value for one, value in scores.items()}
+    table["true"] |= {"records": truth.source.n, "outside the domain": truth.source.n_outside}
+    return pd.DataFrame({**table, "private, by true data": judged})
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:

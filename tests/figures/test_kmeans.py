@@ -14,7 +14,9 @@ from dpviz.domain import Domain
 from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.errors import InputError
 from dpviz.figures.kmeans import KMeansPicture, frame, panels, views_of
+from dpviz.figures.marks import OVERLAY
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK
+from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.methods.mcmc import STEPS
 from dpviz.kmeans.parameters import KMeansConfig
@@ -57,7 +59,8 @@ def run_of(method, ndim=2, clusters=4, seed=0, silent=False, **choices):
 
 def scene(method="dplloyd", ndim=2, axes=(0, 1), clusters=4, silent=False, **more):
     """Picture of a run; what is no part of the scene goes into the run's configuration."""
-    shown = {name: more.pop(name) for name in ("step", "mode", "title") if name in more}
+    looks = ("step", "mode", "title", "with_points")
+    shown = {name: more.pop(name) for name in looks if name in more}
     truth, run = truth_of(ndim, clusters), run_of(method, ndim, clusters, **more)
     return KMeansPicture(
         truth=truth,
@@ -83,7 +86,19 @@ def panel(shown, number):
         if trace["xaxis"] == axis:
             kind = trace.get("mode", trace["type"])
             kind = trace["marker"]["symbol"] if kind == "markers" else kind
-            traces[kinds[kind]] = trace
+            traces[trace.get("name") if kind == "text" else kinds[kind]] = trace
+    return traces
+
+
+def overlays(shown):
+    """Traces of the private panel that come from true data, by what they are."""
+    traces = {}
+    for trace in shown.data:
+        if trace["xaxis"] == "x2":
+            if trace.get("name") == OVERLAY:
+                traces["points"] = trace
+            elif trace.get("marker", {}).get("symbol") == "cross-thin":
+                traces["centres"] = trace
     return traces
 
 
@@ -222,15 +237,16 @@ def test_with_more_columns_a_cell_shows_the_cluster_of_one_of_its_records(ndim, 
         np.clip(np.searchsorted(edge, points[:, axis], "right") - 1, 0, MOST_CELLS - 1)
         for edge, axis in zip(edges, axes, strict=True)
     ]
-    for number, centers in ((1, one.truth.centers), (2, one.private.centers)):
-        codes = panel(shown, number)["ground"]["z"].T // 3
-        labels, _ = by_hand(one, points, centers)
-        filled = np.zeros(codes.shape, dtype=bool)
-        filled[at[0], at[1]] = True
-        assert np.array_equal(codes > 0, filled)
-        for i, j in zip(*np.nonzero(filled), strict=True):
-            inside = (at[0] == i) & (at[1] == j)
-            assert codes[i, j] - 1 in labels[inside]
+    codes = panel(shown, 1)["ground"]["z"].T // 3
+    labels, _ = by_hand(one, points, one.truth.centers)
+    filled = np.zeros(codes.shape, dtype=bool)
+    filled[at[0], at[1]] = True
+    assert np.array_equal(codes > 0, filled)
+    for i, j in zip(*np.nonzero(filled), strict=True):
+        inside = (at[0] == i) & (at[1] == j)
+        assert codes[i, j] - 1 in labels[inside]
+    # Private regions are no areas of this plane.
+    assert "ground" not in panel(shown, 2)
 
 
 @pytest.mark.parametrize(("ndim", "axes"), PAIRS)
@@ -254,14 +270,55 @@ def test_numbers_and_colours_are_those_of_the_true_clusters(ndim, axes):
                 assert (ground["z"][row, column] // 3).tolist() == [1, 2, 3, 4]
 
 
-def test_true_centres_are_marked_in_the_private_panel_alone():
+def test_true_points_and_centres_lie_over_the_private_panel_only_when_asked_for():
     for axes in ((0, 1), (1, 0)):
         for step in (0, 2, None):
-            shown = panels(scene(axes=axes, step=step), "regions")
+            one = scene(axes=axes, step=step, with_points=True)
+            shown = panels(one, "regions")
             assert "true" not in panel(shown, 1)
-            marks = panel(shown, 2)["true"]
-            assert np.array_equal(places(marks), truth_of().centers[:, axes])
-            assert marks["text"] == ["1", "2", "3", "4"]
+            over = overlays(shown)
+            assert np.array_equal(places(over["centres"]), truth_of().centers[:, axes])
+            assert over["centres"]["text"] == ["1", "2", "3", "4"]
+            assert np.array_equal(over["points"]["z"].T > 0, one.raster.counts > 0)
+            assert OVERLAY in headings(shown)[1]
+            bare = panels(scene(axes=axes, step=step), "regions")
+            assert overlays(bare) == {}
+            assert OVERLAY not in headings(bare)[1]
+
+
+@pytest.mark.parametrize("method", ["dplloyd", "mcmc", "eugkm", "dprefine"])
+def test_the_private_panel_reads_no_record(method):
+    """Other records with the same private run: the private panel is the same."""
+    for ndim in (2, 3):
+        one = scene(method, ndim)
+        records = one.truth.records
+        mirrored = records.domain.lows + records.domain.highs - records.points
+        other = replace(
+            one, raster=RecordRaster.of_records(mirrored, records.domain, one.raster.axes)
+        )
+        assert not np.array_equal(one.raster.counts, other.raster.counts)
+        first, second = (
+            [trace for trace in panels(each, "regions").data if trace["xaxis"] == "x2"]
+            for each in (one, other)
+        )
+        assert str(first) == str(second)
+
+
+def test_private_centres_have_the_noisy_number_of_records_that_a_release_has():
+    one = scene("eugkm")
+    counts = FAMILY.released(one.private, one.truth.records.domain)["counts"]
+    said = panel(panels(one, "regions"), 2)["noisy records"]
+    assert [text.strip("\u2007") for text in said["text"]] == [f"{one:,.0f}" for one in counts]
+    # On the way, those of the iteration.
+    way = scene("dplloyd", step=2)
+    said = panel(panels(way, "regions"), 2)["noisy records"]
+    assert [text.strip("\u2007") for text in said["text"]] == [
+        f"{one:,.0f}" for one in way.private.iterations[1].counts
+    ]
+    # A start has none, and neither has a method that releases none.
+    for other in (scene("dplloyd", step=0), scene("gupt")):
+        assert "noisy records" not in panel(panels(other, "regions"), 2)
+    assert all("noisy records" not in panel(panels(each, "regions"), 1) for each in (one, way))
 
 
 # ---- paths
@@ -283,7 +340,7 @@ def test_paths_lead_from_each_start_to_where_its_centre_is(method):
     assert bool(path) == (method in WITH_PATH)
     if not path:
         traces = panel(panels(scene(method, step=3), "regions"), 2)
-        assert set(traces) == {"ground", "centres", "true"}
+        assert set(traces) - {"noisy records"} == {"ground", "centres"}
         return
     for step in {0, 1, len(path) // 2, len(path) - 1}:
         shown = panels(scene(method, axes=axes, step=step), "regions")
@@ -325,13 +382,13 @@ def test_headings_and_words_name_the_step():
     for step, words in enumerate(said):
         shown = panels(scene(step=step), "regions")
         assert headings(shown)[0] == "true · 4 centres"
-        assert headings(shown)[1].removesuffix(" (+ true centres)") == f"dplloyd · {words}"
+        assert headings(shown)[1] == f"dplloyd · {words}"
         assert words in shown.alt
     post = [panels(scene("mcmc", step=step), "regions") for step in (4, 5, 6)]
     assert ["iteration 4 of 5" in headings(one)[1] for one in post] == [True, False, False]
     assert ["iteration 5 of 5" in headings(one)[1] for one in post] == [False, True, False]
     assert "result" in headings(post[2])[1]
-    assert headings(panels(scene("eugkm"), "regions"))[1] == "eugkm · result (+ true centres)"
+    assert headings(panels(scene("eugkm"), "regions"))[1] == "eugkm · result"
 
 
 def test_a_single_centre_is_not_called_centres():
@@ -502,8 +559,10 @@ def test_before_and_after_stand_side_by_side_with_the_chain():
     before, after = panel(shown, 1), panel(shown, 2)
     assert np.array_equal(places(before["centres"]), one.before.centers)
     assert np.array_equal(places(after["centres"]), one.private.centers)
-    assert np.array_equal(places(before["true"]), one.truth.centers)
-    assert np.array_equal(places(after["true"]), one.truth.centers)
+    assert "true" not in before | after
+    for number in (1, 2):
+        over = panel(panels(scene("mcmc", epsilon=0.5, with_points=True), "chain"), number)
+        assert np.array_equal(places(over["true"]), one.truth.centers)
     assert "paths" not in after
     assert [walk[-1].tolist() for walk in walks(before["paths"])] == one.before.centers.tolist()
     runs = (one.truth.run, one.before, one.private)
@@ -540,7 +599,7 @@ def test_the_table_of_the_clusters_holds_all_columns(ndim, axes):
         assert np.array_equal(table[f"private {name}"], one.private.centers[:, axis])
     for column, centers in (
         ("true records", one.truth.centers),
-        ("records at the private centre", one.private.centers),
+        ("true records nearest to the private centre", one.private.centers),
     ):
         labels, _ = by_hand(one, points, centers)
         assert table[column].tolist() == np.bincount(labels, minlength=4).tolist()
@@ -602,10 +661,12 @@ def test_the_noisy_grid_stands_beside_the_true_counts_of_its_cells(method, axes)
         assert side["ground"]["coloraxis"] == "coloraxis"
     assert shown.layout["coloraxis"]["cmin"] == 0
     assert 0 < shown.layout["coloraxis"]["cmax"] <= true.max()
-    # Centres of their own panel, and the true ones in both.
+    # Centres of their own panel; the true ones beside private ones only when asked for.
     assert np.array_equal(places(left["centres"]), one.truth.centers[:, axes])
     assert np.array_equal(places(right["centres"]), one.private.centers[:, axes])
-    assert np.array_equal(places(right["true"]), one.truth.centers[:, axes])
+    assert "true" not in right
+    over = panel(panels(replace(one, with_points=True), "grid"), 2)
+    assert np.array_equal(places(over["true"]), one.truth.centers[:, axes])
     # Cells cover the shown domain, and zooming one panel zooms the other.
     for trace in (left["ground"], right["ground"]):
         for axis, column, step in (("x", axes[0], "dx"), ("y", axes[1], "dy")):
@@ -645,8 +706,8 @@ def test_a_grid_that_cannot_be_shown_is_not_offered(method, ndim, begins):
 def test_words_say_what_is_drawn():
     shown = panels(scene(title="blobs · DPLloyd · ε 1", step=2), "regions")
     assert shown.alt == (
-        "blobs · DPLloyd · ε 1. Regions of 4 centres with the records: true on the left, dplloyd "
-        "on the right, after iteration 2 of 5 (+ true centres)."
+        "blobs · DPLloyd · ε 1. Regions of 4 centres: true with the records on the left, dplloyd "
+        "on the right, after iteration 2 of 5."
     )
     assert shown.layout["title"]["text"] == "blobs · DPLloyd · ε 1"
 

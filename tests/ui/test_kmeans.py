@@ -185,7 +185,7 @@ def test_opens_clustered_without_a_click(app):
     assert not test.warning
     assert title(test) == "Fifteen Gaussians · DP-Refine · ε 0.05 · K 15 · seed 0"
     assert "All 15 clusters have a centre: epsilon 0.05<" in text(test)
-    assert headings(test) == ["true · 15 centres", "DP-Refine · result (+ true centres)"]
+    assert headings(test) == ["true · 15 centres", "DP-Refine · result"]
 
 
 def test_the_sentence_says_which_clusters_have_no_centre_of_their_own(app):
@@ -435,7 +435,7 @@ def test_all_controls_stand_in_the_link_and_come_back(app):
         "temperature": "posterior", "cells": "refined", "choose": "private", "seed": "7",
         "view": "chain", "left": "silent", "i": "2",
         "domain": "0.0,9000.0;0.0,7000.0", "outside": "drop", "neighbours": "replace_one",
-        "axes": "equal", "lines": "hidden",
+        "axes": "equal", "lines": "hidden", "points": "shown",
     }  # fmt: skip
     test = app(**link)
     again = app(**test.query_params)

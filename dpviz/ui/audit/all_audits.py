@@ -10,6 +10,7 @@ from dpviz.numbers import readable
 from dpviz.ui.audit.common import METHODS, AuditRequest, Results, current_job, results, run_audit
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.stamp import MADE_UP
 from dpviz.work import IsCancelled, Progress, Work
 
 #: Session entry of the job.
@@ -76,6 +77,7 @@ def _all_audits(claim: float, seed: int) -> None:
     if done:
         show_panels(
             bounds_bars(rows, claim, theme_mode()),
+            MADE_UP,
             key="audit:bounds figure",
             base_name="dpviz audit bounds",
         )

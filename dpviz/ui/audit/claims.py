@@ -28,6 +28,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.stamp import MADE_UP
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 VARIANTS = ("sound", "published")
@@ -215,6 +216,7 @@ def _result(state: UrlState) -> None:
         st.markdown(f"{lead}: {plain_text(result.event)}.")
         show_panels(
             score_bars(result, theme_mode()),
+            MADE_UP,
             key="audit:score figure",
             base_name=f"dpviz audit {result.method} {result.variant}",
         )

@@ -31,6 +31,7 @@ from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import csv_button, job_button, show_panels, theme_mode
+from dpviz.ui.stamp import MADE_UP
 from dpviz.ui.state import Control, UrlState, choice, whole
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config
@@ -71,6 +72,7 @@ def one_person(state: UrlState) -> bool:
         )
         show_panels(
             joining_maps(joining, theme_mode()),
+            MADE_UP,
             key="audit:joining figure",
             base_name="dpviz one person without noise",
         )
@@ -137,6 +139,7 @@ def _technique(state: UrlState) -> bool:
     if experiment is not None:
         show_panels(
             membership_bars(experiment, theme_mode()),
+            MADE_UP,
             key="audit:story figure",
             base_name=f"dpviz one person {experiment.method} {experiment.variant}",
         )

@@ -10,6 +10,12 @@ const DISK = {
   path: "M5 3h11l3 3v15H5zM8 4v5h7V4zM8 13v7h8v-7z",
 };
 
+const SHEET = {
+  width: 24,
+  height: 24,
+  path: "M6 2h8l5 5v15H6zM13 3v5h5M9 12h7v1.5H9zM9 15h7v1.5H9zM9 18h5v1.5H9z",
+};
+
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
 const NARROWEST = 200; // pixels of a map beside others; below, maps stand under each other
 const LEAST_MAP = 180; // pixels of its height
@@ -66,6 +72,37 @@ function pairUp(traces, pairs) {
     traces[left].customdata = rows(b);
     traces[right].customdata = rows(a);
   }
+}
+
+// ---- the title, and the line below it: what a saved picture says of itself is never cut off
+
+const TITLE_LINE = 16; // pixels of a line
+const LETTERS = [6.3, 5.8]; // pixels of a letter of each, on average
+
+// Both are plain text: breaks between words can't part a tag.
+function wrapped(text, letters) {
+  const lines = [];
+  for (const word of text.split(" ")) {
+    const line = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && line.length <= letters) lines[lines.length - 1] = line;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+// Join both, wrapped to a width, and make room for all lines but the first: pixels.
+function wrapTitle({ title, margin }, width) {
+  if (!title?.subtitle) return 0;
+  const lines = [title.text, title.subtitle.text].map((text, part) =>
+    wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / LETTERS[part]))));
+  const small = `<span style="font-size:${title.subtitle.font.size}px">`;
+  title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
+  delete title.subtitle; // Plotly's own has another place for each number of lines
+  // Plotly puts the foot of the first of several lines at its y.
+  Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 } });
+  const more = (lines.flat().length - 1) * TITLE_LINE;
+  margin.t += more;
+  return more;
 }
 
 // ---- maps: as large as the page has room for, with cells as wide as high
@@ -149,6 +186,30 @@ function loadPlotly(url) {
   return loading;
 }
 
+// ---- a page of its own for one figure, which the browser prints or saves as PDF
+
+function printed(svg, name, { width, height }) {
+  const sheet = document.createElement("iframe");
+  sheet.style.cssText = "position:fixed;width:0;height:0;border:0";
+  document.body.append(sheet);
+  const page = sheet.contentDocument;
+  page.title = name;
+  const style = page.createElement("style");
+  style.textContent = `@page { size: ${width}px ${height}px; margin: 0; }
+    html, body { margin: 0; } svg { display: block; print-color-adjust: exact; }`;
+  page.head.append(style);
+  const picture = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+  page.body.append(page.importNode(picture, true));
+  const { title } = document; // the browser's name for the file
+  document.title = name;
+  sheet.contentWindow.addEventListener("afterprint", () => {
+    document.title = title;
+    sheet.remove();
+  });
+  sheet.contentWindow.focus();
+  sheet.contentWindow.print();
+}
+
 // ---- one figure
 
 class LiveFigure {
@@ -168,6 +229,11 @@ class LiveFigure {
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.frame);
+    this.saves = ({ detail }) => {
+      const asked = this.ready && detail.figure === this.head.key;
+      if (asked) this.save(window.Plotly, detail.format).catch((error) => this.fail(error));
+    };
+    window.addEventListener("dpviz-save", this.saves);
   }
 
   update({ data, setTriggerValue }) {
@@ -202,7 +268,11 @@ class LiveFigure {
     this.bytes = bytes;
     const room = Math.max(head.height, Math.round(head.share * window.innerHeight));
     this.width = this.frame.clientWidth;
-    const height = fitted(head.figure.layout, Math.max(this.width, head.least_width), room);
+    const width = Math.max(this.width, head.least_width);
+    this.wraps = wrapTitle(head.figure.layout, width);
+    const height = fitted(head.figure.layout, width, room);
+    const { legend } = head.figure.layout;
+    if (legend?.yref === "container") legend.y -= this.wraps / height;
     this.plot.style.minWidth = `${head.least_width}px`;
     const scrolls = head.least_width > this.frame.clientWidth;
     this.frame.style.overflowX = scrolls ? "auto" : "hidden";
@@ -246,17 +316,11 @@ class LiveFigure {
 
   // Made once: a changed config makes Plotly.react build a new plot and forget the zoom.
   makeConfig(Plotly, boxable) {
-    const save = (format) => () =>
-      Plotly.downloadImage(this.plot, {
-        format,
-        filename: this.head.base_name,
-        width: this.plot.clientWidth,
-        height: this.plot.clientHeight,
-        scale: format === "png" ? 2 : 1,
-      });
+    const save = (format) => () => this.save(Plotly, format);
     const camera = Plotly.Icons.camera;
     const png = { name: "png", title: "Download as PNG", icon: camera, click: save("png") };
     const svg = { name: "svg", title: "Download as SVG", icon: DISK, click: save("svg") };
+    const pdf = { name: "pdf", title: "Print, or save as PDF", icon: SHEET, click: save("pdf") };
     const domain = {
       name: "domain", title: "Draw the domain as a box", icon: Plotly.Icons.selectbox,
       attr: "dragmode", val: "select",
@@ -266,9 +330,20 @@ class LiveFigure {
       displaylogo: false,
       showSendToCloud: false,
       responsive: false, // a ResizeObserver sees more than changes of the window
-      modeBarButtons: [[png, svg], ["zoom2d", "pan2d", "resetScale2d"],
+      modeBarButtons: [[png, svg, pdf], ["zoom2d", "pan2d", "resetScale2d"],
         ...(boxable ? [[domain]] : [])],
     };
+  }
+
+  async save(Plotly, format) {
+    const size = { width: this.plot.clientWidth, height: this.plot.clientHeight };
+    const filename = this.head.base_name;
+    if (format === "pdf") {
+      const svg = await Plotly.toImage(this.plot, { format: "svg", imageDataOnly: true, ...size });
+      return printed(svg, filename, size);
+    }
+    const scale = format === "png" ? 2 : 1;
+    return Plotly.downloadImage(this.plot, { format, filename, scale, ...size });
   }
 
   // Numbers in cells that are too small would be a blur; a closer look brings them back.
@@ -297,10 +372,10 @@ class LiveFigure {
   resize() {
     const width = this.plot.clientWidth;
     if (!width || !this.ready || this.drawing || width === this.plot._fullLayout?.width) return;
-    if (this.head.figure.layout.meta?.across) {
+    if (this.wraps || this.head.figure.layout.meta?.across) {
       if (this.frame.clientWidth === this.width) return;
-      // Drawn anew: maps may have another height or place, and Plotly's own resize would start
-      // from the panels that it shrank for the old width.
+      // Drawn anew: the title wraps elsewhere; maps may have another height or place, and Plotly's
+      // own resize would start from the panels that it shrank for the old width.
       this.drawn = null;
       this.waiting ??= this.bytes;
       this.drawing = this.drain();
@@ -320,6 +395,7 @@ class LiveFigure {
   close() {
     this.closed = true;
     this.observer.disconnect();
+    window.removeEventListener("dpviz-save", this.saves);
     if (window.Plotly && this.ready) window.Plotly.purge(this.plot);
     this.frame.remove();
   }

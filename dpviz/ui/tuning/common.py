@@ -20,7 +20,7 @@ from dpviz.numbers import readable
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.messages import show_caption
-from dpviz.ui.run_title import run_title
+from dpviz.ui.run_title import run_title, stamp_of
 from dpviz.ui.show import csv_button, job_button, show_panels
 from dpviz.ui.state import UrlState
 from dpviz.work import Task
@@ -225,7 +225,8 @@ def written(found: dict[str, float]) -> str:
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
     """Draw a figure with its table below, and offer the table as CSV."""
     name = f"dpviz exploration not private find {part}"
-    show_panels(panels, key=context.key(f"{part} figure"), base_name=name)
+    stamp = stamp_of(context.active, context.config)
+    show_panels(panels, stamp, key=context.key(f"{part} figure"), base_name=name)
     st.dataframe(
         table.rename(columns={one.name: one.sign for one in PARAMETERS.values()}),
         key=context.key(f"{part} rows"),
@@ -234,4 +235,4 @@ def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame
         hide_index=True,
         placeholder="",
     )
-    csv_button(name.replace(" ", "-"), table, key=context.key(f"{part} table"))
+    csv_button(name.replace(" ", "-"), table, stamp=stamp, key=context.key(f"{part} table"))

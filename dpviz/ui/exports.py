@@ -1,0 +1,91 @@
+"""Row of downloads behind an explorer's picture: the picture, its table, LaTeX, BibTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from dpviz.families import CARDS
+from dpviz.family.card import Card
+from dpviz.latex import table as latex_table
+from dpviz.ui.readouts import Readout
+from dpviz.ui.save_picture import save_picture
+from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.show import csv_button
+from dpviz.ui.stamp import Stamp
+
+#: End of a number that is of the settings before.
+_STALE = "…"
+
+
+def exports(
+    page: str,
+    method: str,
+    view: str,
+    *,
+    figure: str,
+    stamp: Stamp,
+    table: Callable[[], pd.DataFrame],
+    readouts: Sequence[Readout],
+) -> None:
+    """Show the row.
+
+    Parameters
+    ----------
+    page
+        Prefix of the session's entries.
+    method, view
+        What is on the screen: part of the names of the files.
+    figure
+        Key of the picture.
+    stamp
+        What the files say of themselves.
+    table
+        Returns the table behind the view.
+    readouts
+        Numbers on the screen.
+    """
+    save_picture(figure, key=f"{page}:save picture")
+    name, card = f"{FILE_NAME}-{method}", CARDS[method]
+    row = st.container(horizontal=True)
+    with row:
+        csv_button(f"{name}-{view}", table, "Table of this view (CSV)", stamp=stamp)
+    for label, content, ending, mime in (
+        ("Numbers above (LaTeX)", partial(_numbers, card, stamp, readouts), "tex", "text/x-tex"),
+        ("What to cite (BibTeX)", partial(_references, card), "bib", "text/x-bibtex"),
+    ):
+        row.download_button(
+            label,
+            content,
+            file_name=f"{name}.{ending}",
+            mime=mime,
+            on_click="ignore",
+            icon=":material/download:",
+        )
+
+
+def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
+    """The numbers on the screen as a table for LaTeX, with parameters and sources as caption."""
+    from dpviz.papers.bibtex import keys  # the papers load slowly, and few ask for them
+
+    rows = [
+        (one.label, "–" if one.value.endswith(_STALE) else one.value, one.beside)
+        for one in readouts
+    ]
+    return latex_table(
+        ("", "private", "beside"),
+        rows,
+        f"{stamp.title}. {stamp.line}.",
+        f"dpviz-{card.name}".replace("_", "-"),
+        ",".join(keys(card)),
+    )
+
+
+def _references(card: Card) -> str:
+    """What to cite for a method, as BibTeX."""
+    from dpviz.papers.bibtex import references
+
+    return references(card)

@@ -1,0 +1,66 @@
+"""What a saved picture or table says of itself: may it be published, and what made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from dpviz import __version__
+from dpviz.figures.marks import literal
+
+#: Name of the last column of a table that is not for publication.
+COLUMN = "not for publication"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stamp:
+    """Whether a picture or table may be published, and what made it.
+
+    Parameters
+    ----------
+    allowed
+        Whether it may be published.
+    shows
+        What it shows: the reason.
+    title
+        Data, method and parameters; a picture has them in its title.
+    facts
+        Further facts, such as the columns.
+    """
+
+    allowed: bool
+    shows: str
+    title: str = ""
+    facts: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The line on a picture, as plain text."""
+        verdict = "May be published" if self.allowed else "Not for publication"
+        return " · ".join([f"{verdict}: shows {self.shows}", *self.facts, f"dpviz {__version__}"])
+
+    def on_picture(self, layout: dict[str, Any]) -> dict[str, Any]:
+        """Return a figure's layout with the line below its title; the page wraps both."""
+        line = {"text": literal(self.line), "font": {"size": 11}}
+        return {**layout, "title": {**layout["title"], "subtitle": line}}
+
+    def on_table(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a table with the verdict as its last column, the facts in its first row.
+
+        Comment lines would stop programs that read the file, and a whole column of the same text
+        would be most of it. A table that may be published stays as it is.
+        """
+        if self.allowed or COLUMN in table:
+            return table
+        text = " · ".join(filter(None, (self.line, self.title)))
+        column = [text, *[""] * (len(table) - 1)][: len(table)]
+        return table.assign(**{COLUMN: column})
+
+
+#: Sample sets and scenarios were drawn by a generator: they are nobody's data.
+MADE_UP = Stamp(allowed=True, shows="made-up data")
+
+#: Sets of the benchmark.
+PUBLIC = Stamp(allowed=True, shows="public data sets")

@@ -1,0 +1,85 @@
+"""Text from outside in LaTeX: it prints as it is, and never acts."""
+
+import re
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dpviz.families import CARDS
+from dpviz.latex import _MATHS, _SPECIAL, entry, escaped, table
+from dpviz.papers import PAPERS
+from dpviz.papers.bibtex import keys, references
+
+#: Commands that may come out, each with what it prints.
+PRINTS = {
+    **{written: sign for sign, written in _SPECIAL.items()},
+    **{rf"\ensuremath{{{formula}}}": sign for sign, formula in _MATHS.items()},
+    r"\ldots{}": "…",
+    r"\textendash{}": "–",
+    "-{}": "-",
+}
+TOKENS = re.compile("|".join(re.escape(one) for one in sorted(PRINTS, key=len, reverse=True)))
+
+
+def printed(latex: str) -> str:
+    """What a piece of LaTeX prints; refuses anything that would act."""
+    text, at = "", 0
+    while at < len(latex):
+        if found := TOKENS.match(latex, at):
+            text, at = text + PRINTS[found.group()], found.end()
+        else:
+            assert latex[at] not in "\\{}$&%#_~^<>|\"'`", latex[at:]
+            assert latex[at : at + 2] != "--"
+            text, at = text + latex[at], at + 1
+    return text
+
+
+@given(st.text())
+@example(r"\input{/etc/passwd}")
+@example("100 % of a_b & c^2 ~ {x} #1 $y$ -- ?` '' \"")
+@example("---\u2028}\\end{table}")
+@example("6.01 × 10¹³, k′ ≤ ε − α…")
+def test_any_text_prints_as_it_is(text):
+    line = "".join(
+        one if one.isprintable() else " " if one.isspace() else repr(one)[1:-1] for one in text
+    )
+    assert printed(escaped(text)) == line
+
+
+@given(st.lists(st.lists(st.text(), min_size=2, max_size=2), max_size=3), st.text())
+def test_a_table_has_its_cells_and_nothing_else(rows, caption):
+    lines = table(("", "private"), rows, caption, "t").splitlines()
+    assert lines[:3] == [r"% Needs \usepackage{booktabs}.", r"\begin{table}", r"  \centering"]
+    assert lines[3] == rf"  \caption{{{escaped(caption)}}}"
+    assert lines[5:7] == [r"  \begin{tabular}{lr}", r"    \toprule"]
+    assert lines[7:9] == [r"     & private \\", r"    \midrule"]
+    assert lines[-3:] == [r"    \bottomrule", r"  \end{tabular}", r"\end{table}"]
+    cells = [line.removesuffix(r" \\")[4:].split(" & ") for line in lines[9:-3]]
+    assert len(cells) == len(rows)
+    for drawn, row in zip(cells, rows, strict=True):
+        assert drawn == [escaped(one) for one in row]
+
+
+@given(st.text())
+def test_braces_of_an_entry_are_even(title):
+    text = entry("misc", "key", {"title": title, "note": ""})
+    assert "note" not in text
+    depth = 0
+    for one in text:
+        depth += (one == "{") - (one == "}")
+        assert depth >= 0
+    assert depth == 0
+
+
+def test_every_method_cites_its_paper_and_dpviz():
+    for card in CARDS.values():
+        text = references(card)
+        assert re.findall(r"^@misc\{(\w+),$", text, re.MULTILINE) == keys(card)
+        assert keys(card)[-1] == "dpviz"
+        assert (len(keys(card)) == 2) == (card.origin in PAPERS)
+    chen = references(CARDS["privthr"])
+    assert "author = {L. Chen and T. Yu and R. Chirkova}," in chen
+    assert "title = {WaveCluster with Differential Privacy}," in chen
+    assert "howpublished = {CIKM 2015}," in chen
+    # Of this paper the venue is unknown.
+    assert "howpublished" not in references(CARDS["dplloyd"])
