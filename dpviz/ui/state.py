@@ -50,6 +50,11 @@ class Control:
     shared: bool = False
     first: Any = None
 
+    @property
+    def initial(self) -> Any:
+        """Value of a visit without a link."""
+        return self.default if self.first is None else self.first
+
 
 class UrlState:
     """Values of a page's controls, stored in the session and mirrored in the URL.
@@ -98,7 +103,7 @@ class UrlState:
         self._store.update(given=set(link), written=link or None, read=True, told=told)
         seen.add(mark)
         for name, control in self._controls.items():
-            value = control.default if link or control.first is None else control.first
+            value = control.default if link else control.initial
             if name in link:
                 try:
                     value = control.parse(link[name])
@@ -263,10 +268,10 @@ class UrlState:
         return int(self._store["epoch"])
 
     def reset(self) -> None:
-        """Reset all controls to their defaults."""
+        """Reset all controls to the values of a first visit."""
         self._store["epoch"] += 1
         for name, control in self._controls.items():
-            self.set(name, control.default)
+            self.set(name, control.initial)
 
 
 def _store_of(page: str) -> dict[str, Any]:
