@@ -3,9 +3,8 @@
 import streamlit as st
 
 from dpviz.ui.embed import EMBED_STYLE, embedded
-from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects
+from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects, show_title
 
-st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
 st.html(STYLE)
 if embedded():
@@ -21,7 +20,10 @@ PAGES = [
     st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
     st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
+    st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
 ]
 page = st.navigation(PAGES, position="top")
+st.set_page_config(page_title=f"{page.title} · dpviz", page_icon=ICON, layout="wide")
+show_title(page.title)
 page.run()
 freeze_loaded_objects(page.title)

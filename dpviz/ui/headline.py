@@ -10,7 +10,7 @@ from dpviz.family.headline import Headline
 from dpviz.numbers import readable
 
 
-def show_headline(headline: Headline, epsilon: float | None) -> None:
+def show_headline(headline: Headline, epsilon: float | None, hint: str) -> None:
     """Show what broke, with its epsilon; the place for it is always the same.
 
     Parameters
@@ -19,11 +19,16 @@ def show_headline(headline: Headline, epsilon: float | None) -> None:
         Of the run on the screen.
     epsilon
         Its whole budget; None for a method without noise.
+    hint
+        What to try first. The browser shows it until somebody closes it, and remembers that.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = "no noise" if epsilon is None else f"epsilon {readable(epsilon)}"
+    mark = f'<i role="img" aria-label="{said}">{sign}</i>'
     detail = f'<span class="dpv-detail">{html.escape(headline.detail)}</span>'
+    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail * bool(headline.detail)}"
+    close = '<button type="button" aria-label="Close this hint">✕</button>'
     st.html(
-        f'<p class="dpv-headline dpv-{kind}"><i role="img" aria-label="{said}">{sign}</i> '
-        f"<b>{html.escape(headline.text)}: {at}</b> {detail if headline.detail else ''}</p>"
+        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}">{sentence}</p>'
+        f'<p class="dpv-hint">{html.escape(hint)}{close}</p></div>'
     )

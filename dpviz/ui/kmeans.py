@@ -59,6 +59,9 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import Control, UrlState, choice, whole
 
+#: What to try first.
+HINT = "Choose DPLloyd, drag ε and watch what breaks."
+
 Left = Literal["true", "silent"]
 
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
@@ -208,7 +211,8 @@ def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerato
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
-    show_headline(headline(runs.truth, runs.private), config.epsilon if card.spends else None)
+    broken = headline(runs.truth, runs.private)
+    show_headline(broken, config.epsilon if card.spends else None, HINT)
     readouts = _readouts(runs)
     show_readouts(readouts, verdict)
     _view_controls(state, runs, spends=card.spends)

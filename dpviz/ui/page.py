@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import html
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -101,6 +102,11 @@ def _start_by_app(path: str) -> None:
         ]
         st.navigation(places, position="hidden")
         st.rerun()
+
+
+def show_title(title: str) -> None:
+    """Show the page's title as its first heading; where the navigation shows it, unseen."""
+    st.html(f'<h1 class="dpv-title">{html.escape(title)}</h1>')
 
 
 def frame() -> None:

@@ -64,11 +64,15 @@ from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.fates import fates
 from dpviz.wavecluster.pipeline import Run
 from dpviz.wavecluster.scores import HELD_OUT, RANK, SCORES
+from dpviz.wavecluster.surprises import surprises
 from dpviz.wavecluster.theorems import KBounds, k_bounds
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import sensitivity
 from dpviz.work import IsCancelled
+
+#: What to try first.
+HINT = "Drag ε to the left and watch what breaks."
 
 #: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012
@@ -159,7 +163,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
-    show_headline(broken, config.epsilon if card.spends else None)
+    show_headline(broken, config.epsilon if card.spends else None, HINT)
     readouts = _readouts(runs, bounds, held_out)
     cards = show_readouts(readouts, verdict)
     row = view_row()
@@ -196,6 +200,7 @@ def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         show_caption(runs.private.decision)
     about = runs.private.stages.about_counts if view in WITH_COUNTS else ""
     notices = [*runs.private.stages.notices, about, *runs.grid.source.notices(config.level)]
+    notices += surprises(runs.truth, runs.private)
     if any(notices):
         show_caption(" ".join(filter(None, notices)))
     show_below(

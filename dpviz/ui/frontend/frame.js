@@ -75,9 +75,33 @@ function showFramed() {
   window.location.replace(here);
 }
 
+// The hint of the first visit: shown until somebody closes it, and then never again. Its text comes
+// anew with every run, so whether it is seen stands at the root of the page.
+const HINT = "dpviz hint closed";
+
+function closedBefore() {
+  try {
+    return window.localStorage.getItem(HINT) !== null;
+  } catch {
+    return false; // a browser that remembers nothing
+  }
+}
+
+function closeHint({ target }) {
+  if (!target.closest?.(".dpv-hint button")) return;
+  document.documentElement.dataset.dpvHint = "closed";
+  try {
+    window.localStorage.setItem(HINT, "yes");
+  } catch {
+    // Closed for this visit.
+  }
+}
+
 export default ({ data }) => {
   showFramed();
   keepSteps();
+  document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
+  document.addEventListener("click", closeHint);
   fetchAhead(data);
   // Listening twice is listening once.
   document.addEventListener("focusin", follow);

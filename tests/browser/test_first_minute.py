@@ -1,0 +1,180 @@
+"""The first minute of a person who has never seen the app: one sentence, a hint, plain names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.links import PAGES
+
+HEADLINE = ".dpv-headline"
+#: Everything below the sentence: where it stands, and what the sentence says there.
+WATCH = """() => { window.seen = [];
+  const plot = document.querySelector('.js-plotly-plot');
+  plot.on('plotly_afterplot', () => window.seen.push([
+    document.querySelector('.dpv-headline').textContent,
+    document.querySelector('.gtitle').textContent,
+    plot.getBoundingClientRect().top])); }"""
+
+
+@pytest.fixture
+def first(app_url: Callable, open_page: Callable, faultless: Callable):
+    """Open a page as somebody does who was never there."""
+
+    def open_(path: str = "", **looks):
+        watched = open_page(f"{app_url('app.py')}/{path}", **looks)
+        watched.page.wait_for_selector("h1", state="attached", timeout=30_000)
+        return faultless(watched)
+
+    return open_
+
+
+def drawn(watched):
+    watched.page.wait_for_selector(".gtitle", timeout=30_000)
+    watched.wait_idle()
+    return watched
+
+
+def drag(watched, start: float, end: float, steps: int = 30) -> None:
+    """Hold the thumb of epsilon and move it; the shares are of the track."""
+    box = watched.page.get_by_role("slider", name="Privacy budget").bounding_box()
+    y = box["y"] + box["height"] / 2
+    watched.page.mouse.move(box["x"] + start * box["width"], y)
+    watched.page.mouse.down()
+    for step in range(steps + 1):
+        share = start + (end - start) * step / steps
+        watched.page.mouse.move(box["x"] + share * box["width"], y)
+        watched.page.wait_for_timeout(70)
+
+
+def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
+    watched = drawn(first())
+    said = watched.page.locator(HEADLINE)
+    assert "3 clusters invented, 2 merged: epsilon 0.05" in said.text_content()
+    watched.page.evaluate(WATCH)
+    drag(watched, 0.23, 0.62)
+    seen = watched.page.evaluate("window.seen")
+    watched.page.mouse.up()
+    texts, titles, tops = zip(*seen, strict=True)
+    assert len(set(texts)) >= 4
+    assert len(set(tops)) == 1
+    # The sentence is of the run that the picture shows.
+    pairs = [
+        (re.search(r"epsilon ([\d.]+)", text)[1], re.search(r"ε ([\d.]+)", title)[1])
+        for text, title in zip(texts, titles, strict=True)
+    ]
+    # Picture and sentence come in one answer of the server, the sentence first.
+    assert sum(one == other for one, other in pairs) >= len(pairs) - 1
+    watched.page.wait_for_function(
+        "() => document.querySelector('.dpv-headline').textContent"
+        ".includes('All 15 clusters are found')"
+    )
+
+
+def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
+    """OCM and 2CE of Two-stage take too long for a drag."""
+    watched = drawn(first())
+    watched.page.wait_for_function(
+        "() => ![...document.querySelectorAll('.dpv-value')].some(one => one.textContent === '…')"
+    )
+    assert watched.page.locator(".dpv-stale").count() == 0
+    drag(watched, 0.23, 0.3, steps=6)
+    stale = watched.page.locator(".dpv-stale .dpv-label")
+    stale.first.wait_for()
+    assert set(stale.all_text_contents()) == {"Points wrong", "Pairs wrong"}
+    watched.page.mouse.up()
+    stale.first.wait_for(state="detached", timeout=30_000)
+
+
+def test_the_hint_of_a_first_visit_is_closed_for_good(first):
+    watched = drawn(first())
+    hint = watched.page.locator(".dpv-hint")
+    assert "Drag ε to the left" in hint.text_content()
+    assert hint.is_visible()
+    top = watched.page.locator(".js-plotly-plot").bounding_box()["y"]
+    watched.page.get_by_role("button", name="Close this hint").click()
+    assert not hint.is_visible()
+    assert watched.page.locator(".js-plotly-plot").bounding_box()["y"] == top
+    watched.page.reload()
+    drawn(watched)
+    assert not hint.is_visible()
+    watched.page.get_by_role("link", name="k-means").click()
+    watched.page.wait_for_function("() => document.title === 'k-means · dpviz'")
+    drawn(watched)
+    assert hint.count() == 1
+    assert not hint.is_visible()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_has_one_title_and_the_glossary_one_click_away(first, page):
+    watched = first(page)
+    heading = watched.page.locator("h1")
+    assert heading.count() == 1
+    name = heading.text_content()
+    assert watched.page.title() == f"{name} · dpviz"
+    assert name.lower().replace("-", "") == page
+    watched.page.get_by_role("link", name="Glossary").click()
+    watched.page.locator("dt", has_text="DSG_C").wait_for()
+    assert watched.page.title() == "Glossary · dpviz"
+
+
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans"])
+def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
+    watched = drawn(first(f"{page}?epsilon=0.05"))
+    cards = watched.page.locator(".dpv-card")
+    for at in range(cards.count()):
+        sign = (
+            cards.nth(at)
+            .locator(".dpv-label")
+            .evaluate("one => getComputedStyle(one, '::after').content")
+        )
+        assert sign == '"?"'
+    card = watched.page.locator(".dpv-card", has_text="Overlap")
+    assert card.locator(".dpv-beside").text_content() == "F · best 1"
+    mark = card.locator(".dpv-value").evaluate("one => getComputedStyle(one, '::after').content")
+    assert mark == '" ✓"'
+    tip = card.locator(".dpv-help")
+    assert not tip.is_visible()
+    card.hover()
+    assert tip.is_visible()
+    assert "Formula: Hu, Yang, Bai 2019" in tip.text_content()
+
+
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans?method=mcmc"])
+def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
+    watched = drawn(first(page, height=720))
+    plot = watched.page.locator(".js-plotly-plot").bounding_box()
+    assert plot["y"] + plot["height"] <= 720
+    # One row of readouts.
+    assert (
+        len({round(one.bounding_box()["y"]) for one in watched.page.locator(".dpv-card").all()})
+        == 1
+    )
+
+
+def test_a_surprise_is_explained_where_it_is(first):
+    watched = drawn(first("?method=privqt&epsilon=1"))
+    assert watched.page.get_by_text("Why PrivQT keeps too many cells").count() == 1
+    watched.choose("Method", "PrivTHR", exact=True)
+    watched.page.get_by_text("Why PrivQT keeps too many cells").wait_for(state="detached")
+
+
+def test_the_sentence_keeps_its_place_on_a_phone(first):
+    watched = drawn(first("?epsilon=0.01&seed=1"))
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.page.wait_for_timeout(500)
+    said = watched.page.locator(HEADLINE)
+    box = said.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    assert watched.page.locator("h1").is_visible()
+    height = box["height"]
+    slider = watched.page.get_by_role("slider", name="Privacy budget")
+    slider.focus()
+    watched.page.keyboard.press("End")
+    watched.page.wait_for_function(
+        "() => document.querySelector('.dpv-headline').textContent.includes('epsilon 10')"
+    )
+    assert said.bounding_box()["height"] == height
