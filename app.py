@@ -5,6 +5,8 @@ import streamlit as st
 from dpviz.ui.embed import EMBED_STYLE, embedded
 from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects, show_title
 
+# Before the navigation, which would take its icon from an outside host.
+st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
 st.logo(LOGO)
 st.html(STYLE)
 if embedded():
@@ -23,7 +25,7 @@ PAGES = [
     st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
 ]
 page = st.navigation(PAGES, position="top")
-st.set_page_config(page_title=f"{page.title} · dpviz", page_icon=ICON, layout="wide")
+st.set_page_config(page_title=f"{page.title} · dpviz")
 show_title(page.title)
 page.run()
 freeze_loaded_objects(page.title)
