@@ -63,7 +63,7 @@ def zoom(watched) -> list:
 
 def test_opens_clustered_without_a_click(explorer):
     watched = explorer()
-    assert "Fifteen Gaussians · Two-stage · ε 1 " in title(watched)
+    assert "Fifteen Gaussians · Two-stage · ε 0.05 " in title(watched)
     cards = watched.page.evaluate(CARDS)
     assert cards["Clusters"][1] == "true 15"
     watched.page.wait_for_function(
@@ -225,7 +225,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(explorer, tmp_path: 
 
 
 def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer):
-    watched = explorer()
+    watched = explorer("epsilon=1")
     card = watched.page.locator(".dpv-card", has_text="DSG_C")
     tip = card.locator(".dpv-help")
     assert not tip.is_visible()

@@ -85,7 +85,7 @@ def drag(watched: Watched, name: str, by: float) -> None:
 
 
 def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
-    watched = opened()
+    watched = opened("?epsilon=1")
     expect(watched, "Fifteen Gaussians · Two-stage · ε 1 ")
     first = steps(watched)
     watched.choose("Data", "Three spirals")
@@ -146,7 +146,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
 
 
 def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
-    watched = opened()
+    watched = opened("?epsilon=1")
     expect(watched, "ε 1 ", "seed 0")
     first = steps(watched)
     for seed in (1, 2, 3, 4):
@@ -164,7 +164,7 @@ def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
 
 
 def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
-    watched = opened()
+    watched = opened("?epsilon=1")
     expect(watched, "Fifteen Gaussians")
     watched.choose("Data", "Three spirals")
     expect(watched, "Three spirals · Two-stage · ε 1 ")
@@ -190,7 +190,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     # A link has the last word, and another window shows the same by it.
     address = watched.page.url
     other = opened("")
-    expect(other, "Fifteen Gaussians · Two-stage · ε 1 ")
+    expect(other, "Fifteen Gaussians · Two-stage · ε 0.05 ")
     other.page.goto(address)
     settle(other)
     numbers = ".dpv-cards"
