@@ -21,6 +21,7 @@ PAGES = [
     st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
     st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
+    st.Page("pages/about.py", title="About", icon=":material/info:"),
 ]
 page = st.navigation(PAGES, position="top")
 page.run()
