@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 
 from dpviz import __version__
-from dpviz.latex import entry
+from dpviz.family.card import Card
+from dpviz.latex import entry, escaped
 
 #: Name, one line and licence of dpviz.
 TITLE = "dpviz"
@@ -60,6 +61,12 @@ class Reference:
         family = self.authors.split(",")[0].split()[-1]
         word = next(one for one in re.findall(r"\w+", self.title) if len(one) > 1)
         return f"{family}{self.year}{word}".lower()
+
+    @property
+    def short(self) -> str:
+        """Family names and year: "Lee, Kifer 2016"."""
+        families = (one.rpartition(" ")[2] for one in self.authors.split(", "))
+        return f"{', '.join(families)} {self.year}"
 
     @property
     def place(self) -> str:
@@ -198,6 +205,26 @@ REFERENCES = (
     ),
     _of("F. McSherry", "Privacy Integrated Queries", "SIGMOD", 2009),
 )
+
+
+def cited(card: Card) -> list[Reference]:
+    """Papers that the card of a method names as its source."""
+    source = re.sub(r" [A-Z]\.", "", card.source)
+    return [one for one in REFERENCES if one.short in source]
+
+
+def keys(card: Card) -> list[str]:
+    """Keys of what to cite for a method: its papers, and dpviz."""
+    return [*(one.key for one in cited(card)), TITLE]
+
+
+def references(card: Card) -> str:
+    """Return BibTeX entries of the papers that a method is from, and of dpviz.
+
+    A comment names the parts of these papers, as the method's card does.
+    """
+    comment = f"% {escaped(card.title)}: {escaped(card.source)}"
+    return "\n".join([comment, *(one.bibtex for one in cited(card)), our_bibtex()])
 
 
 def our_bibtex() -> str:

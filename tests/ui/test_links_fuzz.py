@@ -29,7 +29,7 @@ from tests.support.links import PAGES, opened, parameters
 #: Links of each page; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
-    "benchmark": 60,
+    "benchmark": 60, "about": 5,
 }  # fmt: skip
 
 #: Seconds after which a page hangs.
@@ -167,4 +167,5 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(page: str) 
             check_sentence(note, link)
             assert plain_text(note) in test.warning[0].value, link
             corrected += 1
-    assert corrected > LINKS[page]
+    # A page without controls has nothing to correct.
+    assert corrected > LINKS[page] or not parameters()[page]
