@@ -23,6 +23,7 @@ PAGES = [
     st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
     st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
+    st.Page("pages/about.py", title="About", icon=":material/info:"),
 ]
 page = st.navigation(PAGES, position="top")
 st.set_page_config(page_title=f"{page.title} · dpviz")

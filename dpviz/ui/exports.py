@@ -69,7 +69,7 @@ def exports(
 
 def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
     """The numbers on the screen as a table for LaTeX, with parameters and sources as caption."""
-    from dpviz.papers.bibtex import keys  # the papers load slowly, and few ask for them
+    from dpviz.papers.references import keys  # the papers load slowly, and few ask for them
 
     rows = [
         (one.label, "–" if one.value.endswith(_STALE) else one.value, one.beside)
@@ -86,6 +86,6 @@ def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
 
 def _references(card: Card) -> str:
     """What to cite for a method, as BibTeX."""
-    from dpviz.papers.bibtex import references
+    from dpviz.papers.references import references
 
     return references(card)

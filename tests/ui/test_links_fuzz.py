@@ -29,7 +29,7 @@ from tests.support.links import PAGES, opened, parameters
 #: Links of each page; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
-    "benchmark": 60, "glossary": 40,
+    "benchmark": 60, "glossary": 10, "about": 5,
 }  # fmt: skip
 
 #: Seconds after which a page hangs.
@@ -167,5 +167,6 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(page: str) 
             check_sentence(note, link)
             assert plain_text(note) in test.warning[0].value, link
             corrected += 1
-    # A page with one control has one correction at most.
-    assert corrected > LINKS[page] * min(1, len(parameters()[page]) / 4)
+    # A page with one control has one correction at most, one without has nothing to correct.
+    names = parameters()[page]
+    assert corrected > LINKS[page] * min(1, len(names) / 4) or not names

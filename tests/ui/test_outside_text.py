@@ -50,7 +50,16 @@ OPTIONS = {"radio", "segmented_control", "pills"}
 OTHER_FIRST = {"page_link", "progress"}
 
 #: Functions whose text is the program's own.
-OWN = {"card_text", "in_words", "sentence", "score_of", "_titles", "written", "_run_label"}
+OWN = {
+    "card_text",
+    "_listed",
+    "in_words",
+    "sentence",
+    "score_of",
+    "_titles",
+    "written",
+    "_run_label",
+}
 OWN |= {"len", "plain_text", "progress_text", "decimal", "readable", "_price"}
 
 #: The same of what has a name.

@@ -1,0 +1,295 @@
+"""What to cite: every paper that a method is from, and dpviz; as text, BibTeX and CITATION.cff.
+
+``python -m dpviz.papers.references > CITATION.cff`` writes that file anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from dpviz import __version__
+from dpviz.family.card import Card
+from dpviz.latex import entry, escaped
+
+#: Name, one line and licence of dpviz.
+TITLE = "dpviz"
+ABSTRACT = "See what privacy costs: differentially private clustering, true beside private"
+LICENCE = "Apache-2.0"
+
+#: Full names of the conferences.
+_PROCEEDINGS = {
+    "CIKM": "ACM International Conference on Information and Knowledge Management (CIKM)",
+    "VLDB": "International Conference on Very Large Data Bases (VLDB)",
+    "ICDE": "IEEE International Conference on Data Engineering (ICDE)",
+    "CODASPY": "ACM Conference on Data and Application Security and Privacy (CODASPY)",
+    "SIGMOD": "ACM SIGMOD International Conference on Management of Data",
+    "PODS": "ACM Symposium on Principles of Database Systems (PODS)",
+}
+
+#: Full names of the journals.
+_JOURNALS = {"TKDE": "IEEE Transactions on Knowledge and Data Engineering"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A paper.
+
+    Parameters
+    ----------
+    authors
+        "L. Chen, T. Yu": initials, family name, separated by commas.
+    title, venue, year
+        As printed; the venue in short, empty where none is known.
+    volume
+        Volume and number of a journal: "46(2)".
+    chinese
+        Whether it is written in Chinese; the title is its English one.
+    """
+
+    authors: str
+    title: str
+    venue: str
+    year: int
+    volume: str = ""
+    chinese: bool = False
+
+    @property
+    def key(self) -> str:
+        """Key in BibTeX: first author, year and first word of the title."""
+        family = self.authors.split(",")[0].split()[-1]
+        word = next(one for one in re.findall(r"\w+", self.title) if len(one) > 1)
+        return f"{family}{self.year}{word}".lower()
+
+    @property
+    def short(self) -> str:
+        """Family names and year: "Lee, Kifer 2016"."""
+        families = (one.rpartition(" ")[2] for one in self.authors.split(", "))
+        return f"{', '.join(families)} {self.year}"
+
+    @property
+    def place(self) -> str:
+        """Where it appeared: "Computer Science 46(2), 2019"."""
+        if not self.venue or self.venue in _PROCEEDINGS or self.venue in _JOURNALS:
+            return f"{self.venue} {self.year}".strip()
+        return f"{f'{self.venue} {self.volume}'.strip()}, {self.year}"
+
+    @property
+    def text(self) -> str:
+        """One line of a list of references, in Markdown."""
+        language = " (in Chinese)" if self.chinese else ""
+        title = self.title.replace("*", r"\*")
+        return f"{self.authors}: *{title}*{language}. {self.place}."
+
+    @property
+    def bibtex(self) -> str:
+        """Its entry in BibTeX."""
+        people = {"author": " and ".join(self.authors.split(", ")), "title": self.title}
+        end = {"year": str(self.year)} | ({"note": "In Chinese"} if self.chinese else {})
+        if self.venue in _PROCEEDINGS:
+            where = {"booktitle": _PROCEEDINGS[self.venue]}
+            return entry("inproceedings", self.key, people | where | end)
+        if not self.venue or self.venue.startswith("arXiv"):
+            where = {"howpublished": self.venue} if self.venue else {}
+            return entry("misc", self.key, people | where | end)
+        where = {"journal": _JOURNALS.get(self.venue, self.venue)}
+        volume, _, number = self.volume.rstrip(")").partition("(")
+        where |= {name: one for name, one in (("volume", volume), ("number", number)) if one}
+        return entry("article", self.key, people | where | end)
+
+
+def _of(authors: str, title: str, venue: str, year: int, volume: str = "") -> Reference:
+    chinese = title.endswith(" (in Chinese)")
+    return Reference(
+        authors=authors,
+        title=title.removesuffix(" (in Chinese)"),
+        venue=venue,
+        year=year,
+        volume=volume,
+        chinese=chinese,
+    )
+
+
+#: All papers, in the order of the methods.
+REFERENCES = (
+    _of("L. Chen, T. Yu, R. Chirkova", "WaveCluster with Differential Privacy", "CIKM", 2015),
+    _of(
+        "G. Sheikholeslami, S. Chatterjee, A. Zhang",
+        "WaveCluster: A Multi-Resolution Clustering Approach for Very Large Spatial Databases",
+        "VLDB",
+        1998,
+    ),
+    _of(
+        "W. Qardaji, W. Yang, N. Li",
+        "Differentially Private Grids for Geospatial Data",
+        "ICDE",
+        2013,
+    ),
+    _of(
+        "X. Xiao, G. Wang, J. Gehrke",
+        "Differential Privacy via Wavelet Transforms",
+        "TKDE",
+        2011,
+    ),
+    _of(
+        "G. Cormode, C. Procopiuc, D. Srivastava, E. Shen, T. Yu",
+        "Differentially Private Spatial Decompositions",
+        "ICDE",
+        2012,
+    ),
+    _of(
+        "J. Lee, D. Kifer",
+        "Postprocessing for Iterative Differentially Private Algorithms",
+        "",
+        2016,
+    ),
+    _of(
+        "C. Hu, G. Yang, Y. Bai",
+        "Clustering Algorithm in Differential Privacy Preserving (in Chinese)",
+        "Computer Science",
+        2019,
+        "46(2)",
+    ),
+    _of(
+        "Y. Zhang, N. Liu, S. Wang",
+        "A differential privacy protecting K-means clustering algorithm based on contour "
+        "coefficients",
+        "PLOS ONE",
+        2018,
+    ),
+    _of(
+        "H. Li, X. Wu, Y. Chen",
+        "k-means clustering method preserving differential privacy in MapReduce framework "
+        "(in Chinese)",
+        "Journal on Communications",
+        2016,
+        "37(2)",
+    ),
+    _of(
+        "Y. Li, Z. Hao, W. Wen, G. Xie",
+        "Research on Differential Privacy Preserving K-means Clustering (in Chinese)",
+        "Computer Science",
+        2013,
+        "40(3)",
+    ),
+    _of(
+        "B. Fritzke",
+        "The k-means-u* algorithm: non-local jumps and greedy retries improve k-means++ clustering",
+        "arXiv 1706.09059",
+        2017,
+    ),
+    _of(
+        "D. Su, J. Cao, N. Li, E. Bertino, H. Jin",
+        "Differentially Private k-Means Clustering",
+        "CODASPY",
+        2016,
+    ),
+    _of(
+        "P. Mohan, A. Thakurta, E. Shi, D. Song, D. Culler",
+        "GUPT: Privacy Preserving Data Analysis Made Easy",
+        "SIGMOD",
+        2012,
+    ),
+    _of(
+        "J. Zhang, X. Xiao, Y. Yang, Z. Zhang, M. Winslett",
+        "PrivGene: Differentially Private Model Fitting Using Genetic Algorithms",
+        "SIGMOD",
+        2013,
+    ),
+    _of(
+        "A. Blum, C. Dwork, F. McSherry, K. Nissim",
+        "Practical Privacy: The SuLQ Framework",
+        "PODS",
+        2005,
+    ),
+    _of("F. McSherry", "Privacy Integrated Queries", "SIGMOD", 2009),
+)
+
+
+def cited(card: Card) -> list[Reference]:
+    """Papers that the card of a method names as its source."""
+    source = re.sub(r" [A-Z]\.", "", card.source)
+    return [one for one in REFERENCES if one.short in source]
+
+
+def keys(card: Card) -> list[str]:
+    """Keys of what to cite for a method: its papers, and dpviz."""
+    return [*(one.key for one in cited(card)), TITLE]
+
+
+def references(card: Card) -> str:
+    """Return BibTeX entries of the papers that a method is from, and of dpviz.
+
+    A comment names the parts of these papers, as the method's card does.
+    """
+    comment = f"% {escaped(card.title)}: {escaped(card.source)}"
+    return "\n".join([comment, *(one.bibtex for one in cited(card)), our_bibtex()])
+
+
+def our_bibtex() -> str:
+    """Entry of dpviz itself in BibTeX."""
+    fields = {
+        "key": TITLE,
+        "title": f"{TITLE}: {ABSTRACT.split(':')[0].lower()}",
+        "note": f"Version {__version__}",
+    }
+    return entry("misc", TITLE, fields)
+
+
+def bibtex() -> str:
+    """All entries, dpviz first."""
+    return "\n".join([our_bibtex(), *(one.bibtex for one in REFERENCES)])
+
+
+def citation_file() -> str:
+    """Text of CITATION.cff, whose values are those of this module."""
+    lines = [
+        "cff-version: 1.2.0",
+        "message: If you use dpviz, please cite it, and the paper of the method that you used.",
+        "type: software",
+        f"title: {TITLE}",
+        f"abstract: {json.dumps(ABSTRACT)}",
+        f"version: {json.dumps(__version__)}",
+        f"license: {LICENCE}",
+        "authors:",
+        '  - name: "The dpviz maintainers"',
+        "references:",
+    ]
+    for one in REFERENCES:
+        lines += [
+            f"  - type: {_cff_type(one)}",
+            f"    title: {json.dumps(one.title, ensure_ascii=False)}",
+            f"    year: {one.year}",
+            *_cff_place(one),
+            "    authors:",
+        ]
+        for author in one.authors.split(", "):
+            given, _, family = author.rpartition(" ")
+            lines += [f"      - family-names: {family}", f"        given-names: {given}"]
+    return "\n".join(lines) + "\n"
+
+
+def _cff_type(one: Reference) -> str:
+    """Type of a reference in CITATION.cff."""
+    if one.venue in _PROCEEDINGS:
+        return "conference-paper"
+    return "article" if one.venue and not one.venue.startswith("arXiv") else "generic"
+
+
+def _cff_place(one: Reference) -> list[str]:
+    """Lines of CITATION.cff on where a paper appeared."""
+    if one.venue in _PROCEEDINGS:
+        return ["    conference:", f"      name: {json.dumps(_PROCEEDINGS[one.venue])}"]
+    if not one.venue:
+        return []
+    if one.venue.startswith("arXiv"):
+        return [f"    notes: {json.dumps(one.venue)}"]
+    lines = [f"    journal: {json.dumps(_JOURNALS.get(one.venue, one.venue))}"]
+    volume, _, number = one.volume.rstrip(")").partition("(")
+    lines += [f"    volume: {volume}"] if volume else []
+    return lines + ([f"    issue: {json.dumps(number)}"] if number else [])
+
+
+if __name__ == "__main__":
+    print(citation_file(), end="")

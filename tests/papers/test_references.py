@@ -1,0 +1,60 @@
+"""What to cite: the same in the README, in BibTeX, in CITATION.cff and in the table of papers."""
+
+import json
+import re
+
+from dpviz import __version__
+from dpviz.papers import PAPERS
+from dpviz.papers.references import REFERENCES, bibtex, citation_file, our_bibtex
+from tests.support import ROOT
+
+
+def test_the_readme_lists_the_same_papers():
+    cite = (ROOT / "README.md").read_text(encoding="utf-8").split("## Cite")[1]
+    listed = re.findall(r"^\* (.*(?:\n  .*)*)", cite, flags=re.MULTILINE)
+    assert [re.sub(r"\s+", " ", one) for one in listed] == [one.text for one in REFERENCES]
+
+
+def test_the_table_of_papers_cites_them_alike():
+    known = {one.authors: one for one in REFERENCES}
+    for paper in PAPERS.values():
+        one = known[paper.authors]
+        language = " (in Chinese)" if one.chinese else ""
+        assert (paper.title, paper.venue, paper.year) == (one.title + language, one.place, one.year)
+
+
+def test_each_paper_has_an_entry_with_all_that_is_known():
+    entries = re.findall(r"@(\w+)\{(\w+),\n(.*?)\n\}", bibtex(), flags=re.DOTALL)
+    assert [key for _, key, _ in entries] == ["dpviz", *(one.key for one in REFERENCES)]
+    assert len({key for _, key, _ in entries}) == len(entries)
+    for (kind, _, fields), one in zip(entries[1:], REFERENCES, strict=True):
+        assert f"year = {{{one.year}}}" in fields
+        assert fields.count(" and ") >= one.authors.count(", ")
+        needed = {"inproceedings": "booktitle", "article": "journal", "misc": "title"}[kind]
+        assert f"  {needed} = {{" in fields
+    by_key = {key: (kind, fields) for kind, key, fields in entries}
+    kind, fields = by_key["hu2019clustering"]
+    assert kind == "article"
+    assert "volume = {46}" in fields
+    assert "number = {2}" in fields
+    assert "note = {In Chinese}" in fields
+    assert f"Version {__version__}" in our_bibtex()
+
+
+def test_the_citation_file_is_what_the_program_says():
+    """Else write it anew: ``python -m dpviz.papers.references > CITATION.cff``."""
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert text == citation_file()
+    head, _, papers = text.partition("references:\n")
+    read = dict(re.findall(r"^([\w-]+): *(.*)$", head, flags=re.MULTILINE))
+    assert read["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "type"} <= set(read)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert json.loads(read["version"]) == __version__
+    assert f'version = "{__version__}"' in project
+    assert f'license = "{read["license"]}"' in project
+    titles = re.findall(r'^    title: (".*")$', papers, flags=re.MULTILINE)
+    assert [json.loads(one) for one in titles] == [one.title for one in REFERENCES]
+    assert papers.count("family-names:") == sum(len(one.authors.split(", ")) for one in REFERENCES)
+    assert "      - family-names: Hu\n        given-names: C.\n" in papers
+    assert '    journal: "Computer Science"\n    volume: 46\n    issue: "2"\n' in papers

@@ -1,0 +1,61 @@
+"""The about page: true to the code, and all packages with their licences."""
+
+import re
+from importlib.metadata import metadata
+
+import pytest
+
+from dpviz import __version__
+from dpviz.data.samples import sample, sample_names
+from dpviz.families import CARDS
+from dpviz.papers.references import REFERENCES
+from dpviz.ui.about import PACKAGES
+from dpviz.ui.messages import plain_text
+from tests.support import ROOT
+from tests.support.links import opened
+
+
+def test_the_page_says_version_private_methods_papers_and_licences():
+    test = opened("about", {})
+    assert not test.exception
+    assert test.title[0].value == f"About dpviz {__version__}"
+    said = "\n".join(one.value for one in test.markdown)
+    proven = [card for card in CARDS.values() if card.spends]
+    private = [card for card in proven if any(one.private for one in card.variants)]
+    assert f"{len(private)} of {len(proven)} methods" in said
+    failing = said.split("the claim fails for ")[1].split(":\n  their cards")[0].split(", ")
+    assert failing == [
+        card.title
+        for card in proven
+        if any(one.name == "published" and not one.private for one in card.variants)
+    ]
+    for one in REFERENCES:
+        assert f"*{plain_text(one.title)}*" in said
+    assert "Natural Earth" in said
+    assert "before anybody else" in said
+    for name in sample_names():
+        assert f"* {plain_text(sample(name).title)} ({sample(name).licence}): " in said
+    packages = test.dataframe[0].value
+    assert packages["version"].str.len().gt(0).all()
+    assert [one.value for one in test.header] == [
+        "What is private, and what isn't", "Cite", "Licences", "Report a privacy flaw",
+    ]  # fmt: skip
+
+
+def test_all_packages_are_named():
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    needed = re.findall(r"^([\w-]+)", text, flags=re.MULTILINE)
+    assert list(PACKAGES) == needed
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_s_licence_is_the_one_that_it_states(package):
+    about = metadata(package)
+    stated = " ".join(
+        [
+            about.get("License-Expression") or "",
+            *(one for one in about.get_all("Classifier") or [] if one.startswith("License")),
+            (about.get("License") or "")[:2000],
+        ]
+    )
+    assert PACKAGES[package].partition("-")[0] in stated
