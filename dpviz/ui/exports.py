@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -17,8 +18,8 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button
 from dpviz.ui.stamp import Stamp
 
-#: End of a number that is of the settings before.
-_STALE = "…"
+#: In place of a number that is of the settings before.
+_MISSING = "–"
 
 
 def exports(
@@ -53,18 +54,17 @@ def exports(
     row = st.container(horizontal=True)
     with row:
         csv_button(f"{name}-{view}", table, "Table of this view (CSV)", stamp=stamp)
-    for label, content, ending, mime in (
-        ("Numbers above (LaTeX)", partial(_numbers, card, stamp, readouts), "tex", "text/x-tex"),
-        ("What to cite (BibTeX)", partial(_references, card), "bib", "text/x-bibtex"),
-    ):
-        row.download_button(
-            label,
-            content,
-            file_name=f"{name}.{ending}",
-            mime=mime,
-            on_click="ignore",
-            icon=":material/download:",
-        )
+    looks: dict[str, Any] = {"on_click": "ignore", "icon": ":material/download:"}
+    row.download_button(
+        "Numbers above (LaTeX)",
+        partial(_numbers, card, stamp, readouts),
+        f"{name}.tex",
+        "text/x-tex",
+        **looks,
+    )
+    row.download_button(
+        "What to cite (BibTeX)", partial(_references, card), f"{name}.bib", "text/x-bibtex", **looks
+    )
 
 
 def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
@@ -72,7 +72,11 @@ def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
     from dpviz.papers.references import keys  # the papers load slowly, and few ask for them
 
     rows = [
-        (one.label, "–" if one.value.endswith(_STALE) else one.value, one.beside)
+        (
+            f"{one.label} ({one.sign})" if one.sign else one.label,
+            _MISSING if one.stale or one.value == "…" else one.value,
+            one.beside,
+        )
         for one in readouts
     ]
     return latex_table(

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import math
 import re
 from threading import Event
 
@@ -17,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.experiments.prices import of_family, sentence, summary
 from dpviz.families import trial_of
+from dpviz.figures.marks import OVERLAY
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS
 from dpviz.ui.messages import plain_text
 from dpviz.ui.state import Control, UrlState, format_value, sides
@@ -872,3 +874,32 @@ def test_many_draws_may_choose_different_grids(app):
 def test_a_link_to_a_technique_that_cannot_choose_ignores_it(app):
     test = app(data="incomes", method="baseline", choose="private", g="20")
     assert " g 20" in title(test)
+
+
+@pytest.mark.parametrize("method", ["privthr", "privthrem", "twostage"])
+def test_under_private_stands_what_a_release_would_tell(app, method):
+    test = app(data="spirals", method=method)
+    test.session_state["wavecluster:behind"] = True
+    found = checked(test.run()).dataframe[0].value
+    assert list(found) == ["true", "private", "private, by true data"]
+    known = ["k (rank of the threshold)", "d (threshold)", "L (positive coefficients)",
+             "Z (non-positive)", "significant cells", "clusters"]  # fmt: skip
+    assert set(found.index[found["private"].notna()]) <= set(known)
+    # A rank that a release keeps secret stands beside it.
+    rank = found.loc["k (rank of the threshold)"]
+    assert math.isnan(rank["private"]) == (method == "privthrem")
+    assert math.isnan(rank["private, by true data"]) == (method != "privthrem")
+    assert found.loc["records", "true"] == 31_200
+    assert found.loc["records"].isna().sum() == 2
+
+
+@pytest.mark.parametrize("view", ["clusters", "overview"])
+def test_the_private_side_has_the_cells_of_a_release_and_points_only_when_asked_for(app, view):
+    drawn = [figure_head(app(data="spirals", method="privthr", view=view, points=one))["figure"]
+             for one in ("hidden", "shown")]  # fmt: skip
+    names = [[one.get("name") for one in figure["data"]].count(OVERLAY) for figure in drawn]
+    assert names == [0, 1]
+    said = [str(figure["layout"]["annotations"]).count(OVERLAY) for figure in drawn]
+    assert said == [0, 1]
+    for figure in drawn:
+        assert "Not for publication" in figure["layout"]["title"]["subtitle"]["text"]
