@@ -55,7 +55,7 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
         1,
         MOST_RECORDS,
         **following(
-            "release:nhat",
+            "release:records",
             public_records(state, draft.active),
             partial(state.set, "nhat"),
         ),
@@ -152,7 +152,7 @@ def _origin(state: UrlState, draft: ReleaseDraft) -> None:
     """Say where g, p or K can come from without looking at the data, and take them over."""
     request, family = draft.request, draft.request.family
     records = public_records(state, draft.active)
-    guessed = state.get("nhat") is None and not draft.active.is_sample
+    guessed = not state.get("nhat") and not draft.active.is_sample
     if family.chosen(request.config):
         signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
         show_caption(

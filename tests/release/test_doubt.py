@@ -144,7 +144,7 @@ def test_noise_of_a_rehearsal_is_discrete_and_as_wide_as_paid_for() -> None:
 def test_files_mark_what_is_doubtful_and_files_of_version_1_stay_as_they_are() -> None:
     from tests.release.test_files import of_cells
 
-    counts = np.array([[900, 3, 9]])
+    counts = np.array([[900, 3, 9], [0, 1, 2]])
     document = of_cells(counts, counts > 5, 1, SQUARE.bounds)
     before = files(document)
     after = files(
@@ -158,7 +158,7 @@ def test_files_mark_what_is_doubtful_and_files_of_version_1_stay_as_they_are() -
     assert marks == [False, True]
     rows = list(csv.DictReader(io.StringIO(after["cells.csv"].decode())))
     assert [(row["cluster"], row["doubtful"]) for row in rows] == [
-        ("1", "0"), ("0", "0"), ("2", "1")
+        ("1", "0"), ("0", "0"), ("2", "1"), ("0", "0"), ("0", "0"), ("0", "0")
     ]  # fmt: skip
     assert b"doubtful" not in before["cells.csv"] + before["clusters.geojson"]
     picture, report = after["clusters.svg"].decode(), after["report.html"].decode()
