@@ -22,7 +22,7 @@ def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
     """Explain epsilon in words: how sure anybody can get of one's part, from even odds."""
     percent = 100 * surest(epsilon)
     # Rounded up, because the text is "at most"; 100% would be more than it is.
-    shown = math.ceil(percent) if percent <= 99 else math.ceil(percent * 10) / 10
+    shown = math.ceil(percent * 10) / 10
     most = f"{shown:g}% sure at most" if shown < 100 else "next to certain"
     who = "you took part" if neighbours.relation == "add_remove" else "a record is yours"
     return (

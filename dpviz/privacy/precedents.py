@@ -22,7 +22,7 @@ class Precedent:
     unit
         Whom or what it protects.
     differs
-        Why it does not compare with a pure epsilon of a lifetime; empty where it does.
+        Why it does not compare with a pure epsilon of a lifetime.
     source
         Where the figure stands.
     """

@@ -35,24 +35,24 @@ def epsilon_panel(
         if left is not None:
             st.markdown(plain_text(explain_years(epsilon, left)))
         st.markdown("**What others have published with**")
-        st.dataframe(
-            [
-                {
-                    "what": one.who,
-                    "since": str(one.year),
-                    "ε": one.epsilon,
-                    "protects": one.unit,
-                    "not comparable because": one.differs,
-                    "source": one.source,
-                }
-                for one in PRECEDENTS
-            ],
-            hide_index=True,
-        )
+        st.markdown(_TABLE)
         show_caption(
             "No ε is right because others took it. A smaller one promises more only for the same "
             "unit, model and period."
         )
+
+
+#: Precedents as a table in Markdown, whose lines wrap on a phone, too.
+_TABLE = "\n".join(
+    [
+        "| what | ε | for | source |",
+        "|---|---|---|---|",
+        *(
+            f"| {one.who}, {one.year} | {one.epsilon} | {one.unit} ({one.differs}) | {one.source} |"
+            for one in PRECEDENTS
+        ),
+    ]
+)
 
 
 def explain_years(epsilon: float, left: float) -> str:

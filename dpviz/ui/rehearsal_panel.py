@@ -46,8 +46,8 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
     """
     columns = draft.active.dataset.columns
     show_caption(
-        "The plan is drawn many times on public data in place of yours: it costs nothing, and "
-        "reads no record of yours."
+        "The plan is drawn many times on public data in place of yours: that costs nothing and "
+        "reads no record of yours. Yours may differ, so choose what looks most like them."
     )
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
     left.number_input(
