@@ -103,6 +103,9 @@ class Family:
         Whether its methods find the number of clusters, and so can invent some.
     choosing
         Parameters that a method can choose under privacy: see :data:`.parameter.CHOOSE`.
+    from_public
+        ``from_public(config, records, ndim)``: parameters that follow from public facts alone,
+        the number of records and of columns, and the settings of a configuration.
     """
 
     name: str
@@ -134,6 +137,7 @@ class Family:
     defaults: Callable[[str, VariantName], dict[str, Any]]
     finds_number: bool
     choosing: tuple[str, ...] = ()
+    from_public: Callable[[Any, int, int], dict[str, Any]] = lambda config, records, ndim: {}
 
     def parameter(self, name: str) -> Parameter:
         """Return the parameter of that name."""

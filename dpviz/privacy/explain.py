@@ -10,7 +10,28 @@ from dpviz.privacy.ledger import Neighbours
 _SPEAKING = math.log(1e6)
 
 
-def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
+def surest(epsilon: float) -> float:
+    """Largest chance with which anybody can tell that one took part, who held it for even before.
+
+    Bayes' rule with a prior of 1/2 and the largest likelihood ratio: e^epsilon / (1 + e^epsilon).
+    """
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
+    """Explain epsilon in words: how sure anybody can get of one's part, from even odds."""
+    percent = 100 * surest(epsilon)
+    # Rounded up, because the text is "at most"; 100% would be more than it is.
+    shown = math.ceil(percent * 10) / 10
+    most = f"{shown:g}% sure at most" if shown < 100 else "next to certain"
+    who = "you took part" if neighbours.relation == "add_remove" else "a record is yours"
+    return (
+        f"Who holds it for 50 : 50 whether {who} is {most} after the release, "
+        "whatever else is known."
+    )
+
+
+def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
     """Explain epsilon in words: how much one person's participation can change.
 
     Parameters
@@ -19,6 +40,8 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
         Whole budget.
     neighbours
         Relation, and the records of one privacy unit.
+    persons
+        Whether this unit is a person.
     """
     if epsilon > _SPEAKING:
         return f"ε = {epsilon:.6g}: more than a million times as likely, so hardly any protection."
@@ -32,8 +55,12 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours) -> str:
         if neighbours.relation == "add_remove"
         else "with you as with another in your place"
     )
-    records = "one record" if neighbours.cap == 1 else f"up to {neighbours.cap} records"
+    records = f"for up to {neighbours.cap} records of yours"
+    if neighbours.cap == 1:
+        records = "for one record of yours"
+        if persons:
+            records = "for you as a person, of whom one record at most takes part"
     return (
         f"ε = {epsilon:.6g}: any result is at most e^{epsilon:.6g} = {times} times as likely "
-        f"{with_you}, for {records} of yours."
+        f"{with_you}, {records}."
     )

@@ -138,7 +138,7 @@ def _privacy(request: Request, accountant: SecureAccountant, opendp: str) -> Doc
         "neighbours": neighbours.relation,
         "unit": "person" if request.persons else "record",
         "cap": neighbours.cap,
-        "odds": explain_epsilon(request.config.epsilon, neighbours),
+        "odds": explain_epsilon(request.config.epsilon, neighbours, persons=request.persons),
         "certified": accountant.certified,
         "map": (
             f"OpenDP {opendp} drew the noise of every step{_EXCEPT * rounded}; its privacy map "

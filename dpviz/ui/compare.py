@@ -34,6 +34,7 @@ from dpviz.ui.compare_runs import (
 from dpviz.ui.data_panel import protection
 from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
+from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.explorer import FIRST
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import OwnData, own_data
@@ -330,6 +331,8 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         help="Every method draws with the same seeds, from 0 on.",
     )
     epsilons = _epsilon_boxes(state)
+    if epsilons:
+        epsilon_panel(max(epsilons), neighbours, persons=bool(own and own.unit))
     values = _axis_boxes(state)
     _reset_button(state)
     unit = own.unit if own else None

@@ -22,6 +22,7 @@ from dpviz.ui.card_panel import card_panel
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
 from dpviz.ui.embed import embedded
+from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.first_method import show_first
 from dpviz.ui.map_panel import map_controls
 from dpviz.ui.messages import errors_shown
@@ -239,8 +240,10 @@ def show_below(
     config, spends = settings.config, CARDS[settings.config.method].spends
     if spends:
         show_ledger(ledger, config.epsilon)
-    show_reason(verdict, config.epsilon if spends else None, config.neighbours)
+    persons = settings.active.unit is not None
+    show_reason(verdict, config.epsilon if spends else None, config.neighbours, persons=persons)
     if spends:
+        epsilon_panel(config.epsilon, config.neighbours, persons=persons)
         _release_link(state)
         for panel in panels:
             panel()

@@ -197,11 +197,13 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-def show_reason(claim: Claim, epsilon: float | None, neighbours: Neighbours) -> None:
+def show_reason(
+    claim: Claim, epsilon: float | None, neighbours: Neighbours, *, persons: bool = False
+) -> None:
     """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
     said = ""
     if claim.private and epsilon is not None:
-        said = explain_epsilon(epsilon, neighbours)
+        said = explain_epsilon(epsilon, neighbours, persons=persons)
     _small(f"{html.escape(said)} <em>{html.escape(EXPLORATION)}</em>")
     if claim.private:
         # Apart from the text that follows a slider: it stays open while one is dragged.

@@ -10,11 +10,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.data.samples import sample
+from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
-from dpviz.family.parameter import Parameter
+from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.home import home
+from dpviz.release.rehearsal import GUESS, MOST_RECORDS
 from dpviz.release.request import Request
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
@@ -30,9 +31,12 @@ from dpviz.ui.parameters import (
     method_controls,
     take_defaults,
 )
-from dpviz.ui.state import Control, UrlState, choice
+from dpviz.ui.state import Control, UrlState, choice, whole
 
 FIRST, FIRST_METHOD = "gaussians", "twostage"
+
+#: Session entry: whether own data was on the page when it was last drawn.
+_OWN = "release:own"
 
 #: Methods that can be released: those with a budget.
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
@@ -57,11 +61,37 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))
+    # The public number of records, and the public data of the rehearsal; "" makes some up.
+    controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
+    controls["standin"] = Control("", choice("standin", ("", *sample_names())))
     state = DataState("release", controls)
     take_followed_sample(state)
     if state.fresh:
         take_defaults(state, _family(state), but=state.given)
+    _take_public(state)
     return state
+
+
+def _take_public(state: DataState) -> None:
+    """Start own data with choices that come from no other data set; a link's choices stay."""
+    own = state.has_own_data
+    if own and not st.session_state.get(_OWN):
+        links = {CHOOSE.link}
+        for family in FAMILIES.values():
+            links |= {family.parameter(name).link for name in family.choosing}
+        if not (state.fresh and links & set(state.given)):
+            state.set(CHOOSE.link, PRIVATE)
+            for family in FAMILIES.values():
+                for one in family.parameters:
+                    if one.name in family.choosing:
+                        state.set(one.link, one.default)
+    st.session_state[_OWN] = own
+
+
+def public_records(state: UrlState, active: ActiveData) -> int:
+    """Public number of records: as typed, of a sample set, or a guess; never that of own data."""
+    typed = state.get("nhat")
+    return int(typed or (active.sample.n if active.sample else GUESS))
 
 
 def _family(state: UrlState) -> Family:

@@ -23,6 +23,7 @@ from dpviz.release.tables import doubt_words
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.embed import embedded
+from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.messages import (
     plain_text,
     show_caption,
@@ -33,6 +34,7 @@ from dpviz.ui.messages import (
 )
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
+from dpviz.ui.rehearsal_panel import rehearsal_panel, rehearsed
 from dpviz.ui.release import ReleaseDraft, budget_file, draft_of, method_panel, new_folder
 from dpviz.ui.state import UrlState, following, format_value
 
@@ -66,12 +68,16 @@ def build(state: DataState) -> None:
         )
         draft = draft_of(state, active, title)
         refused = stop_by(state, draft)
+        if not refused:
+            st.markdown("##### Rehearse")
+            rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
         st.markdown("##### Who pays")
         source, total = payer(draft)
         budget_bar(source, total, draft.request.config.epsilon)
+        _meaning(draft, source, total)
         if not refused:
             st.markdown("##### Release")
-            confirm(draft, source, total)
+            confirm(state, draft, source, total)
     state.write()
 
 
@@ -98,7 +104,9 @@ def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
         left, right = st.columns([1, 9], vertical_alignment="center")
         left.badge("private", icon=":material/check:", color="green")
         with right:
-            show_caption(explain_epsilon(config.epsilon, config.neighbours))
+            show_caption(
+                explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
+            )
     return reason
 
 
@@ -191,6 +199,14 @@ def budget_bar(source: str, total: float | None, epsilon: float) -> None:
         _entries(account)
 
 
+def _meaning(draft: ReleaseDraft, source: str, total: float | None) -> None:
+    """Show what epsilon means, and how many years of such releases the lifetime budget pays."""
+    request, account = draft.request, _account(source)
+    left = account.remaining if account else granted(total or _FIRST_TOTAL)
+    neighbours = request.config.neighbours
+    epsilon_panel(request.config.epsilon, neighbours, persons=request.persons, left=left)
+
+
 def _entries(account: Account) -> None:
     """Show previous releases in one table."""
     many = len(account.entries)
@@ -214,7 +230,7 @@ def _entries(account: Account) -> None:
 # -- two steps ---------------------------------------------------------------------------
 
 
-def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
+def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: review the debit and the published data, then confirm."""
     fingerprint = (*draft.fingerprint, source)
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
@@ -235,7 +251,7 @@ def confirm(draft: ReleaseDraft, source: str, total: float | None) -> None:
         if not source:
             show_caption("Name the data source to go on.")
         return
-    _review(draft, source, total)
+    _review(state, draft, source, total)
     left, right, _ = st.columns([2, 1, 2])
     epsilon = draft.request.config.epsilon
     go = left.button(
@@ -253,7 +269,7 @@ def _forget(entry: str) -> None:
     st.session_state.pop(entry, None)
 
 
-def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
+def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Describe the effects of the release before it happens."""
     request = draft.request
     config, card = request.config, request.card
@@ -280,6 +296,7 @@ def _review(draft: ReleaseDraft, source: str, total: float | None) -> None:
         f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
+        rehearsed(state, draft),
         *opening,
         f"Debits ε {decimal(granted(config.epsilon))} from the lifetime budget of “{source}”, then "
         "draws once, with noise that nobody can repeat.",

@@ -11,6 +11,7 @@ from dpviz.family.card import VariantName
 from dpviz.family.family import Family
 from dpviz.family.run_domain import run_domain
 from dpviz.serialize import whole_numbers
+from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import CHOSEN, PARAMETERS, Config
@@ -58,6 +59,11 @@ def _defaults(method: str, variant: VariantName) -> dict[str, Any]:
     return {} if alpha is None else {"alpha": alpha.default}
 
 
+def _from_public(config: Config, records: int, ndim: int) -> dict[str, Any]:
+    """Grid by the rule of the private choice; no public fact tells p."""
+    return {"grid": chosen_grid(records, config.epsilon, ndim, config.level)}
+
+
 FAMILY = Family(
     name="wavecluster",
     title="WaveCluster",
@@ -89,4 +95,5 @@ FAMILY = Family(
     defaults=_defaults,
     finds_number=True,
     choosing=CHOSEN,
+    from_public=_from_public,
 )

@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise_source import SeededNoise
-from dpviz.privacy.explain import explain_epsilon
+from dpviz.privacy.explain import explain_epsilon, explain_surest, surest
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
 from dpviz.privacy.mechanisms import Accountant, interval_weights
 
@@ -514,3 +514,27 @@ def test_odds_in_words() -> None:
     assert explain_epsilon(100, Neighbours()).endswith(
         "more than a million times as likely, so hardly any protection."
     )
+
+
+def test_a_persons_one_record_is_said_as_such() -> None:
+    said = explain_epsilon(1, Neighbours(), persons=True)
+    assert said.endswith("for you as a person, of whom one record at most takes part.")
+    assert explain_epsilon(1, Neighbours(cap=3), persons=True) == explain_epsilon(
+        1, Neighbours(cap=3)
+    )
+
+
+@given(epsilon=st.floats(1e-6, 20))
+def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
+    # Bayes' rule from even odds, with the largest ratio of likelihoods.
+    odds = math.exp(epsilon)
+    assert surest(epsilon) == pytest.approx(odds / (1 + odds))
+    said = explain_surest(epsilon, Neighbours())
+    percent = 100.0 if "next to certain" in said else float(said.split(" is ")[1].split("%")[0])
+    assert 100 * surest(epsilon) <= percent + 1e-9
+    assert percent <= 100 * surest(epsilon) + 0.1 + 1e-9
+
+
+def test_certainty_in_words() -> None:
+    assert "whether you took part is 73.2% sure at most" in explain_surest(1, Neighbours())
+    assert "whether a record is yours" in explain_surest(1, Neighbours(relation="replace_one"))

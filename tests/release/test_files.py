@@ -290,7 +290,9 @@ def test_schema_rejects_any_key_added_or_missing(validator, name):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("version", 2),
+        ("version", 3),
+        ("doubtful level", 0),
+        ("doubtful clusters", [0]),
         ("method variant", "published"),
         ("method family", "kmeans"),
         ("privacy epsilon", 0),

@@ -25,7 +25,9 @@ from dpviz.figures.audit import (
     membership_frame,
 )
 from dpviz.numbers import counted, readable
+from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.audit.common import budget_control
+from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.job import follow, job_of, show_progress, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.messages import plain_text
@@ -129,6 +131,7 @@ def _technique(state: UrlState) -> bool:
         **state.widget("draws"),
         help="So often the technique is run without and with the person.",
     )
+    epsilon_panel(slider.value, Neighbours())
     if slider.settled:
         _start_draws(state)
     job = job_of(_JOB)

@@ -1,0 +1,80 @@
+"""What published uses of differential privacy promised: their epsilon, unit and source.
+
+Figures as their makers published them. Most are not comparable as they stand: other units of
+protection, a delta, a budget that starts anew each day or month, or noise on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precedent:
+    """One published use of differential privacy.
+
+    Parameters
+    ----------
+    who, year
+        What was published, by whom, and since when.
+    epsilon
+        As published; with its period where it is no lifetime budget.
+    unit
+        Whom or what it protects.
+    differs
+        Why it does not compare with a pure epsilon of a lifetime.
+    source
+        Where the figure stands.
+    """
+
+    who: str
+    year: int
+    epsilon: str
+    unit: str
+    differs: str
+    source: str
+
+
+#: Newest last.
+PRECEDENTS = (
+    Precedent(
+        who="Apple: usage of emoji, words, health types",
+        year=2017,
+        epsilon="2 to 16 a day, by kind of data",
+        unit="a user's day",
+        differs="per day; noise is added on the device (local), which needs far more of it",
+        source="Apple Differential Privacy Team, Differential Privacy Overview, 2017",
+    ),
+    Precedent(
+        who="Google: COVID-19 Community Mobility Reports",
+        year=2020,
+        epsilon="2.64 a day",
+        unit="a user's day",
+        differs="per day",
+        source="Aktay et al., arXiv:2004.04145",
+    ),
+    Precedent(
+        who="Facebook: Full URLs data set",
+        year=2020,
+        epsilon="0.45",
+        unit="one kind of action on one URL",
+        differs="delta 1e-5; not a whole person",
+        source="Messing et al., Harvard Dataverse, doi:10.7910/DVN/TDOAPG",
+    ),
+    Precedent(
+        who="LinkedIn: Audience Engagements API",
+        year=2020,
+        epsilon="34.9 a month",
+        unit="a member",
+        differs="per month and analyst; delta 7e-9",
+        source="Rogers et al., arXiv:2002.05839",
+    ),
+    Precedent(
+        who="US Census Bureau: 2020 redistricting data",
+        year=2021,
+        epsilon="17.14 for persons, 2.47 for housing units",
+        unit="a person; a housing unit",
+        differs="delta 1e-10, converted from zero-concentrated privacy",
+        source="Abowd et al., Harvard Data Science Review, 2022",
+    ),
+)

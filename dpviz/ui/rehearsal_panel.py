@@ -1,0 +1,210 @@
+"""The rehearsal of a release: settings from public facts, and many draws on public data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from dpviz.data.samples import sample, sample_names
+from dpviz.data.scale import scale_of
+from dpviz.experiments.prices import prices
+from dpviz.families import family_of
+from dpviz.family.parameter import CHOOSE
+from dpviz.release.rehearsal import MOST_RECORDS, Rehearsal, StandIn, made_up, rehearse
+from dpviz.release.request import Request
+from dpviz.ui.cache import sample_data
+from dpviz.ui.job import Job, follow, job_of, show_progress, start
+from dpviz.ui.messages import plain_text, show_caption, show_info
+from dpviz.ui.release import ReleaseDraft, public_records
+from dpviz.ui.show import job_button
+from dpviz.ui.state import UrlState, following
+from dpviz.work import IsCancelled, Progress
+
+_JOB = "release:rehearsal"
+
+#: Seconds that the review waits for a rehearsal before it shows its progress.
+_PATIENCE = 2.0
+
+#: What one rehearsal depends on: the plan, the public number of records, the stand-in.
+Plan = tuple[Request, int, str]
+
+
+def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
+    """Show where the settings come from, and the rehearsal.
+
+    Parameters
+    ----------
+    state
+        Has the controls "nhat" and "standin".
+    draft
+        The planned release; nothing of its data is read but its columns' names.
+    needed
+        Whether to begin without being asked: a review wants the result.
+    """
+    columns = draft.active.dataset.columns
+    show_caption(
+        "The plan is drawn many times on public data in place of yours: that costs nothing and "
+        "reads no record of yours. Yours may differ, so choose what looks most like them."
+    )
+    left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
+    left.number_input(
+        "Records, about",
+        1,
+        MOST_RECORDS,
+        **following(
+            "release:records",
+            public_records(state, draft.active),
+            partial(state.set, "nhat"),
+        ),
+        help="A number that is public anyway. Don't take it from the data: how many records there "
+        "are is private.",
+    )
+    fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
+    middle.selectbox(
+        "In place of your data",
+        **state.choice("standin", ("", *fitting)),
+        format_func=lambda name: sample(name).title if name else "made-up clusters",
+        help="Choose the public set that looks most like what you expect.",
+    )
+    _origin(state, draft)
+    plan = _plan(state, draft)
+    job = _of(plan)
+    if needed and job is None:
+        job = _begin(plan)
+        job.wait(_PATIENCE)
+    with right:
+        job_button(
+            job,
+            "Rehearse",
+            lambda: _begin(plan),
+            key="release:rehearse",
+            cancel="Stop rehearsing",
+            cancel_key="release:rehearse stop",
+            icon=":material/theater_comedy:",
+        )
+    follow(job, lambda: _result(_of(plan)))
+
+
+def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
+    """What the rehearsal of this draft says, for its review."""
+    job = _of(_plan(state, draft))
+    if job is None or job.result is None:
+        waits = job is not None and job.running
+        return f"Rehearsal: {'it is running; its result comes here' if waits else 'none was made'}."
+    found: Rehearsal = job.result
+    return f"Rehearsal on {_where(found)}: {found.sentence} {found.on_nothing}"
+
+
+def _of(plan: Plan) -> Job | None:
+    """The rehearsal of this plan, running or ended."""
+    job = job_of(_JOB)
+    return job if job and job.request == plan else None
+
+
+def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
+    """All that the rehearsal of a draft depends on: public choices alone."""
+    request, counts = replace(draft.request, title=""), draft.active.dataset.counts
+    if counts is not None and hasattr(request.config, "grid"):
+        # A grid of counts has its own cells, which its release publishes.
+        request = replace(request, config=replace(request.config, grid=counts.shape))
+    return request, public_records(state, draft.active), state.get("standin")
+
+
+def _begin(plan: Plan) -> Job:
+    return start(_JOB, partial(_rehearse, plan), request=plan)
+
+
+def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehearsal:
+    """Make the stand-in and draw the plan on it; in the thread of a job."""
+    request, records, name = plan
+    assert request.domain is not None  # noqa: S101 - refused before
+    if name:
+        facts = sample(name)
+        stand_in = StandIn(
+            title=facts.title, dataset=sample_data(name), domain=facts.domain, labels=None
+        )
+    else:
+        clusters = request.parameters.get("clusters")
+        stand_in = made_up(request.domain, records, *([clusters] if clusters else []))
+    return rehearse(request, stand_in, progress=progress, cancelled=cancelled)
+
+
+def _result(job: Job | None) -> None:
+    """Show progress or result of the rehearsal."""
+    if job is None or job.result is None:
+        if job is not None:
+            show_progress(job, "draws", "")
+        return
+    found: Rehearsal = job.result
+    show_info(f"{found.sentence} {found.advice}", ":material/theater_comedy:")
+    show_caption(f"Rehearsed on {_where(found)}. {found.on_nothing}")
+
+
+def _where(found: Rehearsal) -> str:
+    """The stand-in and its size in words."""
+    return f"{found.stand_in}, {found.records:,} records"
+
+
+def _origin(state: UrlState, draft: ReleaseDraft) -> None:
+    """Say where g, p or K can come from without looking at the data, and take them over."""
+    request, family = draft.request, draft.request.family
+    records = public_records(state, draft.active)
+    guessed = not state.get("nhat") and not draft.active.is_sample
+    if family.chosen(request.config):
+        signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
+        show_caption(
+            f"{signs}: chosen by the method from noisy numbers, never from looking at the data."
+            f"{_price(request)}"
+        )
+        return
+    found = family.from_public(request.config, records, len(draft.active.dataset.columns))
+    if not found or draft.active.dataset.counts is not None:
+        return
+    (name, value), *_ = found.items()
+    parameter = family.parameter(name)
+    current = state.get(parameter.link)
+    known = "a guess: type what is known" if guessed else "public"
+    cells = _cell(draft, value)
+    left, right = st.columns([4, 2], vertical_alignment="center")
+    with left:
+        show_caption(
+            f"{parameter.sign} = {value} follows from public facts: about {records:,} records "
+            f"({known}), ε {request.config.epsilon:g} and the declared domain{cells}. "
+            + ("It is the one in use." if current == value else f"In use is {current}.")
+        )
+    if current != value:
+        right.button(
+            plain_text(f"Use {parameter.sign} = {value}"),
+            key="release:public",
+            on_click=partial(state.set, parameter.link, value),
+            width="stretch",
+        )
+
+
+def _cell(draft: ReleaseDraft, side: int) -> str:
+    """Size of a cell on the ground where it is known."""
+    domain, columns = draft.request.domain, draft.active.dataset.columns
+    if domain is None or domain.ndim != 2:
+        return ""
+    low, high = np.array(domain.lows), np.array(domain.highs)
+    across, up = ((high - low) / side).tolist()
+    words = scale_of(columns, domain).lengths((across, up))
+    return f", whose cells are then {words}" if words else ""
+
+
+def _price(request: Request) -> str:
+    """What the private choice costs on other data, in a sentence."""
+    rows = prices(request.config.method)
+    if not rows:
+        return ""
+    family = family_of(request.config.method)
+    best = sum(row.best for row in rows)
+    chosen, usual = (sum(getattr(row, way) for row in rows) / best for way in ("chosen", "usual"))
+    label = plain_text(family.parameter(CHOOSE.name).label)
+    return (
+        f" On {len({row.data for row in rows})} other sets “{label}: privately” kept {chosen:.0%} "
+        f"of the best score in hindsight, fixed defaults {usual:.0%}."
+    )
