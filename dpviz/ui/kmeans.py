@@ -60,7 +60,7 @@ from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, them
 from dpviz.ui.state import Control, UrlState, choice, whole
 
 #: What to try first.
-HINT = "Choose DPLloyd, drag ε and watch what breaks."
+HINT = "Try the method DPLloyd: what breaks?"
 
 Left = Literal["true", "silent"]
 
