@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dpviz.kmeans.truth import KMeansTruth
 
 
-def headline(truth: KMeansTruth, run: KMeansRun) -> Headline:
+def headline(truth: KMeansTruth, run: KMeansRun, ratio: float) -> Headline:
     """Say which true clusters have no private centre of their own.
 
     Parameters
@@ -21,9 +21,10 @@ def headline(truth: KMeansTruth, run: KMeansRun) -> Headline:
     truth, run
         True run and private run with equally many centres. Distances are those of the scaled
         domain, see :func:`dpviz.metrics.centers.placement`.
+    ratio
+        Score "nicv_ratio" of the run.
     """
     scale = truth.space.scale
-    ratio = truth.ratio_to(truth, run.centers)
     found = placement(scale(truth.centers), scale(run.centers))
     clusters = len(truth.centers)
     detail = f"{found.one_each:,} of {clusters:,} in place; {_error(ratio)}"

@@ -38,17 +38,19 @@ def test_the_sentence_names_what_broke(truth, name):
     centers = CORNERS[places].astype(float)
     centers[0] += move
     run = KMeansRun(config=KMeansConfig(clusters=4), centers=centers, ledger=Ledger())
-    found = headline(truth.beyond(centers), run)
+    found = headline(truth.beyond(centers), run, 1.0)
     assert (found.text, found.intact) == (said, intact)
 
 
 def test_the_error_is_that_of_the_readout(truth):
     run = KMeansRun(config=KMeansConfig(clusters=4), centers=truth.centers, ledger=Ledger())
-    assert headline(truth, run).detail == "error as of the best"
+    assert headline(truth, run, 1.0).detail == "error as of the best"
     moved = KMeansRun(
         config=KMeansConfig(clusters=4),
         centers=truth.centers + np.array([1.0, 0.0]),
         ledger=Ledger(),
     )
     ratio = truth.scores(moved, ("nicv_ratio",))["nicv_ratio"]
-    assert headline(truth, moved).detail == (f"error {100 * (ratio - 1):.1f}% above the best")
+    assert headline(truth, moved, ratio).detail == (
+        f"error {100 * (ratio - 1):.1f}% above the best"
+    )
