@@ -17,7 +17,7 @@ _CSS = Path(__file__).parent / "frontend" / "embed.css"
 EMBED_STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
 #: Least height of a figure in pixels, and its share of the frame's height.
-HEIGHT, SHARE = 220, 0.6
+HEIGHT, SHARE = 220, 0.58
 
 
 def embedded() -> bool:

@@ -132,6 +132,7 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     assert seen["wide"] <= width
     assert 0.6 * height < seen["low"] <= height
     assert seen["shown"] == []
+    assert not frame.locator(".dpv-hint").first.is_visible()
     assert seen["share"] == 0
     # Epsilon can be moved there, and nothing else.
     sliders = frame.get_by_role("slider")

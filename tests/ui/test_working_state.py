@@ -295,3 +295,10 @@ def test_a_release_never_protects_less_than_was_chosen() -> None:
     assert "unit" not in link_of(test)
     (said,) = (one.value for one in test.error)
     assert said.startswith('Protects is a record now: o.csv has no column "who"')
+
+
+@pytest.mark.parametrize("epsilon", ["0.02", "8"])
+def test_the_audit_page_takes_over_any_budget_of_an_explorer(epsilon):
+    test = opened("wavecluster", epsilon=epsilon)
+    assert visit(test, "audit")["epsilon"] == epsilon
+    assert visit(test, "kmeans")["epsilon"] == epsilon

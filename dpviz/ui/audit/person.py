@@ -47,7 +47,8 @@ TECHNIQUES = tuple(
     for variant in CARDS[name].variants
 )
 
-EPSILONS = (0.1, 5.0)
+#: The reach of the other pages, from which epsilon follows.
+EPSILONS = (0.01, 10.0)
 FEWEST_DRAWS, MOST_DRAWS = 500, 5000
 
 CONTROLS = {
