@@ -96,7 +96,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     expect(page.get_by_text("east and north were proposed on another page")).to_be_visible()
     method = page.get_by_role("combobox", name="Method")
     expect(method).to_have_value("WaveCluster: PrivTHREM")
-    expect(page.get_by_text("declared domain")).to_be_visible()
+    expect(page.get_by_text("· declared domain")).to_be_visible()
     expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
     review = page.get_by_role("button", name="Review the release")
     expect(review).to_be_disabled()
