@@ -77,6 +77,9 @@ WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
 #: Views on whose private clusters the true points can lie.
 WITH_POINTS = ("clusters", "overview")
 
+#: Numbers of clusters on a panel, at most and in large type; cells a side whose cells hold them.
+_MOST_NUMBERS, _FEW_NUMBERS, _LARGE_CELLS = 60, 20, 16
+
 #: True and private values in the hover texts of the true and of the private panel.
 _HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
 
@@ -539,10 +542,11 @@ def _private_cells(picture: WaveClusterPicture) -> list[Trace]:
 
 
 def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.intp]) -> Trace:
-    """Number of each cluster near its middle: the cue beside colour."""
-    shown = min(stages.n_clusters, 40)
-    if stages.n_clusters > 20:  # with many clusters, single cells get no number
-        shown = min(shown, int((stages.cluster_sizes > 1).sum()))
+    """Number of each cluster near its middle: the cue beside colour.
+
+    A cluster of one or two small cells has it outside, where it does not hide them.
+    """
+    shown = min(stages.n_clusters, _MOST_NUMBERS)
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)
@@ -551,11 +555,24 @@ def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.in
     gap = np.hypot(x - centre[0][cluster - 1], y - centre[1][cluster - 1])
     order = np.lexsort((gap, cluster))
     first = order[np.searchsorted(cluster[order], np.arange(1, shown + 1))]
+    cell = np.column_stack([x[first], y[first]])
+    width, shape = picture.width(stages.level), stages.labels.shape
+    aside = (stages.cluster_sizes[:shown] <= 2) & (min(shape) > _LARGE_CELLS)
+    at_edge = cell * 10 // np.array(shape)  # tenths of the panel
+    above = at_edge[:, 1] < 9
+    vertical = np.where(aside, np.where(above, "top", "bottom"), "middle")
+    sideways = np.select([at_edge[:, 0] == 0, at_edge[:, 0] == 9], ["right", "left"], "center")
+    across, up = middles((cell[:, 0], cell[:, 1]), picture.domain, width)
     return scatter(
         "text",
-        *middles((x[first], y[first]), picture.domain, picture.width(stages.level)),
+        across,
+        up + aside * np.where(above, 1, -1) * width[1] / 2,
         text=bold_numbers(numbers[1 : shown + 1]),
-        textfont=number_font(picture.mode),
+        textposition=[
+            f"{one} {other if beside else 'center'}"
+            for one, other, beside in zip(vertical, sideways, aside, strict=True)
+        ],
+        textfont=number_font(picture.mode, 13 if shown <= _FEW_NUMBERS else 10),
     )
 
 

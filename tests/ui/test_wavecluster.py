@@ -454,11 +454,11 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
     assert "seed 1" in title(test)
     reset = next(one for one in test.button if one.label == "Reset")
     checked(reset.click().run())
-    assert "Two-stage · ε 1 · g 64" in title(test)
+    assert "Two-stage · ε 0.05 · g 64" in title(test)
     assert "seed 0" in title(test)
     # The share of a method that is not chosen is back, too.
     checked(control(test.selectbox, "wavecluster:method").set_value("privthr").run())
-    assert "ε 1 · α 0.90" in title(test)
+    assert "ε 0.05 · α 0.90" in title(test)
 
 
 def test_changing_the_method_takes_its_alpha(app):
