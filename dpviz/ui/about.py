@@ -54,7 +54,7 @@ def page_state() -> UrlState:
 
 def build(state: UrlState) -> None:
     """Draw the page."""
-    st.title(f"About dpviz {plain_text(__version__)}")
+    st.header(f"About dpviz {plain_text(__version__)}")
     st.markdown(f"{plain_text(ABSTRACT)}.")
     _private()
     _cite()
