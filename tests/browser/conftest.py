@@ -76,7 +76,7 @@ class Watched:
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
         """Choose an option of a select box by their names."""
-        found = self.page.get_by_role("combobox", name=box)
+        found = self.page.get_by_role("combobox", name=box, exact=True)
         found.scroll_into_view_if_needed()
         # An open list closes when the page is scrolled: let that be over.
         self.page.wait_for_timeout(150)
