@@ -40,6 +40,7 @@ def epsilon_panel(
             "No ε is right because others took it. A smaller one promises more only for the same "
             "unit, model and period."
         )
+        st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
 
 
 #: Precedents as a table in Markdown, whose lines wrap on a phone, too.

@@ -61,7 +61,7 @@ def build(state: DataState) -> None:
     with st.sidebar:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     if not bundle():
-        st.markdown("##### What")
+        st.markdown("### What")
         method_panel(state, active.dataset.columns)
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
@@ -69,21 +69,21 @@ def build(state: DataState) -> None:
         draft = draft_of(state, active, title)
         refused = stop_by(state, draft)
         if not refused:
-            st.markdown("##### Rehearse")
+            st.markdown("### Rehearse")
             rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
-        st.markdown("##### Who pays")
+        st.markdown("### Who pays")
         source, total = payer(draft)
         budget_bar(source, total, draft.request.config.epsilon)
         _meaning(draft, source, total)
         if not refused:
-            st.markdown("##### Release")
+            st.markdown("### Release")
             confirm(state, draft, source, total)
     state.write()
 
 
 def introduction() -> None:
     """Explain the purpose of the page, and where to tune."""
-    st.subheader("Release once, safely")
+    st.header("Release once, safely")
     show_caption(_TUNING)
     left, right, _ = st.columns([1, 1, 2])
     left.page_link(

@@ -60,7 +60,7 @@ def _draw(state: UrlState, frame: bool) -> None:
     if frame:
         what = "picture, readouts and ε alone" if "epsilon" in state else "the page alone"
         show_caption(f"For a slide or a course page: {what}.")
-        st.code(frame_of(full_link(state.link(), embed="true")), language="html", wrap_lines=True)
+        st.code(frame_of(full_link(state.link(), embed="true")), language=None, wrap_lines=True)
         show_caption("Add &embed_options=dark_theme or light_theme for one of the two themes.")
 
 
@@ -77,7 +77,7 @@ def qr_code(link: str) -> str:
     picture = code.svg_data_uri(dark="#000", light="#fff", border=4, omitsize=True)
     return (
         f'<figure class="dpv-qr"><img src="{html.escape(picture)}" alt="QR code of the link">'
-        f"<figcaption>{html.escape(link)}</figcaption></figure>"
+        f'<figcaption tabindex="0">{html.escape(link)}</figcaption></figure>'
     )
 
 

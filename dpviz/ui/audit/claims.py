@@ -97,7 +97,7 @@ def _reset_runs(state: UrlState) -> None:
 
 def claims(state: UrlState) -> bool:
     """Show one audit, and all of them; return True if the user holds no slider."""
-    st.subheader("Claimed against measured", anchor="claimed-against-measured")
+    st.header("Claimed against measured", anchor="claimed-against-measured")
     st.markdown(
         "An audit runs a method many times on two data sets that differ in one person. What comes "
         "out may differ by a factor of e^ε at most. Where it differs more, the claim is refuted."
@@ -108,7 +108,7 @@ def claims(state: UrlState) -> bool:
         follow(job_of(_JOB), lambda: _progress(state))
     with right:
         _result(state)
-    st.subheader("All at once", anchor="all-at-once")
+    st.header("All at once", anchor="all-at-once")
     all_audits(float(state.get("claim")), int(state.get("seed")))
     return settled
 

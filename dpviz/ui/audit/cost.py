@@ -15,7 +15,7 @@ from dpviz.ui.show import csv_button
 @st.fragment
 def cost_overview() -> None:
     """Show the cost or gain of the sound variants of all methods side by side."""
-    st.subheader("What soundness costs")
+    st.header("What soundness costs")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     left.markdown(
         "Error of the sound variant against that of the published one, by data set: DSG_C for "

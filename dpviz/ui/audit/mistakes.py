@@ -13,7 +13,7 @@ from dpviz.ui.show import csv_button
 @st.fragment
 def detected_mistakes() -> None:
     """Show which bugs an audit finds in which step, from stored measurements."""
-    st.subheader("What this audit can see", anchor="what-this-audit-can-see")
+    st.header("What this audit can see", anchor="what-this-audit-can-see")
     halved, left_out = (
         [row for row in steps.table() if row.factor == factor] for factor in (HALF, NONE)
     )

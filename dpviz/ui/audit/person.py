@@ -64,7 +64,7 @@ _JOB, _RESULT = "audit:story job", "audit:told"
 
 def one_person(state: UrlState) -> bool:
     """Show the part; return True if the user holds no slider."""
-    st.subheader("One person", anchor="one-person")
+    st.header("One person", anchor="one-person")
     joining = person_joining()
     without, joined = (counted(stages.n_clusters, "cluster") for stages in joining.stages)
     left, right = st.columns([5, 6], gap="medium")

@@ -97,13 +97,99 @@ function closeHint({ target }) {
   }
 }
 
+// Ways past the controls, as first stops of the keyboard. Outside of what Streamlit draws anew.
+const sliderOf = (box) =>
+  box.querySelector("[data-testid=stBidiComponentIsolated]")?.shadowRoot?.querySelector(".range");
+const PLACES = {
+  epsilon: () => {
+    const box = document.querySelector('[data-testid=stMain] [class*="-epsilon"]');
+    return box && (sliderOf(box) ?? box.querySelector("input"));
+  },
+  picture: () => document.querySelector(".live-figure .image"),
+};
+
+function addSkips() {
+  if (document.querySelector(".dpv-skip")) return;
+  const skip = document.createElement("nav");
+  skip.className = "dpv-skip";
+  skip.setAttribute("aria-label", "Skip");
+  for (const [name, words] of [["epsilon", "epsilon"], ["picture", "the picture"]]) {
+    const link = document.createElement("a");
+    Object.assign(link, { href: "#", textContent: `Skip to ${words}` });
+    link.dataset.to = name;
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const place = PLACES[name]();
+      place?.focus();
+      place?.scrollIntoView({ block: "center" });
+    });
+    skip.append(link);
+  }
+  const told = document.createElement("p");
+  told.className = "dpv-keys";
+  told.textContent = "Keys:  ,  less ε  ·  .  more ε  ·  n  redraw";
+  document.body.prepend(skip);
+  document.body.append(told);
+}
+
+// Keys for a talk: steps of epsilon and the next draw, unless somebody is typing.
+const STEP = 5; // positions of the slider: a tenth of a decade
+
+function pressed(event) {
+  const [at] = event.composedPath();
+  const typing = at.isContentEditable || at.matches?.("input:not([type=range]), textarea, select");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  const slider = PLACES.epsilon();
+  if (event.key === "n") {
+    const named = (one) => one.textContent.includes("Redraw") && !one.disabled;
+    [...document.querySelectorAll("[data-testid=stButton] button")].find(named)?.click();
+  } else if ((event.key === "," || event.key === ".") && slider?.type === "range") {
+    if (event.key === ",") slider.stepDown(STEP);
+    else slider.stepUp(STEP);
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
+
+// Figures keep the size that they have on the screen: on paper they are made as narrow as it is.
+const PAPER = 700; // pixels across A4, inside its margins
+
+function toPaper() {
+  const app = document.querySelector(".stApp");
+  const dark = app && getComputedStyle(app).colorScheme === "dark";
+  document.documentElement.toggleAttribute("data-dpv-dark", dark);
+  for (const figure of document.querySelectorAll(".live-figure")) {
+    const wide = figure.querySelector(".main-svg")?.clientWidth ?? 0;
+    if (wide > PAPER) figure.style.zoom = PAPER / wide;
+  }
+}
+
+function fromPaper() {
+  for (const figure of document.querySelectorAll(".live-figure")) figure.style.zoom = "";
+}
+
+// Streamlit tells only the app whether the theme is dark: lists and panels that it opens beside
+// the app have to know, too.
+const themed = new MutationObserver(tellTheme);
+
+function tellTheme() {
+  const app = document.querySelector(".stApp");
+  if (!app) return;
+  document.documentElement.style.colorScheme = getComputedStyle(app).colorScheme;
+  themed.observe(app, { attributes: true, attributeFilter: ["class"] });
+}
+
 export default ({ data }) => {
+  tellTheme();
   showFramed();
   keepSteps();
+  addSkips();
   document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
   document.addEventListener("click", closeHint);
   fetchAhead(data);
   // Listening twice is listening once.
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);
+  document.addEventListener("keydown", pressed);
+  window.addEventListener("beforeprint", toPaper);
+  window.addEventListener("afterprint", fromPaper);
 };

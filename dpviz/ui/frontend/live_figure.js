@@ -74,6 +74,18 @@ function pairUp(traces, pairs) {
   }
 }
 
+// ---- large type of the page, on a projector: all sizes of the figure grow with it
+
+function enlarge(node, factor) {
+  if (!node || typeof node !== "object" || ArrayBuffer.isView(node)) return;
+  for (const [name, part] of Object.entries(node)) {
+    if (!part || typeof part !== "object") continue;
+    if (/font$/.test(name) && typeof part.size === "number") part.size *= factor;
+    else if (name === "margin") for (const side of "lrtb") part[side] *= factor;
+    else if (name !== "z" && name !== "customdata") enlarge(part, factor);
+  }
+}
+
 // ---- the title, and the line below it: what a saved picture says of itself is never cut off
 
 const TITLE_LINE = 16; // pixels of a line
@@ -91,16 +103,16 @@ function wrapped(text, letters) {
 }
 
 // Join both, wrapped to a width, and make room for all lines but the first: pixels.
-function wrapTitle({ title, margin }, width) {
+function wrapTitle({ title, margin }, width, factor) {
   if (!title?.subtitle) return 0;
   const lines = [title.text, title.subtitle.text].map((text, part) =>
-    wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / LETTERS[part]))));
+    wrapped(text, Math.max(12, Math.floor((width - margin.l - margin.r) / (factor * LETTERS[part])))));
   const small = `<span style="font-size:${title.subtitle.font.size}px">`;
   title.text = [...lines[0], ...lines[1].map((line) => `${small}${line}</span>`)].join("<br>");
   delete title.subtitle; // Plotly's own has another place for each number of lines
   // Plotly puts the foot of the first of several lines at its y.
-  Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 } });
-  const more = (lines.flat().length - 1) * TITLE_LINE;
+  Object.assign(title, { y: 1, yref: "container", yanchor: "top", pad: { t: 17 * factor } });
+  const more = (lines.flat().length - 1) * TITLE_LINE * factor;
   margin.t += more;
   return more;
 }
@@ -144,7 +156,7 @@ function themeOf(node) {
   return { text, background, line, family, colorway, signature };
 }
 
-function templateOf({ text, background, line, family, colorway }) {
+function templateOf({ text, background, line, family, colorway }, factor) {
   const axis = {
     automargin: true, gridcolor: line, linecolor: line, tickcolor: line, zerolinecolor: line,
     title: { standoff: 8 },
@@ -152,7 +164,7 @@ function templateOf({ text, background, line, family, colorway }) {
   const bar = { outlinewidth: 0, thickness: 12, tickcolor: line };
   return {
     layout: {
-      font: { color: text, family, size: 13 },
+      font: { color: text, family, size: 13 * factor },
       title: { font: { size: 15 }, x: 0, xanchor: "left", xref: "paper" },
       paper_bgcolor: background,
       plot_bgcolor: background,
@@ -225,6 +237,8 @@ class LiveFigure {
     this.image = document.createElement("div");
     this.image.className = "image";
     this.image.setAttribute("role", "img");
+    this.image.setAttribute("aria-label", "Picture, not drawn yet");
+    this.image.tabIndex = -1; // a skip link leads here
     this.frame.append(this.plot, this.image, this.problem);
     root.appendChild(this.frame);
     this.observer = new ResizeObserver(() => this.resize());
@@ -269,7 +283,9 @@ class LiveFigure {
     const room = Math.max(head.height, Math.round(head.share * window.innerHeight));
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
-    this.wraps = wrapTitle(head.figure.layout, width);
+    const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    if (factor !== 1) enlarge(head.figure, factor);
+    this.wraps = wrapTitle(head.figure.layout, width, factor);
     const height = fitted(head.figure.layout, width, room);
     const { legend } = head.figure.layout;
     if (legend?.yref === "container") legend.y -= this.wraps / height;
@@ -284,7 +300,7 @@ class LiveFigure {
       uirevision: "kept",
       margin: { l: 48, r: 16, t: 56, b: 40 },
       ...head.figure.layout,
-      template: templateOf(theme),
+      template: templateOf(theme, factor),
       height,
       autosize: true,
     };

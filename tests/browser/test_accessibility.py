@@ -1,0 +1,146 @@
+"""No page has a serious fault that axe-core finds; a keyboard comes to epsilon at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+
+from tests.browser.conftest import Watched
+from tests.support import APP, ROOT
+
+#: axe-core, without asking a host for it.
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+PAGES = re.findall(r'st\.Page\("pages/(\w+)\.py"', APP.read_text(encoding="utf-8"))
+FOCUSED = """() => { let at = document.activeElement;
+while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+return at.className + at.getAttribute("aria-label") }"""
+FAULTS = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
+.filter((one) => ["serious", "critical"].includes(one.impact) || one.id === "heading-order")
+.flatMap((one) => one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 150)}`))"""
+
+
+def test_every_page_is_looked_at() -> None:
+    assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(
+    name: str,
+    scheme: str,
+    app_url: Callable[[str], str],
+    open_page: Callable[..., Watched],
+) -> None:
+    path = "" if name == "wavecluster" else name
+    watched = open_page(f"{app_url('app.py')}/{path}", scheme)
+    page = watched.page
+    page.get_by_role("button", name="Share", exact=True).wait_for()
+    watched.wait_idle()
+    assert page.get_by_test_id("stException").count() == 0
+    page.evaluate(AXE)
+    assert page.evaluate(FAULTS) == []
+    panels = page.locator("[data-testid=stMain] [data-testid=stExpander] summary")
+    for at in range(panels.count()):
+        panels.nth(at).click()
+        watched.wait_idle()
+        page.wait_for_timeout(400)  # a panel opens slowly; half-seen text has no contrast
+        assert page.evaluate(FAULTS) == [], panels.nth(at).inner_text()
+        panels.nth(at).click()
+        watched.wait_idle()
+    for button in page.get_by_test_id("stPopoverButton").all():
+        button.scroll_into_view_if_needed()
+        button.click()
+        page.get_by_test_id("stPopoverBody").wait_for()
+        watched.wait_idle()
+        page.wait_for_timeout(400)
+        assert page.evaluate(FAULTS) == [], button.inner_text()
+        page.keyboard.press("Escape")
+        page.get_by_test_id("stPopoverBody").wait_for(state="detached")
+
+
+def test_skip_link_leads_to_epsilon(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(app_url("app.py")).page
+    page.wait_for_selector(".live-figure .main-svg")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to epsilon"
+    assert page.locator(":focus").bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate(FOCUSED) == "rangePrivacy budget ε"
+
+
+def test_keys_step_epsilon_and_redraw(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    watched = open_page(f"{app_url('app.py')}/?epsilon=1")
+    page = watched.page
+    page.wait_for_selector(".live-figure .main-svg")
+    page.keyboard.press(".")
+    page.wait_for_url(re.compile(r"epsilon=1\.26"))
+    watched.wait_idle()
+    page.keyboard.press("n")
+    page.wait_for_url(re.compile("seed=1"))
+
+
+def test_reduced_motion_is_honoured(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    watched = open_page(
+        app_url("app.py"), before=lambda page: page.emulate_media(reduced_motion="reduce")
+    )
+    slow = "[...document.querySelectorAll('*')].filter((one) => getComputedStyle(one)"
+    slow += ".transitionDuration.split(',').some((time) => parseFloat(time) > 0.001)).length"
+    watched.page.wait_for_selector(".live-figure .main-svg")
+    assert watched.page.evaluate(slow) == 0
+
+
+def test_epsilon_stays_in_sight_on_a_phone(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(app_url("app.py"), height=844).page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_selector(".live-figure .main-svg")
+    page.get_by_test_id("stMain").evaluate("(main) => main.scrollTo(0, 600)")
+    slider = page.locator("[data-testid=stMain] [class*='-epsilon--input']").bounding_box()
+    assert 0 < slider["y"] < 60
+    assert slider["width"] > 300
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_print_has_both_panels_on_white_paper(
+    scheme: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(app_url("app.py"), scheme).page
+    page.wait_for_selector(".live-figure .main-svg")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme=scheme)
+    page.set_viewport_size({"width": 720, "height": 1000})
+    shown = page.locator(".live-figure").bounding_box()
+    assert shown["x"] >= 0
+    assert shown["x"] + shown["width"] <= 720
+    assert shown["y"] < 600
+    for hidden in ("stSidebar", "stHeader", "stButtonGroup", "stPopover", "stSkipToContent"):
+        assert page.get_by_test_id(hidden).filter(visible=True).count() == 0, hidden
+    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    black = "getComputedStyle(document.querySelector('.dpv-headline')).color"
+    assert page.evaluate(black) == "rgb(0, 0, 0)"
+
+
+def test_all_type_grows_on_a_projector(
+    app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(app_url("app.py")).page
+    page.set_viewport_size({"width": 2560, "height": 1440})
+    page.reload()
+    tick = page.locator(".live-figure .xtick text").first
+    tick.wait_for()
+    assert float(tick.evaluate("(one) => parseFloat(getComputedStyle(one).fontSize)")) > 14
+    for name in ("Domain", "Protects", "Redraw", "Reset"):
+        button = page.get_by_test_id("stSidebar").get_by_role("button", name=name).first
+        cut = "(one) => [...one.querySelectorAll('p')].some((p) => p.scrollWidth > p.clientWidth)"
+        assert not button.evaluate(cut), name
