@@ -660,9 +660,9 @@ def test_what_is_released_with_is_what_is_debited(
     request = request_of({"method": "privqt", "epsilon": 0.3333339})
     drawn, draws = Prepared.draw, []
 
-    def noted(prepared: Prepared, epsilon: float) -> Any:
+    def noted(prepared: Prepared, epsilon: float, **more: Any) -> Any:
         draws.append((epsilon, prepared.request.config.epsilon))
-        return drawn(prepared, epsilon)
+        return drawn(prepared, epsilon, **more)
 
     monkeypatch.setattr(Prepared, "draw", noted)
     done = released(budget, request, dataset(0, 50), total=1.0000009)
