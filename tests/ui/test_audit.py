@@ -296,7 +296,7 @@ def small_audit(test: AppTest, **values) -> AppTest:
 
 def test_three_parts_in_order_and_the_story_tells_itself(app):
     test = app()
-    assert [one.value for one in test.subheader] == PARTS
+    assert [one.value for one in test.header] == PARTS
     assert not test.error
     assert not test.warning
     assert "WaveCluster, no noise" in titles(test)["joining"]
@@ -374,7 +374,7 @@ def test_a_bad_link_is_corrected_and_said(app, name, value):
     assert f"{name} =" in said
     assert " used." in said
     assert not test.error
-    assert [one.value for one in test.subheader] == PARTS
+    assert [one.value for one in test.header] == PARTS
     assert test.query_params[name] != value
 
 

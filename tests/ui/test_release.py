@@ -147,7 +147,7 @@ def test_a_change_after_the_review_asks_for_another_one(page, home: Path) -> Non
     assert has_button(test, "Debit")
     checked(control(test.number_input, "release:epsilon").set_value(0.25).run())
     assert not has_button(test, "Debit")
-    assert "review it again" in test.info[0].value
+    assert any("review it again" in one.value for one in test.info)
     test = press(press(test, "Review the release"), "Back")
     assert not has_button(test, "Debit")
     assert not home.exists()
@@ -159,7 +159,7 @@ def test_another_total_after_the_review_asks_for_another_one(page, home: Path) -
     box = next(one for one in test.number_input if one.label.startswith("Lifetime budget"))
     checked(box.set_value(999.0).run())
     assert not has_button(test, "Debit")
-    assert "review it again" in test.info[0].value
+    assert any("review it again" in one.value for one in test.info)
     assert not home.exists()
 
 

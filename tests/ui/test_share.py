@@ -83,7 +83,7 @@ def test_the_code_is_black_on_white_with_its_link_below():
     assert drawn.count("<path") == 2
     assert re.search(r"fill=.#fff", drawn)
     assert re.search(r"stroke=.#000", drawn)
-    assert f"<figcaption>{html.escape(link)}</figcaption>" in found
+    assert f'<figcaption tabindex="0">{html.escape(link)}</figcaption>' in found
     assert "too long" in share.qr_code(HERE + "?" + "x" * 2400)
 
 
