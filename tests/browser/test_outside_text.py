@@ -91,11 +91,15 @@ def names() -> dict[str, list[str]]:
 @pytest.mark.parametrize("page", PAGES)
 def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> None:
     path = "" if page == "wavecluster" else page
-    own = names[page]
+    # A page without controls reads nothing.
+    own = names[page] or ["data"]
     for turn in range(-(-len(TEXTS) // len(own))):
         texts = [TEXTS[(turn * len(own) + number) % len(TEXTS)] for number in range(len(own))]
         link = urlencode(dict(zip(own, texts, strict=True)))
         watched = open_page(f"{app_url('app.py')}/{path}?{link}")
+        if not names[page]:
+            check(watched)
+            continue
         alert = watched.page.get_by_role("alert").filter(has_text="This link was corrected.")
         said = seen(alert.text_content())
         # Any text may be the name of a column or sheet.
@@ -130,7 +134,7 @@ def test_any_bytes_in_a_link_are_corrected_in_sentences(
     path = "" if page == "wavecluster" else page
     watched = open_page(app_url("app.py"))
     for _ in range(8):
-        link = f"{app_url('app.py')}/{path}?{raw_link(rng, names[page])}"
+        link = f"{app_url('app.py')}/{path}?{raw_link(rng, names[page] or ['data'])}"
         watched.page.goto(link, timeout=10_000)
         # Each link opens a new session.
         expect(watched.page.get_by_test_id("stMain")).not_to_be_empty(timeout=10_000)
