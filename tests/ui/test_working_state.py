@@ -125,11 +125,12 @@ def test_bounds_never_go_from_one_data_set_to_another() -> None:
     assert "domain" not in found
 
 
-def test_what_a_page_cannot_show_stays_for_the_others() -> None:
-    test = opened("wavecluster", epsilon=0.02)
-    # The slider of the audit page ends at 0.1.
-    assert visit(test, "audit")["epsilon"] == "0.1"
-    assert visit(test, "kmeans")["epsilon"] == "0.02"
+@pytest.mark.parametrize("epsilon", ["0.01", "10"])
+def test_every_page_takes_any_epsilon_of_the_explorers(epsilon: str) -> None:
+    test = opened("wavecluster", epsilon=epsilon)
+    assert visit(test, "audit")["epsilon"] == epsilon
+    assert visit(test, "release")["epsilon"] == epsilon
+    assert visit(test, "kmeans")["epsilon"] == epsilon
 
 
 def test_own_data_shows_its_name_and_columns_on_every_page() -> None:
