@@ -9,13 +9,25 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.domain import CHUNK, Domain, Outside, check_outside, flat_cells, grid_shape
+from dpviz.domain import (
+    MANY,
+    Domain,
+    Outside,
+    check_outside,
+    compiled_rule,
+    flat_cells,
+    grid_shape,
+)
 from dpviz.errors import InputError
+from dpviz.threads import in_threads, spans
 
 T = TypeVar("T", bound=np.number)
 
 #: Floats skip whole numbers beyond this.
 MAX_EXACT = 2**53
+
+#: Points from which on a second thread pays.
+MORE = 2**20
 
 #: More records of a grid of counts would not fit into memory as points.
 MOST_RECORDS = 10**8
@@ -80,18 +92,37 @@ def quantize(
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     total = int(np.prod(shape))
-    counts = np.zeros(total, dtype=np.int64)
-    n_outside = 0
-    for start in range(0, len(points), CHUNK):
-        chunk = points[start : start + CHUNK]
-        records = None if weights is None else weights[start : start + CHUNK]
-        inside = domain.contains(chunk)
-        n_out = len(chunk) - int(np.count_nonzero(inside))
-        n_outside += n_out
-        if n_out and outside == "drop":
-            chunk, records = chunk[inside], None if records is None else records[inside]
-        counts += tally(flat_cells(chunk, domain, shape), total, records)
-    return counts.reshape(shape), n_outside
+    if len(points) < MANY:
+        counts, n_outside = _few(points, domain, shape, outside == "drop", weights)
+        return counts.reshape(shape), n_outside
+    from dpviz import cell_kernels
+
+    box, sides = compiled_rule(domain, shape)
+    given = np.empty(0, dtype=np.int64) if weights is None else weights
+
+    def work(part: slice) -> tuple[NDArray[np.int64], int]:
+        table = np.zeros(total, dtype=np.int64)
+        drop = outside == "drop"
+        return table, cell_kernels.count(points[part], given[part], box, sides, drop, table)
+
+    # A table for each thread: that pays where the points are many more than the cells.
+    parts = in_threads(work, spans(len(points), max(MORE, 4 * total)))
+    return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
+
+
+def _few(
+    points: NDArray[np.float64],
+    domain: Domain,
+    shape: tuple[int, ...],
+    drop: bool,
+    weights: NDArray[np.int64] | None,
+) -> tuple[NDArray[np.int64], int]:
+    """Flat counts and the number of points outside, with nothing to compile."""
+    inside = domain.contains(points)
+    n_outside = len(points) - int(np.count_nonzero(inside))
+    if n_outside and drop:
+        points, weights = points[inside], None if weights is None else weights[inside]
+    return tally(flat_cells(points, domain, shape), int(np.prod(shape)), weights), n_outside
 
 
 def tally(

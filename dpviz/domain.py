@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.errors import InputError, shown
+from dpviz.threads import in_threads, spans
 
 Outside = Literal["clip", "drop"]
 
@@ -29,6 +30,9 @@ MIN_WIDTH = 1e-9
 
 #: Points are processed in chunks that stay in the processor's cache.
 CHUNK = 2**18
+
+#: From so many points on compiled loops pay, though their import is slow.
+MANY = 2**16
 
 
 @dataclass(frozen=True)
@@ -233,8 +237,26 @@ def flat_cells(
     points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
 ) -> NDArray[np.intp]:
     """Flat (row-major) cell number of every point, shape (n,); outside points are clipped."""
+    if len(points) >= MANY:
+        from dpviz import cell_kernels
+
+        found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
+
+        def work(part: slice) -> None:
+            cell_kernels.flat(points[part], box, sides, found[part])
+
+        in_threads(work, spans(len(points), CHUNK))
+        return found
     flat = np.zeros(len(points), dtype=np.intp)
     for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True)):
         flat *= side
         flat += axis_cells(points[:, axis], lo, hi, side)
     return flat
+
+
+def compiled_rule(
+    domain: Domain, shape: tuple[int, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Box and sides for :mod:`dpviz.cell_kernels`; the edges are those of :func:`axis_edges`."""
+    width, sides = domain.highs - domain.lows, np.array(shape, dtype=np.int64)
+    return np.stack([domain.lows, domain.highs, sides / width, width / sides]), sides

@@ -12,9 +12,9 @@ from tests.support import ROOT
 
 #: Folders and modules of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
-    ("__init__", "errors"),
+    ("__init__", "compiled", "errors", "threads"),
+    ("cell_kernels",),
     (
-        "compiled",
         "display",
         "domain",
         "ending",

@@ -15,44 +15,110 @@ from dpviz.compiled import compiled
 LONGEST, LEAST_CUT = 0.9, 0.3
 
 
+#: Points of a block, whose distances stay in the processor's nearest cache.
+BLOCK = 128
+
+
 @compiled(inline="always")
-def own_center(points, i, centers):  # type: ignore[no-untyped-def]
-    """Nearest centre of point i and the squared distance to it."""
-    best, own = np.inf, 0
+def rooms(ndim):  # type: ignore[no-untyped-def]
+    """Room of :func:`nearest`: columns, squares, best, second, own."""
+    return (
+        np.zeros((ndim, BLOCK)),
+        np.zeros(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK),
+        np.empty(BLOCK, dtype=np.int64),
+    )
+
+
+@compiled(inline="always")
+def nearest(points, centers, room, two):  # type: ignore[no-untyped-def]
+    """Find the nearest centre of each point of a block, centre by centre.
+
+    A plain loop over points compares them one by one; this one treats several at once, with the
+    same result to the last bit.
+
+    Parameters
+    ----------
+    points
+        At most ``BLOCK`` of them.
+    room
+        Of :func:`rooms`.
+    two
+        Whether the squared distance to the second nearest centre is asked for, too.
+
+    Returns
+    -------
+    own, best, second
+        Nearest centre (the lowest number wins ties), and the squared distances.
+    """
+    columns, squares, best, second, own = room
+    last = points.shape[1] - 1
+    for j in range(last + 1):
+        for i in range(points.shape[0]):
+            columns[j, i] = points[i, j]
+    best[:] = np.inf
+    second[:] = np.inf
+    own[:] = 0
     for k in range(centers.shape[0]):
-        distance = 0.0
-        for j in range(points.shape[1]):
-            difference = points[i, j] - centers[k, j]
-            distance += difference * difference
-        if distance < best:
-            best, own = distance, k
-    return own, best
+        # The first column starts the sums and the last one is compared at once: two passes in 2-D.
+        for j in range(last):
+            column, place = columns[j], centers[k, j]
+            if j == 0:
+                for i in range(BLOCK):
+                    difference = column[i] - place
+                    squares[i] = difference * difference
+            else:
+                for i in range(BLOCK):
+                    difference = column[i] - place
+                    squares[i] += difference * difference
+        column, place = columns[last], centers[k, last]
+        for i in range(BLOCK):
+            difference = column[i] - place
+            square = squares[i] + difference * difference
+            closer = square < best[i]
+            if two:
+                other = best[i] if closer else square
+                second[i] = other if other < second[i] else second[i]
+            own[i] = k if closer else own[i]
+            best[i] = square if closer else best[i]
+    return own, best, second
 
 
 @compiled()
 def add_sums(points, centers, table):  # type: ignore[no-untyped-def]
     """Add counts (column 0) and sums (the others) by nearest centre."""
-    for i in range(points.shape[0]):
-        own, _ = own_center(points, i, centers)
-        table[own, 0] += 1
-        for j in range(points.shape[1]):
-            table[own, j + 1] += points[i, j]
+    room = rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        numbers, _, _ = nearest(block, centers, room, False)
+        for i in range(block.shape[0]):
+            own = np.uint64(numbers[i])
+            table[own, 0] += 1
+            for j in range(points.shape[1]):
+                table[own, j + 1] += block[i, j]
 
 
 @compiled()
 def label(points, centers, labels):  # type: ignore[no-untyped-def]
     """Write the nearest centre of every point."""
-    for i in range(points.shape[0]):
-        labels[i], _ = own_center(points, i, centers)
+    room = rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        numbers, _, _ = nearest(block, centers, room, False)
+        for i in range(block.shape[0]):
+            labels[begin + i] = numbers[i]
 
 
 @compiled()
 def error(points, centers):  # type: ignore[no-untyped-def]
     """Sum of squared distances to the nearest centres."""
-    total = 0.0
-    for i in range(points.shape[0]):
-        _, best = own_center(points, i, centers)
-        total += best
+    total, room = 0.0, rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        _, best, _ = nearest(block, centers, room, False)
+        for i in range(block.shape[0]):
+            total += best[i]
     return total
 
 
@@ -134,46 +200,36 @@ def difference(candidates, farthest):  # type: ignore[no-untyped-def]
 @compiled()
 def add_fit(points, centers, weights, table):  # type: ignore[no-untyped-def]
     """Add counts, errors, losses and contour coefficients by nearest centre."""
-    for i in range(points.shape[0]):
-        weight = weights[i]
-        if weight == 0:  # otherwise 0 times an infinite loss would be NaN
-            continue
-        best, second, own = np.inf, np.inf, 0
-        for k in range(centers.shape[0]):
-            distance = 0.0
-            for j in range(points.shape[1]):
-                difference = points[i, j] - centers[k, j]
-                distance += difference * difference
-            if distance < best:
-                second, best, own = best, distance, k
-            elif distance < second:
-                second = distance
-        table[own, 0] += weight
-        table[own, 1] += weight * best
-        table[own, 2] += weight * (second - best)
-        if 0 < second < np.inf:
-            table[own, 3] += weight * (1 - np.sqrt(best / second))
+    room = rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        numbers, firsts, seconds = nearest(block, centers, room, True)
+        for i in range(block.shape[0]):
+            weight = weights[begin + i]
+            if weight == 0:  # otherwise 0 times an infinite loss would be NaN
+                continue
+            own, best, second = numbers[i], firsts[i], seconds[i]
+            table[own, 0] += weight
+            table[own, 1] += weight * best
+            table[own, 2] += weight * (second - best)
+            if 0 < second < np.inf:
+                table[own, 3] += weight * (1 - np.sqrt(best / second))
 
 
 @compiled()
 def add_contours(points, centers, averages, table):  # type: ignore[no-untyped-def]
     """Add counts, distances and contour coefficients to averages (K,) by nearest centre."""
-    for i in range(points.shape[0]):
-        best, second, own = np.inf, np.inf, 0
-        for k in range(centers.shape[0]):
-            distance = 0.0
-            for j in range(points.shape[1]):
-                difference = points[i, j] - centers[k, j]
-                distance += difference * difference
-            if distance < best:
-                second, best, own = best, distance, k
-            elif distance < second:
-                second = distance
-        table[own, 0] += 1
-        table[own, 1] += np.sqrt(best)
-        a, b = averages[own], np.sqrt(second)
-        if 0 < max(a, b) < np.inf:
-            table[own, 2] += (b - a) / max(a, b)
+    room = rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        numbers, firsts, seconds = nearest(block, centers, room, True)
+        for i in range(block.shape[0]):
+            own, best, second = numbers[i], firsts[i], seconds[i]
+            table[own, 0] += 1
+            table[own, 1] += np.sqrt(best)
+            a, b = averages[own], np.sqrt(second)
+            if 0 < max(a, b) < np.inf:
+                table[own, 2] += (b - a) / max(a, b)
 
 
 @compiled()
@@ -331,18 +387,12 @@ def prospects(points, centers, labels):  # type: ignore[no-untyped-def]
 @compiled()
 def assign(points, centers, labels, squares):  # type: ignore[no-untyped-def]
     """Write the nearest centre of every point and the squared distance to it."""
-    for i in range(points.shape[0]):
-        best, own = np.inf, 0
-        for k in range(centers.shape[0]):
-            distance = 0.0
-            for j in range(points.shape[1]):
-                difference = points[i, j] - centers[k, j]
-                distance += difference * difference
-                if distance >= best:
-                    break
-            if distance < best:
-                best, own = distance, k
-        labels[i], squares[i] = own, best
+    room = rooms(points.shape[1])
+    for begin in range(0, points.shape[0], BLOCK):
+        block = points[begin : begin + BLOCK]
+        numbers, best, _ = nearest(block, centers, room, False)
+        for i in range(block.shape[0]):
+            labels[begin + i], squares[begin + i] = numbers[i], best[i]
 
 
 @compiled()

@@ -7,15 +7,14 @@ not by matrix products, whose rounding makes a record's cluster depend on the ot
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK
+from dpviz.threads import pool
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ def assigned(
         kernels.assign(points[chunk], centers, labels[chunk], squares[chunk])
 
     begins = range(0, len(points), CHUNK)
-    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
     return labels, squares
 
 
@@ -131,7 +130,7 @@ def squares_to(
         kernels.squares_to(points[chunk], centers, labels[chunk], squares[chunk])
 
     begins = range(0, len(points), CHUNK)
-    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
     return squares
 
 
@@ -154,7 +153,7 @@ def projected(
         kernels.project(points[chunk], center, directions, found[chunk])
 
     begins = range(0, len(points), CHUNK)
-    list(_threads().map(part, begins) if len(begins) > 1 else map(part, begins))
+    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
     return found
 
 
@@ -201,7 +200,7 @@ def residuals(
         return table
 
     begins = range(0, len(points), CHUNK)
-    tables = _threads().map(part, begins) if len(begins) > 1 else map(part, begins)
+    tables = pool().map(part, begins) if len(begins) > 1 else map(part, begins)
     return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
 
 
@@ -263,7 +262,7 @@ def excess(
         return table
 
     begins = range(0, len(points), CHUNK)
-    tables = _threads().map(part, begins) if len(begins) > 1 else map(part, begins)
+    tables = pool().map(part, begins) if len(begins) > 1 else map(part, begins)
     return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 
 
@@ -323,14 +322,8 @@ def printed_contours(
 def _total(points: NDArray[np.float64], part: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Add up the tables of all chunks, in order: threads change nothing about the sum."""
     chunks = [points[begin : begin + CHUNK] for begin in range(0, len(points), CHUNK)]
-    tables = _threads().map(part, chunks) if len(chunks) > 1 else map(part, chunks)
+    tables = pool().map(part, chunks) if len(chunks) > 1 else map(part, chunks)
     total = np.zeros(shape)
     for table in tables:
         total += table
     return total
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    """Threads for large data; the compiled loops let go of the interpreter."""
-    return ThreadPoolExecutor(thread_name_prefix="dpviz-pass")

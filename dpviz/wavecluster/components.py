@@ -6,7 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from dpviz.domain import CHUNK, Domain, Outside, check_outside, flat_cells
+from dpviz.domain import (
+    CHUNK,
+    MANY,
+    Domain,
+    Outside,
+    check_outside,
+    compiled_rule,
+    flat_cells,
+)
+from dpviz.threads import in_threads, spans
 
 
 def connected_components(significant: NDArray[np.bool_]) -> tuple[NDArray[np.int32], int]:
@@ -58,15 +67,22 @@ def label_points(
         noise (``"drop"``).
     """
     check_outside(outside)
-    result = np.empty(len(points), dtype=np.intp)
     # One label per cell of the fine grid: each point then needs one look-up.
     fine = labels
     for axis, side in enumerate(shape):
         fine = np.repeat(fine, 2**level, axis=axis).take(range(side), axis=axis)
     table = fine.ravel().astype(np.intp) - 1
-    for start in range(0, len(points), CHUNK):
-        part = points[start : start + CHUNK]
-        result[start : start + CHUNK] = table[flat_cells(part, domain, shape)]
+    if len(points) < MANY:
+        result = table[flat_cells(points, domain, shape)]
         if outside == "drop":
-            result[start : start + CHUNK][~domain.contains(part)] = -1
-    return result
+            result[~domain.contains(points)] = -1
+        return result
+    from dpviz import cell_kernels
+
+    found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
+
+    def work(part: slice) -> None:
+        cell_kernels.look_up(points[part], box, sides, outside == "drop", table, found[part])
+
+    in_threads(work, spans(len(points), CHUNK))
+    return found
