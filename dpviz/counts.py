@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import (
-    MANY,
     Domain,
     Outside,
     check_outside,
+    compiled_loops,
     compiled_rule,
     flat_cells,
     grid_shape,
@@ -92,18 +92,17 @@ def quantize(
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     total = int(np.prod(shape))
-    if len(points) < MANY:
-        counts, n_outside = _few(points, domain, shape, outside == "drop", weights)
+    drop = outside == "drop"
+    loops = compiled_loops(len(points))
+    if loops is None:
+        counts, n_outside = _few(points, domain, shape, drop, weights)
         return counts.reshape(shape), n_outside
-    from dpviz import cell_kernels
-
     box, sides = compiled_rule(domain, shape)
     given = np.empty(0, dtype=np.int64) if weights is None else weights
 
     def work(part: slice) -> tuple[NDArray[np.int64], int]:
         table = np.zeros(total, dtype=np.int64)
-        drop = outside == "drop"
-        return table, cell_kernels.count(points[part], given[part], box, sides, drop, table)
+        return table, loops.count(points[part], given[part], box, sides, drop, table)
 
     # A table for each thread: that pays where the points are many more than the cells.
     parts = in_threads(work, spans(len(points), max(MORE, 4 * total)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -237,13 +237,11 @@ def flat_cells(
     points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]
 ) -> NDArray[np.intp]:
     """Flat (row-major) cell number of every point, shape (n,); outside points are clipped."""
-    if len(points) >= MANY:
-        from dpviz import cell_kernels
-
+    if loops := compiled_loops(len(points)):
         found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
 
         def work(part: slice) -> None:
-            cell_kernels.flat(points[part], box, sides, found[part])
+            loops.flat(points[part], box, sides, found[part])
 
         in_threads(work, spans(len(points), CHUNK))
         return found
@@ -252,6 +250,15 @@ def flat_cells(
         flat *= side
         flat += axis_cells(points[:, axis], lo, hi, side)
     return flat
+
+
+def compiled_loops(n: int) -> Any:
+    """:mod:`dpviz.cell_kernels`, or None for points so few that NumPy is done before its import."""
+    if n < MANY:
+        return None
+    from dpviz import cell_kernels
+
+    return cell_kernels
 
 
 def compiled_rule(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpviz.counts import block_sums, merge, pad, quantize
+from dpviz.counts import MORE, block_sums, merge, pad, quantize
 from dpviz.data.dataset import Dataset
 from dpviz.domain import (
-    CHUNK,
     MAX_CELLS,
     Domain,
     Outside,
@@ -23,6 +22,7 @@ from dpviz.domain import (
 from dpviz.errors import InputError
 
 quick = settings(max_examples=150, deadline=None)
+quick_with_fixture = settings(quick, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 #: Intervals that are hard on floating point: offsets, signs, sizes far apart.
 INTERVALS = (
@@ -115,7 +115,14 @@ def test_bounds_are_those_stated_then_those_declared_unless_read_off_the_data(
     assert grid.bounds(box, from_data=from_data) == (box or own)
 
 
-@quick
+@pytest.fixture(params=["plain", "compiled"])
+def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few points go by NumPy, many by compiled loops: here all go one way."""
+    monkeypatch.setattr("dpviz.domain.MANY", 0 if request.param == "compiled" else 2**62)
+
+
+@pytest.mark.usefixtures("loops")
+@quick_with_fixture
 @given(case=cases())
 def test_counts_equal_those_of_numpy(case: tuple) -> None:
     domain, shape, points = case
@@ -129,7 +136,8 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     assert n_outside == also_outside == int((inside != points).any(axis=1).sum())
 
 
-@quick
+@pytest.mark.usefixtures("loops")
+@quick_with_fixture
 @given(case=cases())
 def test_cell_of_every_point_holds_it_between_its_edges(case: tuple) -> None:
     domain, shape, points = case
@@ -167,13 +175,42 @@ def test_parts_merge_to_the_whole(case: tuple, outside: Outside, data: st.DataOb
     np.testing.assert_array_equal(merge(parts), whole)
 
 
-def test_chunks_of_a_large_data_set_are_all_counted() -> None:
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_spans_of_a_large_data_set_are_all_counted(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpviz.threads.processors", lambda: 3)
     rng = np.random.default_rng(0)
-    points = rng.normal(0.5, 0.3, (2 * CHUNK + 17, 2))
+    points = rng.normal(0.5, 0.3, (3 * MORE + 17, 2))
     domain = Domain(((0, 1), (0, 1)))
-    counts, n_outside = quantize(points, domain, 9, outside="drop")
-    np.testing.assert_array_equal(counts, histogram(points, domain, (9, 9)))
-    assert n_outside == len(points) - counts.sum()
+    counts, n_outside = quantize(points, domain, 9, outside=outside)
+    inside = np.clip(points, 0, 1) if outside == "clip" else points
+    np.testing.assert_array_equal(counts, histogram(inside, domain, (9, 9)))
+    assert n_outside == int(((points < 0) | (points > 1)).any(axis=1).sum())
+    cells = flat_cells(points, domain, (9, 9))
+    np.testing.assert_array_equal(cells, _cells(points, domain, (9, 9)))
+
+
+@quick
+@given(case=cases(), outside=st.sampled_from(["clip", "drop"]), seed=st.integers(0, 2**32))
+def test_weights_count_as_so_many_records(case: tuple, outside: Outside, seed: int) -> None:
+    domain, shape, points = case
+    weights = np.random.default_rng(seed).integers(0, 4, len(points))
+    expected = quantize(np.repeat(points, weights, axis=0), domain, shape, outside=outside)[0]
+    for many in (0, 2**62):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpviz.domain.MANY", many)
+            found, _ = quantize(points, domain, shape, outside=outside, weights=weights)
+        np.testing.assert_array_equal(found, expected)
+
+
+def _cells(points: NDArray[np.float64], domain: Domain, shape: tuple[int, ...]) -> NDArray[np.intp]:
+    """Flat cells, axis by axis."""
+    axes = [
+        axis_cells(points[:, axis], lo, hi, side)
+        for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True))
+    ]
+    return np.ravel_multi_index(axes, shape)
 
 
 def test_no_points_give_empty_counts() -> None:

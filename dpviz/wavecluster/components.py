@@ -8,10 +8,10 @@ from scipy import ndimage
 
 from dpviz.domain import (
     CHUNK,
-    MANY,
     Domain,
     Outside,
     check_outside,
+    compiled_loops,
     compiled_rule,
     flat_cells,
 )
@@ -72,17 +72,16 @@ def label_points(
     for axis, side in enumerate(shape):
         fine = np.repeat(fine, 2**level, axis=axis).take(range(side), axis=axis)
     table = fine.ravel().astype(np.intp) - 1
-    if len(points) < MANY:
+    loops = compiled_loops(len(points))
+    if loops is None:
         result = table[flat_cells(points, domain, shape)]
         if outside == "drop":
             result[~domain.contains(points)] = -1
         return result
-    from dpviz import cell_kernels
-
     found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
 
     def work(part: slice) -> None:
-        cell_kernels.look_up(points[part], box, sides, outside == "drop", table, found[part])
+        loops.look_up(points[part], box, sides, outside == "drop", table, found[part])
 
     in_threads(work, spans(len(points), CHUNK))
     return found

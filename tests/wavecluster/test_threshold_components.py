@@ -191,11 +191,14 @@ def test_point_has_the_label_of_its_block_of_cells(
     for axis, (side, (lo, hi)) in enumerate(zip(shape, domain.bounds, strict=True)):
         points[: side + 1, axis] = np.linspace(lo, hi, side + 1)
     expected = [label_of(point, domain, shape, labels, level) for point in points]
-    clipped = label_points(points, domain, shape, labels, level)
-    assert clipped.tolist() == expected
-    dropped = label_points(points, domain, shape, labels, level, "drop")
     inside = domain.contains(points)
-    np.testing.assert_array_equal(dropped, np.where(inside, clipped, -1))
+    for many in (0, 2**62):  # by compiled loops, and by NumPy
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpviz.domain.MANY", many)
+            clipped = label_points(points, domain, shape, labels, level)
+            dropped = label_points(points, domain, shape, labels, level, "drop")
+        assert clipped.tolist() == expected
+        np.testing.assert_array_equal(dropped, np.where(inside, clipped, -1))
 
 
 def test_points_of_all_chunks_are_labelled() -> None:
