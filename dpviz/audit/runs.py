@@ -240,7 +240,7 @@ class ScenarioRuns:
         run, recorder = self.record(side, seed, number)
         self.names = self.names or names(run, groups)
         found = row(run, groups)
-        return np.append(found, self._ratio(recorder)) if LIKELIHOOD in groups else found
+        return np.append(found, self._ratio(side, recorder)) if LIKELIHOOD in groups else found
 
     def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
         """Run once and record the answers; the run is None if only answers are scored."""
@@ -283,14 +283,18 @@ class ScenarioRuns:
                 return without, joined
         return None
 
-    def _ratio(self, recorder: Recorder) -> float:
-        """Log-likelihood ratio of a run's answers: second data set over first."""
+    def _ratio(self, side: int, recorder: Recorder) -> float:
+        """Log-likelihood ratio of the answers of a run on one side: second data set over first."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self._scenario.bug)
-        without, joined = (
-            log_likelihood(partial(self._run, data, self._config), Replay(recorder.answers, *known))
-            for data in self._pair
-        )
-        return float(joined) - float(without)
+
+        def on(data: Any) -> float:
+            replay = Replay(recorder.answers, *known)
+            return log_likelihood(partial(self._run, data, self._config), replay)
+
+        # Answers that the other data set cannot give decide; its own can give them.
+        other = on(self._pair[1 - side])
+        loss = np.inf if other == -np.inf else on(self._pair[side]) - other
+        return float(loss if side else -loss)
 
 
 def event_in_words(name: str, bound: Bound, sides: tuple[str, str]) -> str:
