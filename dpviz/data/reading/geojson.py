@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dpviz.data.reading.files import File, megabytes
@@ -38,6 +38,13 @@ _MEMBERS = ("type", "geometry", "properties", "coordinates", "crs")
 
 #: Coordinate reference systems that are longitude and latitude, as files before RFC 7946 name them.
 _DEGREES = re.compile(r"CRS:?84$|EPSG:+(\d*:)?4326$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _System:
+    """A coordinate reference system that a file names; no JSON in it can be taken for one."""
+
+    name: str
 
 
 class _NoJsonError(Exception):
@@ -125,15 +132,13 @@ class _Table:
 
     def add(self, item: Any) -> None:
         """Add the points of a feature, a geometry or a collection of them."""
+        if isinstance(item, _System):
+            self._crs = item.name
+            return None
         self._number += 1
         if not isinstance(item, dict):
             return self._no_feature(item)
-        kind = item.get("type")
-        if kind == "Crs":
-            self._crs = str(item["name"])
-            self._number -= 1
-            return None
-        if kind == "Feature":
+        if item.get("type") == "Feature":
             geometry, properties = item.get("geometry"), item.get("properties")
         else:
             geometry, properties = item, None
@@ -217,13 +222,23 @@ def _is_number(value: object) -> bool:
 
 def _items(data: bytes, released: bool) -> Iterator[Any]:
     """Features, geometries and named reference systems, in the order of the file."""
-    place = _after_space(data, 0)
+    place = first = _after_space(data, 0)
     while place < len(data):  # one object, or one on each line
-        place = _after_space(data, (yield from _object(data, place, released)))
+        # In a release no record may rename the columns. The first object is public, as the first
+        # line of a table is, where it is a list of records and not one itself.
+        head = not released or place == first
+        end = yield from _object(data, place, listed_system=head, own_system=not released)
+        place = _after_space(data, end)
 
 
-def _object(data: bytes, place: int, released: bool) -> Generator[Any, None, int]:
-    """Items of one object, a list of features one by one; returns where the object ends."""
+def _object(
+    data: bytes, place: int, *, listed_system: bool, own_system: bool
+) -> Generator[Any, None, int]:
+    """Items of one object, a list of features one by one; returns where the object ends.
+
+    Its reference system is one of them if the object is a list and ``listed_system``, or if it is
+    none and ``own_system``.
+    """
     members: dict[str, Any] = {}
     listing = False
     place = _after(data, place, b"{")
@@ -243,10 +258,9 @@ def _object(data: bytes, place: int, released: bool) -> Generator[Any, None, int
         place = _after(data, place, b",")
     system = members.get("crs")
     named = system.get("properties") if isinstance(system, dict) else None
-    # In a release no record may rename the columns, so that of a feature by itself doesn't count.
-    public = listing or not released
-    if public and isinstance(named, dict) and isinstance(named.get("name"), str):
-        yield {"type": "Crs", "name": named["name"]}
+    counts = listed_system if listing else own_system
+    if counts and isinstance(named, dict) and isinstance(named.get("name"), str):
+        yield _System(named["name"])
     if not listing:
         yield members
     return place + 1

@@ -85,7 +85,8 @@ def read_table(
     fields, or with a quotation mark that is not closed in it, counts as missing; so does a cell
     with bytes that are not UTF-8. A line break inside quotes also ends a row: use Parquet for text
     with line breaks. There may be no row at all. In a workbook the first row that is not empty
-    is that line. GeoJSON has no such line: only the coordinates of its features are read.
+    is that line. GeoJSON has no such line: only the coordinates of its features are read, and the
+    reference system that a first object with a list of features names.
 
     Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
     of Parquet and NumPy files and shapefiles, the sheets of workbooks, and whether files that are

@@ -387,6 +387,23 @@ def test_no_record_renames_the_columns_of_a_release():
     assert read_table(data, name="t.geojson").columns == ("x", "y")
     data = collection(one, crs=crs)
     assert read_table(data, name="t.geojson", unreadable="missing").columns == ("x", "y")
+    # What stands in the first object is the file's own; in others it is a record's.
+    lines = [collection(one), data]
+    columns = [
+        read_table(b"\n".join(objects), name="t.geojson", unreadable="missing").columns
+        for objects in (lines, lines[::-1], [json.dumps(one).encode(), data])
+    ]
+    assert columns == [("lon", "lat"), ("x", "y"), ("lon", "lat")]
+
+
+@pytest.mark.parametrize("more", [{}, {"name": "EPSG:25832"}, {"name": [1]}])
+def test_a_record_is_no_reference_system(more):
+    data = collection(feature(point(1, 2)), {"type": "Crs"} | more)
+    released = read_table(data, name="t.geojson", unreadable="missing")
+    assert released.columns == ("lon", "lat")
+    assert released.select(unreadable="missing").points.tolist() == [[1, 2]]
+    with pytest.raises(InputError, match=r'feature 2 of t\.geojson .*"Crs"'):
+        read_table(data, name="t.geojson")
 
 
 @pytest.mark.parametrize(
