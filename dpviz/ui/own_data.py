@@ -81,6 +81,9 @@ class OwnData:
 #: Session entries: own data, how a release reads it, the last file, and whose the settings are.
 _OWN, _RELEASED, _FILE, _SETTINGS_OF = "own", "own:released", "own:upload", "own:settings of"
 
+#: Session entry: file and sheet that nobody chose, the first one with data.
+_PROPOSED_SHEET = "own:proposed sheet"
+
 
 def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     """Show upload, format and columns of own data; return the data.
@@ -220,6 +223,7 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
                 uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable=unreadable
             )
             known = (uploaded.file_id, names, "")
+            _propose_sheet(state, uploaded, names)
         except InputError as error:
             known = (uploaded.file_id, (), str(error))
         st.session_state[key] = known
@@ -227,17 +231,40 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
     if len(names) < 2:
         return None, failed
     current = state.get("sheet")
+
+    def keep(name: str) -> None:
+        state.set("sheet", name)
+        st.session_state.pop(_PROPOSED_SHEET, None)
+
     sheet = st.selectbox(
         "Sheet",
         **following(
             f"{key}:{uploaded.file_id}",
             current if current in names else names[0],
-            partial(state.set, "sheet"),
+            keep,
             names,
         ),
         help="The file has several sheets; one of them is the table.",
     )
+    if released and st.session_state.get(_PROPOSED_SHEET) == (uploaded.file_id, sheet):
+        _say_looked_at(f"{sheet} was", "Is it")
     return sheet, ""
+
+
+def _propose_sheet(state: DataState, uploaded: Any, filled: Sequence[str]) -> None:
+    """Make the first sheet with data that of all pages: a release would take the first of all."""
+    names = sheets_of(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable="missing")
+    if filled and filled[0] != names[0] and state.get("sheet") not in filled:
+        state.set("sheet", filled[0])
+        st.session_state[_PROPOSED_SHEET] = (uploaded.file_id, filled[0])
+
+
+def _say_looked_at(what: str, ask: str) -> None:
+    """Say that a choice comes from a page that looks at the data."""
+    show_caption(
+        f"{what} proposed on another page, which looks at the data: such a choice lies outside of "
+        f"the proof. {ask} what you would have named anyway?"
+    )
 
 
 def _read(
@@ -369,10 +396,7 @@ def _named(
     )
     explored: OwnData | None = st.session_state.get(_OWN)
     if names and explored and set(explored.looked) == set(names):
-        show_caption(
-            f"{' and '.join(names)} were proposed on another page, which looks at the data: such a "
-            "choice lies outside of the proof. Are they what you would have named anyway?"
-        )
+        _say_looked_at(f"{' and '.join(names)} were", "Are they")
     if len(names) < 2 or (len(names) > 2 and not many):
         raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
     return names, (names[0], names[1])

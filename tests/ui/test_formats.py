@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.support.controls import control
 from tests.support.files import sheet, workbook
 from tests.ui.test_wavecluster import app, checked, upload  # noqa: F401
+from tests.ui.test_working_state import visit
 
 ROWS = [["lon", "lat"], *([at % 30, at % 19] for at in range(300))]
 BOOK = workbook(
@@ -47,6 +48,24 @@ def test_one_sheet_needs_no_choice(app):  # noqa: F811
     assert not sheets(test)
     assert not test.error
     assert "one.xlsx · 300 records" in said_of(test)
+
+
+@pytest.mark.parametrize("more", [{}, {"south": sheet(ROWS[:9])}])
+def test_a_release_reads_the_sheet_that_the_explorer_showed(app, more):  # noqa: F811
+    book = workbook({"cover": sheet([]), "north": sheet(ROWS)} | more)
+    test = upload(app(), "survey.xlsx", book)
+    assert "survey.xlsx · 300 records" in said_of(test)
+    assert test.query_params["sheet"] == "north"
+    visit(test, "release")
+    (picker,) = sheets(test)
+    assert picker.options == ["cover", "north", *more]
+    assert picker.value == "north"
+    assert "survey.xlsx · 300 records" in said_of(test)
+    assert "north was proposed on another page, which looks at the data" in said_of(test)
+    # Chosen by a person, it is no proposal.
+    checked(picker.set_value("cover").run())
+    checked(sheets(test)[0].set_value("north").run())
+    assert "proposed" not in said_of(test)
 
 
 @pytest.mark.parametrize(
