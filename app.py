@@ -3,7 +3,16 @@
 import streamlit as st
 
 from dpviz.ui.embed import EMBED_STYLE, embedded
-from dpviz.ui.page import ICON, LOGO, STYLE, enter, frame, freeze_loaded_objects, show_title
+from dpviz.ui.page import (
+    ICON,
+    LOGO,
+    STYLE,
+    enter,
+    frame,
+    freeze_loaded_objects,
+    run_page,
+    show_title,
+)
 
 # Before the navigation, which would take its icon from an outside host.
 st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
@@ -15,7 +24,13 @@ frame()
 enter()
 
 PAGES = [
-    st.Page("pages/wavecluster.py", title="WaveCluster", icon=":material/grid_on:", default=True),
+    st.Page(
+        "pages/wavecluster.py",
+        title="WaveCluster",
+        icon=":material/grid_on:",
+        url_path="first",
+        default=True,
+    ),
     st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
     st.Page("pages/compare.py", title="Compare", icon=":material/stacked_line_chart:"),
     st.Page("pages/benchmark.py", title="Benchmark", icon=":material/leaderboard:"),
@@ -25,7 +40,17 @@ PAGES = [
     st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
     st.Page("pages/about.py", title="About", icon=":material/info:"),
 ]
-page = st.navigation(PAGES, position="top")
+
+
+def _first_by_name() -> None:
+    """Show the first page under its own name, too: its address has none, but people type one."""
+    from dpviz.ui.wavecluster import build, page_state
+
+    run_page("wavecluster", page_state, build)
+
+
+by_name = st.Page(_first_by_name, title=PAGES[0].title, url_path="wavecluster", visibility="hidden")
+page = st.navigation([*PAGES, by_name], position="top")
 st.set_page_config(page_title=f"{page.title} · dpviz")
 show_title(page.title)
 page.run()
