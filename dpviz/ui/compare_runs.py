@@ -17,7 +17,6 @@ from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows
 from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
 from dpviz.family.family import Family
 from dpviz.family.score import scores_for
-from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.job import Job, job_of, start
 from dpviz.ui.stamp import MADE_UP, Stamp
 from dpviz.work import IsCancelled, Progress, Work
@@ -73,12 +72,13 @@ class SweepRequest:
 
     @property
     def stamp(self) -> Stamp:
-        """What the figure and the tables say of themselves: own data is not for publication."""
+        """What the figure and the tables say of themselves: only sample sets are nobody's data."""
         plan, sets = self.any, self.subjects
+        made_up = all(one.name in sample_names() for one in sets.values())
         options = [f"{name} {value}" for name, value in plan.options.items()]
         return Stamp(
-            allowed=UPLOAD not in sets,
-            shows="scores against true data" if UPLOAD in sets else MADE_UP.shows,
+            allowed=made_up,
+            shows=MADE_UP.shows if made_up else "scores against true data",
             title=", ".join(CARDS[name].title for name in plan.methods),
             facts=(
                 *(_with_settings(one) for one in sets.values()),

@@ -143,10 +143,14 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     for note in found().notes.get(request.key, ()):
         show_caption(note)
     show_caption(
-        "A click on a point opens the run nearest to that median. True results and seeded draws, "
-        "for exploring only. Parameters are "
-        f"{_parameters_of(preset, plan)}, on each "
-        "data set's own grid."
+        "A click on a point opens the run nearest to that median. "
+        + (
+            "The data are made up, nobody's records: these curves may be published. "
+            if request.stamp.allowed
+            else "The curves come from true records and seeded draws: they are for the data owner "
+            "only. "
+        )
+        + f"Parameters are {_parameters_of(preset, plan)}, on each data set's own grid."
     )
     _open(state, request, tables)
     _behind(state, request, tables, charts)

@@ -60,7 +60,7 @@ def test_opens_with_curves_that_fit_the_window(comparer):
     box = image.bounding_box()
     assert box["y"] + box["height"] < 720
     watched.page.get_by_text("320 of 320 runs").wait_for()
-    watched.page.get_by_text("for exploring only").wait_for()
+    watched.page.get_by_text("these curves may be published").wait_for()
     assert watched.page.evaluate(CUT) == []
 
 

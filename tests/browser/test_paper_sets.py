@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from playwright.sync_api import expect
 
 from tests.browser.test_compare import PATIENCE, comparer, expect_title
 
@@ -53,6 +54,9 @@ def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, 
     box.fill(str(held(tmp_path, "two.csv", 31_200)))
     box.press("Enter")
     expect_panels(watched, "stand-in: Fifteen Gaussians for DS1", "DS2")
+    # A file is somebody's data, whatever it looks like.
+    page.get_by_text("they are for the data owner only").wait_for()
+    expect(page.get_by_text("Not for publication: shows scores against true data")).to_be_visible()
     files = [held(tmp_path, "three.csv", 31_520), held(tmp_path, "one.csv", 30_000)]
     page.locator("[data-testid=stFileUploader] input").set_input_files([str(one) for one in files])
     expect_panels(watched, "DS1", "DS2", "DS3")

@@ -164,7 +164,10 @@ def test_opens_with_curves_of_four_techniques(app):
     assert figure(test)["base_name"].startswith("dpviz-exploration-not-private")
     assert "Fifteen Gaussians: PrivQT from" in figure(test)["alt"]
     assert len(table(test)) == 32
-    assert any("for exploring only" in one.value for one in test.caption)
+    # One sentence, and the one of the picture.
+    assert "May be published: shows made-up data" in figure(test)["alt"]
+    assert any("these curves may be published" in one.value for one in test.caption)
+    assert not any("owner only" in one.value for one in test.caption)
 
 
 def test_the_numbers_are_those_of_the_sweep(app):
