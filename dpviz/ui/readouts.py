@@ -16,6 +16,7 @@ from dpviz.numbers import readable
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.ledger import Ledger, Neighbours
 from dpviz.privacy.steps import group_epsilon, group_words, grouped
+from dpviz.ui.embed import embedded
 
 _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
@@ -112,13 +113,15 @@ def show_readouts(
         The place of the cards.
     """
     # About the mechanism alone: whether the picture may be published is said on the picture.
+    # A proof is too long to stand above the picture: it is below the budget, folded; in a frame
+    # there is nothing below.
+    short, proof = ("in the app",) * 2 if embedded() else ("below budget", "below the budget")
     promise = Readout(
         label="Mechanism",
         value="private" if claim.private else "not private",
-        # A proof is too long to stand above the picture: it is below the budget, folded.
-        beside="proof: below budget" if claim.private else "why: next line",
+        beside=f"proof: {short}" if claim.private else "why: next line",
         help="Whether this method, drawn with fresh noise, keeps its promise. "
-        + ("The proof is below the budget." if claim.private else claim.reason),
+        + (f"The proof is {proof}." if claim.private else claim.reason),
     )
     cards = [_card(one) for one in readouts]
     cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))

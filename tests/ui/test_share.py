@@ -106,7 +106,7 @@ def test_every_page_shares_its_link(page):
 @pytest.fixture
 def framed(monkeypatch):
     """Open pages as in a frame."""
-    for module in ("explorer", "share", "show", "compare_view", "release_view"):
+    for module in ("explorer", "share", "show", "readouts", "compare_view", "release_view"):
         monkeypatch.setattr(f"dpviz.ui.{module}.embedded", lambda: True)
     return lambda page, **link: opened(page, link)
 
@@ -121,6 +121,10 @@ def test_a_frame_shows_picture_readouts_and_epsilon_alone(framed, page):
     assert mounted.count("dpviz_live_figure") == 1
     assert not test.expander
     assert test.query_params["epsilon"] == "0.5"
+    # It points to nothing that isn't there.
+    (cards,) = (one.proto.body for one in test.get("html") if 'class="dpv-cards"' in one.proto.body)
+    assert "proof: in the app" in cards
+    assert "below" not in cards
 
 
 def test_a_frame_of_compare_shows_the_curves_alone(framed):
