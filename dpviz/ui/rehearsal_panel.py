@@ -92,10 +92,16 @@ def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
     """What the rehearsal of this draft says, for its review."""
     job = _of(_plan(state, draft))
     if job is None or job.result is None:
-        waits = job is not None and job.running
-        return f"Rehearsal: {'it is running; its result comes here' if waits else 'none was made'}."
+        waits = rehearsing(state, draft)
+        return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
     found: Rehearsal = job.result
     return f"Rehearsal on {_where(found)}: {found.sentence} {found.on_nothing}"
+
+
+def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
+    """Whether the rehearsal of this draft is still running."""
+    job = _of(_plan(state, draft))
+    return job is not None and job.running
 
 
 def _of(plan: Plan) -> Job | None:

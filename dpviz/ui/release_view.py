@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS, family_of
@@ -34,7 +35,7 @@ from dpviz.ui.messages import (
 )
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
-from dpviz.ui.rehearsal_panel import rehearsal_panel, rehearsed
+from dpviz.ui.rehearsal_panel import rehearsal_panel, rehearsed, rehearsing
 from dpviz.ui.release import ReleaseDraft, budget_file, draft_of, method_panel, new_folder
 from dpviz.ui.state import UrlState, following, format_value
 
@@ -61,13 +62,15 @@ def build(state: DataState) -> None:
     with st.sidebar:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
     if not bundle():
+        # What stops a release stands above all that it makes useless.
+        stop = st.container()
         st.markdown("### What")
         method_panel(state, active.dataset.columns)
         title = st.text_input(
             "Title of the report (optional)", key="release:title", persist_state="session"
         )
         draft = draft_of(state, active, title)
-        refused = stop_by(state, draft)
+        refused = stop_by(state, draft, stop)
         if not refused:
             st.markdown("### Rehearse")
             rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
@@ -92,14 +95,25 @@ def introduction() -> None:
     right.page_link("pages/kmeans.py", label="Tune k-means on a sample", icon=":material/hub:")
 
 
-def stop_by(state: UrlState, draft: ReleaseDraft) -> str:
-    """Show why the draft can't be released and how to fix it; return the reason or ""."""
+def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
+    """Show why the draft can't be released and how to fix it; return the reason or "".
+
+    Parameters
+    ----------
+    state
+        Controls of the page.
+    draft
+        The planned release.
+    stop
+        Place of the reason.
+    """
     config = draft.request.config
     reason = refusal(CARDS[config.method], config, draft.request.domain)
     if reason:
-        show_error(f"Refused: {reason}", icon=":material/block:")
-        if config.variant != "sound":
-            st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
+        with stop:
+            show_error(f"Refused: {reason}", icon=":material/block:")
+            if config.variant != "sound":
+                st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
         left, right = st.columns([1, 9], vertical_alignment="center")
         left.badge("private", icon=":material/check:", color="green")
@@ -253,14 +267,19 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
         return
     _review(state, draft, source, total)
     left, right, _ = st.columns([2, 1, 2])
-    epsilon = draft.request.config.epsilon
+    early = rehearsing(state, draft)
+    debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
     go = left.button(
-        f"Debit ε {decimal(granted(epsilon))} and release",
-        type="primary",
+        f"{debit} without the rehearsal" if early else debit,
+        # Two buttons: a press that was on its way when the answer came does nothing.
+        key=f"release:debit{' early' * early}",
+        type="secondary" if early else "primary",
         icon=":material/lock_open:",
         width="stretch",
     )
     right.button("Back", width="stretch", on_click=partial(_forget, _REVIEWED))
+    if early:
+        show_caption("The rehearsal is still running: wait for its answer, or release without it.")
     if go:
         _go(draft, source, total)
 

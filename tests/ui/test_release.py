@@ -7,6 +7,8 @@ import json
 import os
 import zipfile
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,8 @@ from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
+from dpviz.release.rehearsal import Rehearsal, rehearse
+from dpviz.ui import rehearsal_panel
 from dpviz.ui.messages import plain_text
 from dpviz.ui.release import METHODS
 from tests.support import APP
@@ -316,6 +320,30 @@ def test_a_file_without_names_gets_them_from_a_person(page) -> None:
     checked(control(test.text_input, "own:line").set_value("east north").run())
     boxes = [one.label for one in test.text_input if one.label.endswith(": from, to")]
     assert boxes == ["east: from, to", "north: from, to"]
+
+
+def test_the_debit_says_that_the_rehearsal_is_still_running(
+    page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = Event()
+
+    def slow(*given: Any, **more: Any) -> Rehearsal:
+        assert answer.wait(60)
+        return rehearse(*given, draws=2, fewer=1, **more)
+
+    monkeypatch.setattr(rehearsal_panel, "rehearse", slow)
+    monkeypatch.setattr(rehearsal_panel, "_PATIENCE", 0.0)
+    test = press(page(data="noise", method="privqt", g=8), "Review the release")
+    assert button(test, "Debit").label == "Debit ε 1 and release without the rehearsal"
+    assert any("wait for its answer" in one.value for one in test.caption)
+    job = test.session_state["release:rehearsal"]
+    answer.set()
+    assert job.wait(60)
+    # The answer and the button that knows it come together.
+    checked(test.run())
+    assert button(test, "Debit").label == "Debit ε 1 and release"
+    assert any("Rehearsal on" in one.value and "draws" in one.value for one in test.markdown)
+    assert not any("wait for its answer" in one.value for one in test.caption)
 
 
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
