@@ -19,8 +19,11 @@ from dpviz.ui.state import UrlState, opened
 State = TypeVar("State", bound=UrlState)
 
 _FRONTEND = Path(__file__).parent / "frontend"
-_mount_frame = st.components.v2.component(
-    "dpviz_frame", js=(_FRONTEND / "frame.js").read_text(encoding="utf-8")
+_mount_frame, _mount_keyboard = (
+    st.components.v2.component(
+        f"dpviz_{name}", js=(_FRONTEND / f"{name}.js").read_text(encoding="utf-8")
+    )
+    for name in ("frame", "keyboard")
 )
 
 #: Local files, because Streamlit loads its named icons from an outside host.
@@ -110,8 +113,9 @@ def show_title(title: str) -> None:
 
 
 def frame() -> None:
-    """Make the browser fetch plotly.js early, and keep the focus where readouts are redrawn."""
+    """Make the browser fetch plotly.js early, and lead the focus of a keyboard."""
     _mount_frame(key="frame", data=plotly_url(), height=1)
+    _mount_keyboard(key="keyboard", height=1)
 
 
 @st.cache_resource(show_spinner=False)

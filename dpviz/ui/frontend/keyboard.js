@@ -1,0 +1,85 @@
+// What a keyboard needs beside Streamlit's own: ways into panels, and to the top of a new page.
+
+const PANEL = "[data-testid=stPopoverBody]";
+const STOPS = "a[href], button, input, select, textarea, summary, [tabindex]";
+
+// Stops of the Tab key in a panel; of radio buttons that belong together one is a stop.
+function stopsOf(panel) {
+  const stops = [...panel.querySelectorAll(STOPS)].filter(
+    (one) => one.tabIndex >= 0 && !one.disabled && one.getClientRects().length,
+  );
+  const chosen = stops.filter((one) => one.type === "radio" && one.checked);
+  return stops.filter(
+    (one) => one.type !== "radio" || one.checked || !chosen.some(({ name }) => name === one.name),
+  );
+}
+
+// Call when something is in the page, or is gone; changes that never come are waited for shortly.
+const PATIENCE = 30000;
+
+function when(isThere, act) {
+  const seen = new MutationObserver(() => {
+    const found = isThere();
+    if (!found) return;
+    seen.disconnect();
+    act(found);
+  });
+  seen.observe(document.body, { childList: true, subtree: true });
+  setTimeout(() => seen.disconnect(), PATIENCE);
+}
+
+// Streamlit puts an open panel behind everything else: a keyboard would have to pass the whole
+// page to come to it, and starts at the top again when it closes.
+let opener = null;
+
+function enterPanel(button) {
+  const before = document.querySelector(PANEL);
+  opener = button;
+  const stop = () => {
+    const panel = document.querySelector(PANEL);
+    return panel && panel !== before && stopsOf(panel)[0];
+  };
+  when(stop, (first) => document.activeElement === button && first.focus());
+}
+
+function leavePanel(panel, { target, key, shiftKey }) {
+  const stops = stopsOf(panel);
+  // The browser itself goes on from there.
+  if (key === "Tab" && target === (shiftKey ? stops[0] : stops.at(-1))) opener.focus();
+  if (key === "Escape") when(() => !panel.isConnected, () => backTo(opener));
+}
+
+function backTo(place) {
+  if (document.activeElement !== document.body) return;
+  if (place.tabIndex < 0) place.tabIndex = -1;
+  place.focus();
+}
+
+// A button that goes with its press leads to its heading, or to the first one that is left. A link
+// to another page leads to the top, as where a browser loads a page.
+function afterwards(pressed) {
+  const headings = [...document.querySelectorAll("h2, h3")];
+  const above = headings.filter(
+    (one) => one.compareDocumentPosition(pressed) & Node.DOCUMENT_POSITION_FOLLOWING,
+  );
+  const place = () =>
+    (pressed.localName === "button" && above.findLast((one) => one.isConnected)) ||
+    document.querySelector(".dpv-skip");
+  when(() => !pressed.isConnected, () => backTo(place()));
+}
+
+function pressed(event) {
+  const { target, key } = event;
+  const press = key === "Enter" || key === " ";
+  const panel = target.closest?.(PANEL);
+  const button = target.closest?.("[data-testid=stPopoverButton]");
+  const own = target.closest?.("[data-testid=stMain] :is(a[href], button)");
+  if (panel && opener?.isConnected) leavePanel(panel, event);
+  else if (press && button) enterPanel(button);
+  else if (press && own) afterwards(own);
+}
+
+export default () => {
+  // Listening twice is listening once.
+  document.addEventListener("keydown", pressed);
+};

@@ -1,0 +1,130 @@
+"""An owner's way with the keyboard alone: load, method, epsilon, redraw, release, download."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Watched
+from tests.browser.test_release import settled, visits
+
+__all__ = ["visits"]
+
+#: What a screen reader would say of the focused element.
+FOCUSED = """() => { let at = document.activeElement;
+while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+if (at === document.body) return "nothing";
+const words = at.matches("a, button, summary") ? at.innerText : at.localName;
+return (at.getAttribute("aria-label") || words).replace(/^[a-z_]+\\s+(?=[A-Z])/, "") }"""
+
+#: A page's controls are fewer; without an end a lost focus would go round and round.
+MOST_TABS = 60
+
+
+class Keyboard:
+    """A person who only has a keyboard."""
+
+    def __init__(self, watched: Watched) -> None:
+        self.watched, self.page = watched, watched.page
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        settled(self.watched)
+
+    def focused(self) -> str:
+        return str(self.page.evaluate(FOCUSED))
+
+    def go_to(self, name: str, key: str = "Tab", most: int = MOST_TABS) -> int:
+        """Move the focus to an element by a pattern of its name; return the number of tabs."""
+        passed = []
+        for tabs in range(1, most + 1):
+            self.page.keyboard.press(key)
+            passed.append(self.focused())
+            if re.search(name, passed[-1]):
+                return tabs
+        raise AssertionError(f"{name} can't be reached: {passed}")
+
+    def type(self, text: str) -> None:
+        self.page.keyboard.press("Control+A")
+        self.page.keyboard.type(text)
+        self.press("Enter")
+
+
+def test_an_owner_releases_with_the_keyboard_alone(
+    app_url: Callable[[str], str],
+    open_page: Callable[..., Watched],
+    faultless: Callable[[Watched], Watched],
+    visits: Path,
+    tmp_path: Path,
+) -> None:
+    # The first page has no name in its address, but people type one.
+    watched = faultless(open_page(f"{app_url('app.py')}/wavecluster?g=16&p=0.3&method=privqt"))
+    page, keyboard = watched.page, Keyboard(watched)
+    page.locator(".live-figure .main-svg").first.wait_for()
+    assert page.get_by_role("dialog").count() == 0
+    # Load a table.
+    keyboard.go_to("^Data$")
+    page.keyboard.type("Own data")
+    keyboard.press("Enter")
+    assert keyboard.focused() == "Data"
+    expect(page.get_by_text("Load a file on the left")).to_be_visible(timeout=30_000)
+    settled(watched)
+    keyboard.go_to("Upload")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(visits)
+    expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv", timeout=30_000)
+    settled(watched)
+    # Method, epsilon, another draw; each control keeps the focus.
+    keyboard.go_to("^Method$")
+    page.keyboard.type("PrivTHR")
+    keyboard.press("Enter")
+    assert keyboard.focused() == "Method"
+    keyboard.go_to("^Skip to epsilon$", "Shift+Tab")
+    keyboard.press("Enter", "ArrowRight", "ArrowRight")
+    assert keyboard.focused() == "Privacy budget ε"
+    keyboard.go_to("^Redraw$", "Shift+Tab")
+    keyboard.press("Enter")
+    assert keyboard.focused() == "Redraw"
+    page.wait_for_url(re.compile("method=privthr&.*epsilon=1.1&.*seed=1"))
+    # The release page starts at its top, and says which button helps.
+    keyboard.go_to("^Release once with these settings")
+    keyboard.press("Enter")
+    page.wait_for_url("**/release?**")
+    refused = page.get_by_role("alert").filter(has_text="press Domain on the left")
+    expect(refused).to_be_in_viewport()
+    assert keyboard.go_to("^Skip to epsilon$") == 1
+    # A panel takes the focus, keeps it, and gives it back.
+    keyboard.go_to("^Domain")
+    keyboard.press("Enter")
+    assert keyboard.focused() == "east: from, to"
+    keyboard.type("0, 100")
+    assert keyboard.go_to("^north: from, to$", most=3) == 1
+    keyboard.type("0, 100")
+    keyboard.press("Escape")
+    assert keyboard.focused().startswith("Domain")
+    expect(refused).not_to_be_attached()
+    # Budget, review, debit, download: what goes with a press leads to its heading.
+    keyboard.go_to("^Name of the data source$")
+    keyboard.type("visits by hand")
+    assert keyboard.focused() == "Name of the data source"
+    keyboard.go_to("^Lifetime budget of this source$", most=4)
+    keyboard.type("2")
+    keyboard.go_to("^Review the release$", most=6)
+    keyboard.press("Enter")
+    expect(page.get_by_text("This can't be taken back.")).to_be_visible()
+    keyboard.go_to("^Debit", most=4)
+    keyboard.press("Enter")
+    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    settled(watched)
+    keyboard.go_to("^Bundle", most=6)
+    with page.expect_download() as waiting:
+        page.keyboard.press("Enter")
+    packed = tmp_path / "bundle.zip"
+    waiting.value.save_as(packed)
+    assert "release.json" in zipfile.ZipFile(packed).namelist()
