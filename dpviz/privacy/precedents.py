@@ -56,9 +56,9 @@ PRECEDENTS = (
     Precedent(
         who="Facebook: Full URLs data set",
         year=2020,
-        epsilon="0.45",
-        unit="one kind of action on one URL",
-        differs="delta 1e-5; not a whole person",
+        epsilon="0.45 for each kind of action, 1.453 for all",
+        unit="all actions of a user, for 99% of users; 96.6% for all kinds",
+        differs="delta 1e-5; the most active users are protected less",
         source="Messing et al., Harvard Dataverse, doi:10.7910/DVN/TDOAPG",
     ),
     Precedent(
@@ -75,6 +75,6 @@ PRECEDENTS = (
         epsilon="17.14 for persons, 2.47 for housing units",
         unit="a person; a housing unit",
         differs="delta 1e-10, converted from zero-concentrated privacy",
-        source="Abowd et al., Harvard Data Science Review, 2022",
+        source="US Census Bureau, press release of 9 June 2021",
     ),
 )

@@ -123,9 +123,6 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     page = watched.page
     opener = page.get_by_role("button", name="What ε means").first
     opener.wait_for(timeout=60_000)
-    # A page that is still drawn may draw the button anew, and close what it opened.
-    page.wait_for_timeout(1000)
-    settled(watched)
     opener.click()
     expect(page.get_by_text("% sure at most").first).to_be_visible()
     expect(page.get_by_text("What others have published with").first).to_be_visible()
