@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import streamlit as st
@@ -117,7 +118,8 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         shown_axes = own.axes if own else (0, 1)
         domain = domain_panel(state, dataset, identity, look=not named, axes=shown_axes)
     with right:
-        neighbours = protection(state, own)
+        # Columns that a person has named as coordinates don't tell persons apart.
+        neighbours = protection(state, own, but=dataset.columns if named else ())
     if own and named:
         check_unit(state, own)
     active = ActiveData(
@@ -142,8 +144,8 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     return active
 
 
-def protection(state: UrlState, own: OwnData | None) -> Neighbours:
-    """Show who is protected; only an own table has a column of persons."""
+def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
+    """Show who is protected; only an own table has a column of persons, none of those in `but`."""
     if own and isinstance(own.table, Table):
-        return protection_panel(state, own.table.columns)
+        return protection_panel(state, [one for one in own.table.columns if one not in but])
     return protection_panel(state, None)

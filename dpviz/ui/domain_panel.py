@@ -161,6 +161,12 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
         show_error(error)
 
 
+def cut_out(state: UrlState, domain: str) -> None:
+    """Make a part of a map the domain; points outside would pile up at its border like clusters."""
+    state.set("domain", domain)
+    state.set("outside", "drop")
+
+
 def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     """Show the choice of a city whose surroundings become the domain of longitude and latitude."""
     names = [dataset.columns[axis] for axis in axes]
@@ -176,7 +182,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
             key=f"{state.page}:domain:city",
             placeholder="type its name",
             help="7,342 cities of Natural Earth: public places, so the box tells nothing of the "
-            "data.",
+            "data. Points outside are left out.",
         )
         width = st.number_input(
             "Width of the box in km", 1.0, 5000.0, _WIDTH, 10.0, key=f"{state.page}:domain:width"
@@ -185,7 +191,7 @@ def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
         def use() -> None:
             try:
                 box = box_around(cities()[str(title)], width, swapped="latlon" in degrees)
-                state.set("domain", str(box.select(axes)))
+                cut_out(state, str(box.select(axes)))
             except InputError as error:
                 st.session_state[f"{state.page}:domain:city error"] = str(error)
 

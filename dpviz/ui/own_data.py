@@ -398,7 +398,10 @@ def _named(
     if names and explored and set(explored.looked) == set(names):
         _say_looked_at(f"{' and '.join(names)} were", "Are they")
     if len(names) < 2 or (len(names) > 2 and not many):
-        raise InputError(f"Name {'two or more' if many else 'two'} columns on the left.")
+        raise InputError(
+            f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
+            "cluster by, such as longitude and latitude."
+        )
     return names, (names[0], names[1])
 
 

@@ -271,8 +271,8 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
     go = left.button(
         f"{debit} without the rehearsal" if early else debit,
-        # Two buttons: a press that was on its way when the answer came does nothing.
-        key=f"release:debit{' early' * early}",
+        # A press that was on its way when the answer came counts.
+        key="release:debit",
         type="secondary" if early else "primary",
         icon=":material/lock_open:",
         width="stretch",
@@ -310,9 +310,10 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             "changed later. Is it a new version of data that has a budget already? Then go back "
             "and give that name."
         ]
+    clips = request.outside == "clip"
     facts = [
         f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
-        f"{'moved to the border' if request.outside == 'clip' else 'left out'}.",
+        f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         rehearsed(state, draft),

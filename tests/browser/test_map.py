@@ -1,5 +1,6 @@
 """Maps as a person sees and uses them: true scale, coastlines, a domain by hand or by a city."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -132,6 +133,8 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
         f"() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[0] === {west}"
     )
     watched.page.get_by_text("A cell of the grid is about 300 m × 300 m.", exact=True).wait_for()
+    # The rest of the world would stand at its border, like clusters.
+    watched.page.wait_for_url(re.compile("outside=drop"))
 
 
 def test_an_own_background_is_drawn_or_refused_in_one_sentence(explorer, tmp_path: Path):
