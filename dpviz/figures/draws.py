@@ -46,6 +46,9 @@ from dpviz.wavecluster.theorems import KBounds
 #: Cells per axis of the map of records that change their cluster.
 _LATTICE = 64
 
+#: Pixels of a strip, so that its heading doesn't run into the next one.
+_STRIP = 108
+
 #: Scores of the true run compared with itself; noise stops none of its centres.
 _ITSELF = {
     "dsg_c": 0.0,
@@ -105,7 +108,7 @@ def wavecluster_maps(
                 [chance, outline(true, domain, width, {"color": INK[mode], "width": 1})],
             ),
             (
-                f"<b>{name}</b> · {both} in both, {invented} invented, {missed} missed",
+                f"<b>{name}</b> · {both} both, {invented} invented, {missed} missed",
                 [heatmap(codes, domain, width, **colours)],
             ),
         ],
@@ -239,6 +242,7 @@ def strips(
         ),
         height=240,
         share=0.0,
+        least_width=_STRIP * len(draws.scores),
     )
 
 
@@ -392,5 +396,4 @@ def _maps(
     # Space for the colour bar between the two.
     layout["xaxis"]["domain"] = [0, 0.465]
     layout["xaxis2"]["domain"] = [0.585, 1]
-    layout["meta"]["stack"] = False
     return Panels(data=data, layout=layout, alt=alt, height=350, share=0.5)

@@ -26,9 +26,10 @@ def show_headline(headline: Headline, epsilon: float | None, hint: str) -> None:
     at = "no noise" if epsilon is None else f"epsilon {readable(epsilon)}"
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
     detail = f'<span class="dpv-detail">{html.escape(headline.detail)}</span>'
+    whole = html.escape(f"{headline.text}: {at}. {headline.detail}".strip())
     sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail * bool(headline.detail)}"
     close = '<button type="button" aria-label="Close this hint">✕</button>'
     st.html(
-        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}">{sentence}</p>'
+        f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{sentence}</p>'
         f'<p class="dpv-hint">{html.escape(hint)}{close}</p></div>'
     )

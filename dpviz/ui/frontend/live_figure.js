@@ -17,9 +17,13 @@ const SHEET = {
 };
 
 const SCROLL_BAR = 16; // pixels below a figure that is wider than its page
+const NARROW = 560; // pixels of a figure whose legend takes several lines
 const NARROWEST = 200; // pixels of a map beside others; below, maps stand under each other
 const LEAST_MAP = 180; // pixels of its height
-const STACK_GAP = 44; // pixels between two maps under each other, for a heading
+const STACK_GAP = 66; // pixels between two maps under each other: an axis title, a heading
+const PROJECTED = 0.06; // more of the height of the window on a projector
+const EDGE = 12; // pixels beside a map
+const BAR = 64; // pixels of a scale of colours with its numbers
 const SMALLEST_NUMBER = 7; // pixels of a number in a cell that can be read
 
 const ICON_COLOR = "#7d8791"; // readable on light and on dark
@@ -119,25 +123,49 @@ function wrapTitle({ title, margin }, width, factor) {
 
 // ---- maps: as large as the page has room for, with cells as wide as high
 
-// Width and height of a map in a row; its cells keep their scale, so more height helps nothing.
-function fitted(layout, width, height) {
-  const { shape, rows, across, stack } = layout.meta ?? {};
+// Height of a figure of maps in a row; their cells keep their scale, so more height helps nothing.
+// Two maps stand close to each other where there is more width than they need, and below each
+// other where there is too little.
+function fitted({ data, layout }, width, height, factor) {
+  const { shape, rows, across } = layout.meta ?? {};
   if (!across || rows > 1) return height;
   const { l, r, t, b } = layout.margin;
   const [start, end] = layout.xaxis.domain;
-  const beside = (end - start) * (width - l - r);
-  if (beside >= NARROWEST || stack === false || across !== 2) {
-    return shape ? Math.min(height, Math.max(LEAST_MAP, Math.ceil(beside * shape)) + t + b) : height;
+  const inner = width - l - r;
+  const beside = (end - start) * inner;
+  const bars = [layout.coloraxis, ...data.map((trace) => trace.marker ?? trace)]
+    .filter((one) => one?.colorbar && one.showscale !== false).map((one) => one.colorbar);
+  if (beside < NARROWEST && across === 2) return stacked(layout, bars, width, factor);
+  if (!shape) return height;
+  const fits = Math.min(height, Math.max(LEAST_MAP, Math.ceil(beside * shape)) + t + b);
+  const map = (fits - t - b) / shape / inner;
+  if (across === 2 && map < end - start) {
+    const from = map + layout.xaxis2.domain[0] - end;
+    layout.xaxis.domain = [0, map];
+    layout.xaxis2.domain = [from, from + map];
+    for (const bar of bars) bar.x = bar.x === undefined ? from + map + 0.01 : bar.x - end + map;
   }
-  const below = Math.max(LEAST_MAP, Math.ceil((width - l - r) * (shape ?? 0.9)));
-  const inner = across * below + (across - 1) * STACK_GAP;
-  for (let panel = 1; panel <= across; panel += 1) {
+  return fits;
+}
+
+// Two maps below each other; a scale of colours stands at the right of the first.
+function stacked(layout, bars, width, factor) {
+  const { l, t, b } = layout.margin;
+  layout.margin.r = (bars.length ? BAR : EDGE) * factor;
+  const below = Math.max(
+    LEAST_MAP, Math.ceil((width - l - layout.margin.r) * (layout.meta.shape ?? 0.9)));
+  const gap = STACK_GAP * factor;
+  const inner = 2 * below + gap;
+  for (const panel of [1, 2]) {
     const name = panel === 1 ? "" : panel;
-    const low = (across - panel) * (below + STACK_GAP) / inner;
+    const low = (2 - panel) * (below + gap) / inner;
     layout[`xaxis${name}`].domain = [0, 1];
     Object.assign(layout[`yaxis${name}`], {
       domain: [low, low + below / inner], showticklabels: true, title: layout.yaxis.title,
     });
+  }
+  for (const bar of bars) {
+    Object.assign(bar, { x: 1.01, xanchor: "left", y: 1, yanchor: "top", len: below / inner });
   }
   return inner + t + b;
 }
@@ -280,14 +308,19 @@ class LiveFigure {
     if (this.closed) return;
     this.head = head;
     this.bytes = bytes;
-    const room = Math.max(head.height, Math.round(head.share * window.innerHeight));
+    const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+    const share = head.share && head.share + (factor > 1 ? PROJECTED : 0);
+    const room = Math.max(head.height, Math.round(share * window.innerHeight));
     this.width = this.frame.clientWidth;
     const width = Math.max(this.width, head.least_width);
-    const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
     if (factor !== 1) enlarge(head.figure, factor);
     this.wraps = wrapTitle(head.figure.layout, width, factor);
-    const height = fitted(head.figure.layout, width, room);
+    const height = fitted(head.figure, width, room, factor);
     const { legend } = head.figure.layout;
+    if (width < NARROW && legend?.orientation === "h" && legend.y >= 1 && !legend.yref) {
+      // Its lines would run into the title.
+      Object.assign(legend, { y: -0.22, yanchor: "top", x: 0, xanchor: "left" });
+    }
     if (legend?.yref === "container") legend.y -= this.wraps / height;
     this.plot.style.minWidth = `${head.least_width}px`;
     const scrolls = head.least_width > this.frame.clientWidth;
