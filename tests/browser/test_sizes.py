@@ -1,0 +1,89 @@
+"""On every screen: nothing is cut off, nothing runs out of its figure, numbers are for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.browser.conftest import Watched
+from tests.browser.test_accessibility import PAGES
+
+#: A phone, a small and a usual laptop, a desktop, a projector.
+SIZES = ((390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
+
+#: Faults of a page as it stands. Text may be cut only where a tooltip has all of it.
+FAULTS = r"""() => {
+  const found = [];
+  const cut = (box) => box.scrollWidth > box.clientWidth + 1;
+  const main = document.querySelector('[data-testid=stMain]');
+  if (cut(document.documentElement) || cut(main)) found.push('the page scrolls sideways');
+  const inSight = (box) => {
+    const { left, right, width } = box.getBoundingClientRect();
+    return box.checkVisibility({ checkVisibilityCSS: true, checkOpacity: true })
+      && width > 4 && right > 0 && left < innerWidth;
+  };
+  for (const box of document.querySelectorAll('.stApp *:not(svg *, option, input)')) {
+    const text = box.innerText?.trim();
+    if (!text || !cut(box) || !inSight(box)) continue;
+    // A frame of many things may scroll or hide what is beside them; a line of text may not.
+    if (text.length > 200 || box.querySelector('a, button, input')) continue;
+    const hidden = ['hidden', 'clip'].includes(getComputedStyle(box).overflowX);
+    if (hidden && !box.closest('[title]')) found.push(`cut: ${text.slice(0, 80)}`);
+  }
+  for (const svg of document.querySelectorAll('svg.main-svg')) {
+    const frame = svg.getBoundingClientRect();
+    for (const text of frame.width ? svg.querySelectorAll('text') : []) {
+      const { left, right, top, bottom, width } = text.getBoundingClientRect();
+      if (width && (left < frame.left - 1 || right > frame.right + 1
+          || top < frame.top - 1 || bottom > frame.bottom + 1)) {
+        found.push(`outside its figure: ${text.textContent.slice(0, 80)}`);
+      }
+    }
+  }
+  const said = document.body.innerText;
+  found.push(...(said.match(/\b\d[.\d]*e[+-]?\d+/g) ?? []));
+  const many = 'clusters|records|points|cells|rows|columns|draws|runs|times|centres|sets';
+  found.push(...(said.match(new RegExp(`(^|[^\\d.,])1 (${many})\\b`, 'g')) ?? []));
+  return [...new Set(found)];
+}"""
+
+#: Places of the two maps in their figure.
+MAPS = """() => { const layout = document.querySelector('.js-plotly-plot')._fullLayout;
+return ['', 2].map((n) => { const [x, y] = [layout[`xaxis${n}`], layout[`yaxis${n}`]];
+  return { left: x._offset, right: x._offset + x._length,
+    top: y._offset, bottom: y._offset + y._length } }) }"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_cut_off_at_any_size(
+    name: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    watched = open_page(f"{app_url('app.py')}/{'' if name == 'wavecluster' else name}")
+    page = watched.page
+    page.get_by_role("button", name="Share", exact=True).wait_for()
+    watched.wait_idle()
+    found = {}
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(600)
+        found[width] = page.evaluate(FAULTS)
+    assert found == {width: [] for width, _ in SIZES}
+
+
+@pytest.mark.parametrize("path", ["?data=gaussians", "kmeans?data=gaussians", "?data=checkins"])
+def test_maps_are_below_each_other_on_a_phone_and_close_on_a_projector(
+    path: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
+) -> None:
+    page = open_page(f"{app_url('app.py')}/{path}&epsilon=0.5").page
+    page.wait_for_selector(".gtitle")
+    places = {}
+    for width, height in (SIZES[0], SIZES[-1]):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(1500)
+        places[width] = page.evaluate(MAPS)
+    (one, other), (left, right) = places.values()
+    assert other["top"] > one["bottom"] + 40
+    assert one["right"] - one["left"] > 200
+    assert left["top"] == right["top"]
+    assert 0 < right["left"] - left["right"] < 0.25 * (left["right"] - left["left"])
