@@ -74,7 +74,7 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched.page.get_by_text("True points", exact=True).click()
     watched.page.wait_for_url(re.compile("points=shown"))
     watched.page.wait_for_function(
-        "name => document.querySelector('.infolayer').textContent.includes(name)", arg=OVERLAY
+        "name => document.querySelector('.infolayer')?.textContent.includes(name)", arg=OVERLAY
     )
     assert OVERLAY in [name for name, _ in watched.page.evaluate(PRIVATE)]
     # A drag keeps them.
@@ -84,7 +84,8 @@ def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched.page.go_back()
     watched.page.go_back()
     watched.page.wait_for_function(
-        "name => !document.querySelector('.infolayer').textContent.includes(name)", arg=OVERLAY
+        "name => document.querySelector('.infolayer')?.textContent.includes(name) === false",
+        arg=OVERLAY,
     )
     assert [name for name, _ in watched.page.evaluate(PRIVATE)] == [""]
 
