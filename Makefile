@@ -18,7 +18,7 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy dpviz
 
 unit: $(VENV)/test.stamp browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks
