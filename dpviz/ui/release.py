@@ -152,7 +152,9 @@ def method_panel(state: UrlState, columns: Sequence[str]) -> None:
     card, family = CARDS[state.get("method")], _family(state)
     with right:
         of_ours = card.origin == "ours"
-        show_caption(f"{card.summary} ({card.source if of_ours else card.paper})")
+        first, _, rest = card.summary.removesuffix(".").partition(". ")
+        source = card.source if of_ours else card.paper
+        show_caption(f"{first}. ({source})", help=f"{rest}." if rest else None)
         show_first(card)
     free = left_to_method(state, card, family)
     for column, one in _places(dragged(card, family)):
