@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,9 @@ _NUMBERED = 4
 #: Noise scales that colours tell apart; beyond, they stay the same.
 _COLOURED = 6
 
+#: Height of the private result in pixels, and its share of the window's.
+_HEIGHT, _SHARE = 310, 0.45
+
 #: Bars of a histogram, and the share of numbers at each end that the last bars take.
 _BARS, _TAIL = 20, 0.01
 
@@ -55,7 +59,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     reach = 1 + _COLOURED / epsilon
     few = max(cells.shape) <= _NUMBERED
     person = (int(case.person[0]), int(case.person[1]))
-    here = readable(float(cells[person]), 2)
+    here = f"{cells[person]:.1f}"
     texts: dict[str, Any] = {"texttemplate": "%{z:.1f}", "textfont": number_font(mode, 18)}
     trace = heatmap(
         cells,
@@ -89,7 +93,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     axis = {"visible": False, "fixedrange": True}
     layout = base_layout(
         title,
-        (74 if up else 56, 10, 26, 10),
+        (10, 10, 76 if up else 58, 10 if up else 26),
         xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
         yaxis={**axis, "range": list(ends[1]), "scaleanchor": "x", "constrain": "domain"},
         shapes=[mark],
@@ -106,8 +110,8 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         data=[trace],
         layout=layout,
         alt=f"Published numbers of persons. The person's square: {here}. {listed}.",
-        height=340,
-        share=0.0,
+        height=_HEIGHT,
+        share=_SHARE,
     )
 
 
@@ -132,16 +136,21 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
             "published centre: %{x:.3f}, %{y:.3f}",
             marker=outlined(16, BOTH[mode], "cross", INK[mode], 1),
             text=many,
-            textposition=["middle left" if x > 0.5 else "middle right" for x in centres[:, 0]],
+            # Centres that lie close to each other keep their numbers apart.
+            textposition=[
+                f"{'top' if y == centres[:, 1].max() else 'bottom'} "
+                f"{'left' if x > 0.5 else 'right'}"
+                for x, y in centres
+            ],
             textfont=number_font(mode, 13),
             name="published centre",
             cliponaxis=False,
         ),
     ]
-    axis = chart_axis(range=[-0.05, 1.05], fixedrange=True, nticks=6)
+    axis = chart_axis(range=[-0.08, 1.08], fixedrange=True, nticks=6)
     layout = base_layout(
         title,
-        (84, 14, 30, 34),
+        (34, 14, 84, 30),
         xaxis={**axis, "constrain": "domain"},
         yaxis={**axis, "scaleanchor": "x", "constrain": "domain"},
         legend=LEGEND,
@@ -152,7 +161,11 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
         f"{x:.2f}, {y:.2f} with {text}" for (x, y), text in zip(centres, many, strict=True)
     )
     return Panels(
-        data=data, layout=layout, alt=f"Published centres: {places}.", height=380, share=0.0
+        data=data,
+        layout=layout,
+        alt=f"Published centres: {places}.",
+        height=_HEIGHT + 40,
+        share=_SHARE,
     )
 
 
@@ -186,11 +199,12 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             cliponaxis=False,
         )
     ]
-    most = 100 * limit
+    # Rounded up, as in the text: it is the most that can be reached.
+    most = math.ceil(1000 * limit) / 10
     layout = base_layout(
         title,
-        (74, 16, 40, 66),
-        xaxis=chart_axis("share of right guesses, %", range=[0, 101], fixedrange=True),
+        (70, 16, 74, 40),
+        xaxis=chart_axis("share of right guesses, %", range=[-2, 102], fixedrange=True),
         yaxis={**category_axis(names, 1), "fixedrange": True},
         shapes=[
             line_at(50, "x", NOISE[mode], 2, dash="dot"),
@@ -231,9 +245,10 @@ def telling_bars(
     low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
     width = edges[1] - edges[0]
-    data = []
+    data, most = [], 0
     for number, (values, side) in enumerate(((without, "out"), (joined, "in"))):
         found, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        most = max(most, int(found.max()))
         data.append(
             bar(
                 edges[:-1] + width / 2 + (-0.22, 0.22)[number] * width,
@@ -246,10 +261,10 @@ def telling_bars(
         )
     layout = base_layout(
         "What the class has seen",
-        (78, 14, 50, 44),
+        (50, 14, 80, 44),
         barmode="overlay",
         xaxis=chart_axis(name, range=[edges[0] - width, edges[-1] + width]),
-        yaxis=chart_axis("draws", rangemode="tozero"),
+        yaxis=chart_axis("draws", rangemode="tozero", **({"dtick": 1} if most < 6 else {})),
         legend=LEGEND,
         uirevision=name,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import suppress
+from functools import partial
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from dpviz.game.rules import CASES, LEVELS, Game
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.game_play import STYLE, answered, drawn, reasons, scores
-from dpviz.ui.game_room import enter_room, rooms, teacher
+from dpviz.ui.game_room import enter_room, from_the_top, rooms, teacher
 from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.page import live_part
 from dpviz.ui.show import segments
@@ -29,6 +30,9 @@ _INTRODUCTION = (
     "publishes about the data. **Is the person in?** However clever you are, your share of right "
     "guesses can't stay above a limit that ε sets: that is what differential privacy promises."
 )
+
+#: Widths of mechanism, level and meaning in a row.
+_ROW = (5, 7, 3)
 
 #: Rounds that the rule plays at a press of its button.
 _MORE = 100
@@ -60,8 +64,9 @@ def build(state: UrlState) -> None:
         return
     try:
         room = rooms().find(code)
+        from_the_top(code)
         if state.get("key"):
-            teacher(state, room, _controls, _leave)
+            teacher(state, room, partial(_controls, narrow=True), _leave)
         else:
             _student(state, room)
     except InputError as error:
@@ -78,7 +83,6 @@ def _alone(state: UrlState) -> bool:
     st.markdown(_INTRODUCTION)
     _controls(state)
     game = _solo(state)
-    epsilon_panel(game.epsilon, Neighbours())
     left, right = st.columns([6, 5], gap="medium")
 
     def guess(number: int, said: bool) -> None:
@@ -103,9 +107,9 @@ def _alone(state: UrlState) -> bool:
     return True
 
 
-def _controls(state: UrlState) -> None:
-    """Show what is played against, and the level."""
-    left, right = st.columns([2, 3], vertical_alignment="bottom")
+def _controls(state: UrlState, *, narrow: bool = False) -> None:
+    """Show what is played against, the level, and what it means; below each other if narrow."""
+    left, right, last = (st,) * 3 if narrow else st.columns(_ROW, vertical_alignment="bottom")
     left.selectbox(
         "Play against",
         **state.choice("case", tuple(CASES)),
@@ -114,6 +118,8 @@ def _controls(state: UrlState) -> None:
         "their papers may leak.",
     )
     segments(state, "level", "Level", LEVEL_TITLES, right)
+    with last.container():
+        epsilon_panel(float(state.get("level")), Neighbours())
 
 
 def _solo(state: UrlState) -> Game:

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from dpviz.figures.game import result_picture, score_figure
-from dpviz.game.rules import Answer, Case, Game, Tally
+from dpviz.game.rules import CONFIDENCE, Answer, Case, Game, Tally
 from dpviz.privacy.explain import surest
 from dpviz.ui.messages import plain_text
 from dpviz.ui.show import show_panels, theme_mode
@@ -101,8 +101,8 @@ def score_in_words(name: str, tally: Tally) -> str:
         return f"{start}: no guess yet."
     low, high = tally.band()
     return (
-        f"{start}: {tally.right:,} of {tally.guesses:,} right, {tally.share:.1%}. In the long run "
-        f"that is somewhere from {math.floor(100 * low)}% to {math.ceil(100 * high)}%."
+        f"{start}: {tally.right:,} of {tally.guesses:,} right, {tally.share:.1%}. In the long run: "
+        f"{math.floor(100 * low)}% to {math.ceil(100 * high)}% ({CONFIDENCE:.0%} sure)."
     )
 
 

@@ -28,6 +28,22 @@ _EVERY, _GONE = 1.0, 5.0
 _SEAT, _CHOSEN = "game:seat", "game:chosen"
 
 
+_mount_top = st.components.v2.component(
+    "dpviz_from_the_top",
+    js="""const done = new Set()
+export default ({ data }) => {
+  if (done.has(data)) return
+  done.add(data)
+  document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+}""",
+)
+
+
+def from_the_top(code: str) -> None:
+    """Scroll to the top, once for a room: its button stands far below."""
+    _mount_top(key="game:top", data=code, height=1)
+
+
 @st.cache_resource(show_spinner=False)
 def rooms() -> Rooms:
     """All rooms of this server; they end with it."""
