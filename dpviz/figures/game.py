@@ -93,7 +93,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
     axis = {"visible": False, "fixedrange": True}
     layout = base_layout(
         title,
-        (10, 10, 76 if up else 58, 10 if up else 26),
+        (10, 10, 56 if up else 38, 10 if up else 26),
         xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
         yaxis={**axis, "range": list(ends[1]), "scaleanchor": "x", "constrain": "domain"},
         shapes=[mark],
@@ -150,7 +150,7 @@ def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
     axis = chart_axis(range=[-0.08, 1.08], fixedrange=True, nticks=6)
     layout = base_layout(
         title,
-        (34, 14, 84, 30),
+        (34, 14, 62, 30),
         xaxis={**axis, "constrain": "domain"},
         yaxis={**axis, "scaleanchor": "x", "constrain": "domain"},
         legend=LEGEND,
@@ -203,7 +203,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
     most = math.ceil(1000 * limit) / 10
     layout = base_layout(
         title,
-        (70, 16, 74, 40),
+        (70, 16, 54, 40),
         xaxis=chart_axis("share of right guesses, %", range=[-2, 102], fixedrange=True),
         yaxis={**category_axis(names, 1), "fixedrange": True},
         shapes=[
@@ -224,8 +224,8 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
         data=data,
         layout=layout,
         alt=f"{said or 'No guesses yet'}. The limit is {most:.1f}%.",
-        height=150 + 34 * len(rows),
-        share=0.0,
+        height=130 + 34 * len(rows),
+        share=0.21,
     )
 
 
@@ -261,7 +261,7 @@ def telling_bars(
         )
     layout = base_layout(
         "What the class has seen",
-        (50, 14, 80, 44),
+        (50, 14, 60, 44),
         barmode="overlay",
         xaxis=chart_axis(name, range=[edges[0] - width, edges[-1] + width]),
         yaxis=chart_axis("draws", rangemode="tozero", **({"dtick": 1} if most < 6 else {})),
@@ -273,6 +273,6 @@ def telling_bars(
         layout=layout,
         alt=f"Histogram of the {name}: {len(without)} draws without the person, {len(joined)} "
         "with the person.",
-        height=330,
-        share=0.0,
+        height=300,
+        share=0.4,
     )

@@ -104,7 +104,7 @@ def teacher(
 
 def _invitation(room: Room) -> None:
     """Show how to come in: code, QR code and link."""
-    st.html(f'<h2>Room</h2><p class="dpv-room">{html.escape(room.code)}</p>')
+    st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
     link = f"{full_link({'room': room.code})}"
     st.html(qr_code(link))
     if is_local(base_address()):
