@@ -181,8 +181,8 @@ def _leave(state: UrlState) -> None:
 def _student(state: UrlState, room: Room) -> None:
     """Play in a room; raise InputError where it is full."""
     enter_room(room)
-    st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
     live_part(_in_room, state, room.code)
+    st.button("Leave the room", key="game:leave", on_click=_leave, args=(state,))
 
 
 def _in_room(state: UrlState, code: str) -> bool:
@@ -199,7 +199,6 @@ def _in_room(state: UrlState, code: str) -> bool:
             rooms().find(code).guess(token, number, said)
 
     show_caption(f"Room {code} · {game.case.title} · ε = {game.epsilon:g}")
-    st.markdown("A coin decides whether the person is in. **Guess!** The class adds up.")
     left, right = st.columns([6, 5], gap="medium")
     with left:
         if game.you.guesses >= MOST_GUESSES:
