@@ -35,7 +35,7 @@ FLOORS = (
     ("families",),
     ("engine", "reproduce"),
     ("audit",),
-    ("experiments",),
+    ("experiments", "game"),
     ("figures",),
     ("papers", "release"),
     ("commands",),

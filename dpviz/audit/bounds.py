@@ -145,8 +145,9 @@ def share_bounds(count: int, n: int, error: float) -> tuple[float, float]:
     -----
     Clopper, Pearson 1934: quantiles of beta distributions.
     """
-    low, high = _log_shares(n, error)
-    return float(np.exp(low[count])), float(np.exp(high[count]))
+    low = special.betaincinv(count, n - count + 1, error) if count else 0.0
+    high = special.betaincinv(count + 1, n - count, 1 - error) if count < n else 1.0
+    return float(low), float(high)
 
 
 @lru_cache(maxsize=32)

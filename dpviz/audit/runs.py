@@ -240,7 +240,7 @@ class ScenarioRuns:
         run, recorder = self.record(side, seed, number)
         self.names = self.names or names(run, groups)
         found = row(run, groups)
-        return np.append(found, self._ratio(side, recorder)) if LIKELIHOOD in groups else found
+        return np.append(found, self.ratio(side, recorder)) if LIKELIHOOD in groups else found
 
     def record(self, side: int, seed: int, number: int) -> tuple[Any, Recorder]:
         """Run once and record the answers; the run is None if only answers are scored."""
@@ -283,7 +283,7 @@ class ScenarioRuns:
                 return without, joined
         return None
 
-    def _ratio(self, side: int, recorder: Recorder) -> float:
+    def ratio(self, side: int, recorder: Recorder) -> float:
         """Log-likelihood ratio of the answers of a run on one side: second data set over first."""
         known = (recorder.noise, recorder.budget, recorder.neighbours, self._scenario.bug)
 

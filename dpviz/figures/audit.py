@@ -204,7 +204,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
                 f"%{{y:.2f}} % of draws {side}",
                 name=side,
                 width=0.3,
-                marker=_look(number, mode),
+                marker=side_look(number, mode),
             )
             for number, side in enumerate(_SIDES)
         ),
@@ -280,7 +280,7 @@ def score_bars(result: AuditResult, mode: Mode) -> Panels:
                 f"%{{customdata}}: %{{y:.2f}} % of runs {side}",
                 name=side,
                 width=0.45 * bins.width,
-                marker=_look(number, mode),
+                marker=side_look(number, mode),
                 text=[*[""] * (len(counts) - 1), "none"][:n],
                 textposition="outside",
                 customdata=bins.labels,
@@ -523,7 +523,7 @@ def _row_name(scenario: Scenario) -> str:
 # -- what all of them share --------------------------------------------------------------
 
 
-def _look(number: int, mode: Mode) -> dict[str, Any]:
+def side_look(number: int, mode: Mode) -> dict[str, Any]:
     """Look of the first or second data set's bars: a colour, and hatching as the second cue."""
     colour = CLUSTERS[mode][number]
     return {**(hatched(colour, mode) if number else {"color": colour}), "line": {"width": 0}}

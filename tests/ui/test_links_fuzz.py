@@ -19,8 +19,10 @@ from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES, SCORES
 from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
 from dpviz.figures.wavecluster import VIEWS
+from dpviz.game.rules import CASES
 from dpviz.ui import compare_runs, job
 from dpviz.ui.compare import AXES
+from dpviz.ui.game import LEVEL_TITLES
 from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
@@ -29,7 +31,7 @@ from tests.support.links import PAGES, opened, parameters
 #: Links of each page; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
-    "benchmark": 60, "glossary": 10, "about": 5,
+    "benchmark": 60, "game": 30, "glossary": 10, "about": 5,
 }  # fmt: skip
 
 #: Seconds after which a page hangs.
@@ -94,6 +96,10 @@ FITTING = {
     "of": sample_names(),
     "technique": ("privqt-sound", "privthr-published", "baseline-sound"),
     "scenario": (*{one.name for one in scenarios()},),
+    "case": (*CASES,),
+    "level": (*LEVEL_TITLES,),
+    "room": ("", "BCDFG", "bcdfg"),
+    "key": ("", "0123456789abcdef"),
 }
 
 

@@ -1,0 +1,278 @@
+"""Figures of the game: the private result of a draw, the scores, and what a class has seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpviz.domain import Domain
+from dpviz.figures.audit import side_look
+from dpviz.figures.marks import (
+    LEGEND,
+    bar,
+    base_layout,
+    category_axis,
+    chart_axis,
+    heatmap,
+    line_at,
+    marker,
+    note,
+    number_font,
+    outlined,
+    scatter,
+    shape,
+    whiskers,
+)
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED, NOISE, Mode, zero_centred
+from dpviz.game.rules import Case, Seen, Tally
+from dpviz.numbers import readable
+
+#: Squares per axis up to which each one shows its number.
+_NUMBERED = 4
+
+#: Noise scales that colours tell apart; beyond, they stay the same.
+_COLOURED = 6
+
+#: Height of the private result in pixels, and its share of the window's.
+_HEIGHT, _SHARE = 310, 0.45
+
+#: Bars of a histogram, and the share of numbers at each end that the last bars take.
+_BARS, _TAIL = 20, 0.01
+
+
+def result_picture(case: Case, epsilon: float, seen: Seen, mode: Mode) -> Panels:
+    """Draw what a player sees: the private result, and the person's place, which is public."""
+    title = f"What is published · ε {readable(epsilon)}"
+    if seen.cells is not None:
+        return _map(case, title, epsilon, seen, mode)
+    return _centres(case, title, seen, mode)
+
+
+def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Panels:
+    """Noisy counts as coloured squares."""
+    cells = np.asarray(seen.cells)
+    ends = [(0.0, float(side)) for side in cells.shape]
+    reach = 1 + _COLOURED / epsilon
+    few = max(cells.shape) <= _NUMBERED
+    person = (int(case.person[0]), int(case.person[1]))
+    here = f"{cells[person]:.1f}"
+    texts: dict[str, Any] = {"texttemplate": "%{z:.1f}", "textfont": number_font(mode, 18)}
+    trace = heatmap(
+        cells,
+        Domain(tuple(ends)),
+        np.ones(2),
+        "%{z:.1f} persons are published here",
+        colorscale=zero_centred(-reach, reach, mode),
+        zmin=-reach,
+        zmax=reach,
+        xgap=1,
+        ygap=1,
+        **(texts if few else {}),
+    )
+    x, y = person
+    mark = shape(
+        "rect", (x, x + 1), (y, y + 1), "x", "y", line={"width": 3, "color": INVENTED[mode]}
+    )
+    # A square of many has no room for its number: it stands above.
+    name = "the person's square" if few else f"the person's square: {here}"
+    right = x > cells.shape[0] / 2
+    up = y > cells.shape[1] / 2
+    label = note(
+        name,
+        x + right,
+        y + 1 if up else y,
+        "x",
+        "y",
+        xanchor="right" if right else "left",
+        yanchor="bottom" if up else "top",
+    )
+    axis = {"visible": False, "fixedrange": True}
+    layout = base_layout(
+        title,
+        (10, 10, 56 if up else 38, 10 if up else 26),
+        xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
+        yaxis={**axis, "range": list(ends[1]), "scaleanchor": "x", "constrain": "domain"},
+        shapes=[mark],
+        annotations=[label],
+        uirevision=case.name,
+    )
+    listed = (
+        "Numbers from the bottom left to the top right, row by row: "
+        + ", ".join(readable(float(one), 2) for one in cells.T.ravel())
+        if few
+        else f"The fullest of {cells.size} squares holds {readable(float(cells.max()), 3)}"
+    )
+    return Panels(
+        data=[trace],
+        layout=layout,
+        alt=f"Published numbers of persons. The person's square: {here}. {listed}.",
+        height=_HEIGHT,
+        share=_SHARE,
+    )
+
+
+def _centres(case: Case, title: str, seen: Seen, mode: Mode) -> Panels:
+    """Noisy centres in the unit square, each with its noisy number of persons."""
+    centres, counts = np.asarray(seen.centres), np.asarray(seen.counts)
+    many = [f"{count:,.0f} persons" for count in counts]
+    data = [
+        scatter(
+            "markers",
+            [case.person[0]],
+            [case.person[1]],
+            "the person would stand here",
+            marker=outlined(15, INVENTED[mode], "star-open", INVENTED[mode], 2),
+            name="the person's place",
+            cliponaxis=False,
+        ),
+        scatter(
+            "markers+text",
+            centres[:, 0],
+            centres[:, 1],
+            "published centre: %{x:.3f}, %{y:.3f}",
+            marker=outlined(16, BOTH[mode], "cross", INK[mode], 1),
+            text=many,
+            # Centres that lie close to each other keep their numbers apart.
+            textposition=[
+                f"{'top' if y == centres[:, 1].max() else 'bottom'} "
+                f"{'left' if x > 0.5 else 'right'}"
+                for x, y in centres
+            ],
+            textfont=number_font(mode, 13),
+            name="published centre",
+            cliponaxis=False,
+        ),
+    ]
+    axis = chart_axis(range=[-0.08, 1.08], fixedrange=True, nticks=6)
+    layout = base_layout(
+        title,
+        (34, 14, 62, 30),
+        xaxis={**axis, "constrain": "domain"},
+        yaxis={**axis, "scaleanchor": "x", "constrain": "domain"},
+        legend=LEGEND,
+        showlegend=True,
+        uirevision=case.name,
+    )
+    places = "; ".join(
+        f"{x:.2f}, {y:.2f} with {text}" for (x, y), text in zip(centres, many, strict=True)
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"Published centres: {places}.",
+        height=_HEIGHT + 40,
+        share=_SHARE,
+    )
+
+
+def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mode: Mode) -> Panels:
+    """Draw shares of right guesses with their bands beside blind guessing and the limit.
+
+    Parameters
+    ----------
+    rows
+        Name and tally of each player, the first on top.
+    limit
+        The most that any player can reach, e^epsilon / (1 + e^epsilon).
+    title
+        Of the figure.
+    """
+    played = [(name, tally) for name, tally in rows if tally.guesses]
+    names = [name for name, _ in rows]
+    bands = 100 * np.array([tally.band() for _, tally in played]).reshape(-1, 2)
+    shares = np.array([100 * tally.share for _, tally in played])
+    data = [
+        scatter(
+            "markers",
+            shares,
+            [name for name, _ in played],
+            "%{y}: %{x:.1f} % right",
+            marker=marker(13, [CLUSTERS[mode][names.index(name)] for name, _ in played]),
+            error_x={
+                **whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode]),
+                "width": 6,
+            },
+            cliponaxis=False,
+        )
+    ]
+    # Rounded up, as in the text: it is the most that can be reached.
+    most = math.ceil(1000 * limit) / 10
+    layout = base_layout(
+        title,
+        (70, 16, 54, 40),
+        xaxis=chart_axis("share of right guesses, %", range=[-2, 102], fixedrange=True),
+        yaxis={**category_axis(names, 1), "fixedrange": True},
+        shapes=[
+            line_at(50, "x", NOISE[mode], 2, dash="dot"),
+            line_at(most, "x", INVENTED[mode], 2, dash="dash"),
+        ],
+        annotations=[
+            note("coin toss", 50, 1, "x", xanchor="right", xshift=-2),
+            note(f"limit {most:.1f} %", most, 1, "x", xshift=2 if most < 85 else -60),
+        ],
+        uirevision="score",
+    )
+    said = "; ".join(
+        f"{name} {100 * tally.share:.0f}% of {tally.guesses} guesses right"
+        for name, tally in played
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"{said or 'No guesses yet'}. The limit is {most:.1f}%.",
+        height=130 + 34 * len(rows),
+        share=0.21,
+    )
+
+
+def telling_bars(
+    without: Sequence[float], joined: Sequence[float], name: str, mode: Mode
+) -> Panels:
+    """Draw how often one number of the result took which values, out and in.
+
+    Parameters
+    ----------
+    without, joined
+        That number in all draws without and with the person.
+    name
+        What the number is.
+    """
+    both = np.array([*without, *joined, 0.0])
+    low, high = np.quantile(both, [_TAIL, 1 - _TAIL])
+    edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
+    width = edges[1] - edges[0]
+    data, most = [], 0
+    for number, (values, side) in enumerate(((without, "out"), (joined, "in"))):
+        found, _ = np.histogram(np.clip(values, edges[0], edges[-1]), edges)
+        most = max(most, int(found.max()))
+        data.append(
+            bar(
+                edges[:-1] + width / 2 + (-0.22, 0.22)[number] * width,
+                found,
+                f"%{{y}} draws near %{{x:.2f}} where the person was {side}",
+                name=f"the person was {side} ({len(values):,})",
+                width=0.42 * width,
+                marker=side_look(number, mode),
+            )
+        )
+    layout = base_layout(
+        "What the class has seen",
+        (50, 14, 60, 44),
+        barmode="overlay",
+        xaxis=chart_axis(name, range=[edges[0] - width, edges[-1] + width]),
+        yaxis=chart_axis("draws", rangemode="tozero", **({"dtick": 1} if most < 6 else {})),
+        legend=LEGEND,
+        uirevision=name,
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"Histogram of the {name}: {len(without)} draws without the person, {len(joined)} "
+        "with the person.",
+        height=300,
+        share=0.4,
+    )

@@ -1,0 +1,159 @@
+"""Rooms on the screen: where they are kept, a player's seat, and the teacher's screen."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import streamlit as st
+
+from dpviz.errors import InputError
+from dpviz.figures.game import telling_bars
+from dpviz.game.rooms import Room, Rooms
+from dpviz.game.rules import CASES
+from dpviz.numbers import counted
+from dpviz.ui.address import base_address, full_link, is_local
+from dpviz.ui.game_play import scores
+from dpviz.ui.job import absence
+from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.share import qr_code
+from dpviz.ui.show import show_panels, theme_mode
+from dpviz.ui.stamp import MADE_UP
+from dpviz.ui.state import UrlState
+
+#: Seconds between two updates of the teacher's screen, and after which a closed page is gone.
+_EVERY, _GONE = 1.0, 5.0
+
+#: Session entries: code and token of the seat, and what the teacher has chosen.
+_SEAT, _CHOSEN = "game:seat", "game:chosen"
+
+
+_mount_top = st.components.v2.component(
+    "dpviz_from_the_top",
+    js="""const done = new Set()
+export default ({ data }) => {
+  if (done.has(data)) return
+  done.add(data)
+  document.querySelector('[data-testid=stMain]')?.scrollTo(0, 0)
+}""",
+)
+
+
+def from_the_top(code: str) -> None:
+    """Scroll to the top, once for a room: its button stands far below."""
+    _mount_top(key="game:top", data=code, height=1)
+
+
+@st.cache_resource(show_spinner=False)
+def rooms() -> Rooms:
+    """All rooms of this server; they end with it."""
+    return Rooms()
+
+
+def enter_room(room: Room) -> str:
+    """Return the token of this session's seat; take one if there is none yet."""
+    seat: tuple[str, str] = st.session_state.get(_SEAT, ("", ""))
+    if seat[0] != room.code or room.game(seat[1]) is None:
+        seat = (room.code, room.join(absence(_GONE)))
+        st.session_state[_SEAT] = seat
+    return seat[1]
+
+
+def teacher(
+    state: UrlState,
+    room: Room,
+    controls: Callable[[UrlState], None],
+    leave: Callable[[UrlState], None],
+) -> None:
+    """Show the teacher's screen.
+
+    Parameters
+    ----------
+    state, room
+        Controls of the page, and the room; InputError where the link has another key.
+    controls
+        Draws the choice of mechanism and level.
+    leave
+        Goes back to playing alone.
+    """
+    if state.get("key") != room.key:
+        raise InputError(
+            f"This is not the link of the teacher who opened room {room.code}: take the link "
+            "below the teacher's QR code to play."
+        )
+    left, right = st.columns([4, 7], gap="medium")
+    with left:
+        _invitation(room)
+        _follow_choice(state, room, controls)
+        st.button(
+            "End the room",
+            key="game:end",
+            on_click=_end,
+            args=(state, room, leave),
+            icon=":material/close:",
+        )
+        show_caption(
+            "A new choice starts all scores anew. The room keeps no names and ends by itself: "
+            "after half an hour without a guess, and after three hours. The address of this page "
+            "is yours; give the class the link below the code."
+        )
+    with right:
+        _live(room.code)
+    state.write()
+
+
+def _invitation(room: Room) -> None:
+    """Show how to come in: code, QR code and link."""
+    st.html(f'<h2 class="dpv-room">Room <b>{html.escape(room.code)}</b></h2>')
+    link = f"{full_link({'room': room.code})}"
+    st.html(qr_code(link))
+    if is_local(base_address()):
+        show_caption(
+            "This address works on this computer alone. For a class start dpviz with "
+            "--server.address 0.0.0.0, and open this page by the computer's name in the network."
+        )
+
+
+def _follow_choice(state: UrlState, room: Room, controls: Callable[[UrlState], None]) -> None:
+    """Show mechanism and level, and change the room when a hand changes them here."""
+    now = (room.code, room.case.name, f"{room.epsilon:g}")
+    if st.session_state.get(_CHOSEN, ("",))[0] != room.code:
+        # A page that is loaded anew shows what is played, whatever its link says.
+        state.set("case", now[1])
+        state.set("level", now[2])
+        st.session_state[_CHOSEN] = now
+    controls(state)
+    chosen = (room.code, state.get("case"), state.get("level"))
+    if chosen != st.session_state[_CHOSEN]:
+        st.session_state[_CHOSEN] = chosen
+        room.change(CASES[chosen[1]], float(chosen[2]))
+
+
+def _end(state: UrlState, room: Room, leave: Callable[[UrlState], None]) -> None:
+    """End the room for everybody."""
+    rooms().end(room)
+    leave(state)
+
+
+@st.fragment(run_every=_EVERY)
+def _live(code: str) -> None:
+    """Show what the room adds up, anew every second."""
+    try:
+        room = rooms().find(code)
+    except InputError as error:
+        show_error(error)
+        return
+    case, epsilon, score = room.case, room.epsilon, room.score()
+    st.markdown(
+        f"**{counted(score.players, 'player')}**, "
+        f"{score.everybody.guesses:,} guesses · {plain_text(case.title)} · ε = {epsilon:g}"
+    )
+    st.markdown(plain_text(case.story))
+    show_panels(
+        telling_bars(score.without, score.joined, case.telling, theme_mode()),
+        MADE_UP,
+        key="game:histogram",
+        base_name="dpviz in or out class",
+    )
+    rows = (("class", score.everybody), ("best rule", score.rule))
+    scores(rows, case, epsilon, key="game:class score")
