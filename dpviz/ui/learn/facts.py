@@ -105,6 +105,10 @@ class Look:
         """What a theorem says of k'."""
         return k_bounds(self.runs.truth, self.settings.config)
 
+    def error(self, private: Any) -> float:
+        """Error of centres over that of the best ones."""
+        return float(self.runs.truth.scores(private, ("nicv_ratio",))["nicv_ratio"])
+
 
 #: Facts of every run.
 _COMMON: dict[str, Callable[[Look], float]] = {
@@ -167,9 +171,8 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
 _KMEANS: dict[str, Callable[[Look], float]] = {
     "clusters": lambda one: one.runs.private.config.clusters,
     "iterations": lambda one: len(one.runs.private.iterations),
-    "error_ratio": lambda one: one.runs.truth.scores(one.runs.private, ("nicv_ratio",))[
-        "nicv_ratio"
-    ],
+    "error_ratio": lambda one: one.error(one.runs.private),
+    "error_before": lambda one: one.error(replace(one.runs.private, centers=_before(one))),
     "private": lambda one: float(_claim(one).private),
 }
 
@@ -180,6 +183,13 @@ _SLOW = ("one_with", "one_without", "one_gap")
 
 #: Names of all facts; "goal" is the number in a step's task.
 FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
+
+
+def _before(one: Look) -> Any:
+    """Centres before post-processing."""
+    if one.runs.private.before is None:
+        raise TypeError
+    return one.runs.private.before
 
 
 def _claim(one: Look) -> Any:

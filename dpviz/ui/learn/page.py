@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.lessons.parser import Lesson, Step
 from dpviz.lessons.shelf import shelf
 from dpviz.ui.address import full_link
@@ -26,8 +26,8 @@ from dpviz.ui.state import Control, UrlState, choice, whole
 #: Steps that a link may name; more than any lesson has.
 _MOST_STEPS = 99
 
-#: Session entries: the step that is open, and the steps whose task is done.
-_OPEN, _DONE = "learn:open", "learn:done"
+#: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
+_OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
 #: Keys for the next step and the one before.
 NEXT_KEY, BACK_KEY = "n", "b"
@@ -114,6 +114,7 @@ def _follow(
         facts = facts_of(step, settings)
     except InputError:  # The explorer says it beside the text.
         facts = {}
+    st.session_state[_FACTS] = facts
     if step.wanted and settings.settled and step.wanted.holds(facts):
         done.add(here)
     slots.show(step, texts(facts), answer, done=here in done)
@@ -122,7 +123,7 @@ def _follow(
 def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
     """Show the choice of the lesson, and what it is for."""
     titles = {
-        name: plain_text(f"{number}. {one.title} ({one.minutes} min)")
+        name: shown(f"{number}. {one.title} ({one.minutes} min)", 80)
         for number, (name, one) in enumerate(lessons.items(), 1)
     }
     st.selectbox(
