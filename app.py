@@ -37,6 +37,7 @@ PAGES = [
     st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
     st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
     st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
+    st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
     st.Page("pages/game.py", title="Game", icon=":material/casino:"),
     st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
     st.Page("pages/about.py", title="About", icon=":material/info:"),

@@ -10,5 +10,6 @@ setup(
         "dpviz.data": ["natural_earth/*.parquet"],
         "dpviz.sample_data": ["*.csv", "*.parquet", "*.md"],
         "dpviz.ui": ["frontend/*"],
+        "dpviz.lessons": ["*.md"],
     },
 )

@@ -27,7 +27,7 @@ FLOORS = (
         "serialize",
         "work",
     ),
-    ("counts",),
+    ("counts", "lessons"),
     ("privacy", "metrics"),
     ("data",),
     ("family",),

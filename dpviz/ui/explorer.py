@@ -78,12 +78,18 @@ FIRST_EPSILON = 0.05
 Draw = Callable[[UrlState, RunSettings, Sequence[DeltaGenerator]], bool]
 
 
-def explorer_state(family: Family, views: Iterable[str], **more: Control) -> DataState:
+#: Makes the controls of a page from its name and the controls.
+Make = Callable[[str, dict[str, Control]], DataState]
+
+
+def explorer_state(
+    family: Family, views: Iterable[str], make: Make = DataState, **more: Control
+) -> DataState:
     """All controls of an explorer, including its own ones; the first view is the default."""
     names = tuple(views)
     methods = method_controls(family, sample(FIRST))
     methods[EPSILON.link] = replace(methods[EPSILON.link], first=FIRST_EPSILON)
-    state = DataState(
+    state = make(
         family.name,
         {
             **data_controls(FIRST, many=family.many_columns),
@@ -100,10 +106,17 @@ def explorer_state(family: Family, views: Iterable[str], **more: Control) -> Dat
 
 
 def build_explorer(
-    state: DataState, family: Family, sidebar: Callable[[DataState], ActiveData], draw: Draw
+    state: DataState,
+    family: Family,
+    sidebar: Callable[[DataState], ActiveData],
+    draw: Draw,
+    place: DeltaGenerator | None = None,
 ) -> None:
-    """Draw the page: settings in the sidebar, and beside it everything that follows a slider."""
-    with st.sidebar:
+    """Draw the page: settings in the sidebar, and beside it everything that follows a slider.
+
+    ``place`` takes the settings instead of the sidebar.
+    """
+    with place or st.sidebar:
         active = sidebar(state)
     live_part(_explore, state, active, family, draw)
 

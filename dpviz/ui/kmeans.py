@@ -37,6 +37,7 @@ from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (
+    Make,
     RunSettings,
     build_explorer,
     draw_controls,
@@ -67,11 +68,11 @@ Left = Literal["true", "silent"]
 LEFT: dict[Left, str] = {"true": "best k-means", "silent": "the method without noise"}
 
 
-def page_state() -> DataState:
+def page_state(make: Make = DataState) -> DataState:
     """All controls of the page, from the link or the session."""
     left = Control("true", choice("left", tuple(LEFT)))
     # The last iteration is known only later: _correct and step_slider limit the value.
-    state = explorer_state(FAMILY, VIEWS, left=left, i=Control(None, whole("i", 0, 10**6)))
+    state = explorer_state(FAMILY, VIEWS, make, left=left, i=Control(None, whole("i", 0, 10**6)))
     if state.fresh:
         choose_defaults(state, but=state.given)
         _correct(state)
@@ -197,10 +198,10 @@ def view_of(state: UrlState, run: KMeansRun) -> View:
 
 def build(state: DataState) -> None:
     """Draw the page."""
-    build_explorer(state, FAMILY, sidebar, _draw)
+    build_explorer(state, FAMILY, sidebar, draw)
 
 
-def _draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
+def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings, state.get("left"))

@@ -87,7 +87,7 @@ class UrlState:
 
     def _read(self) -> bool:
         """Read the link when it is new; report its errors. Return whether it was."""
-        link = {name: text for name, text in st.query_params.items() if name in self._controls}
+        link = {name: text for name, text in self._asked().items() if name in self._controls}
         mark, seen = frozenset(link.items()), self._store["seen"]
         # A click that was on its way while the link changed still sends the one before: on an
         # open page a known link is news only if Back or Forward brought it.
@@ -119,6 +119,10 @@ class UrlState:
                     self._store["notes"].append(f"{problem}; {_used(value)}")
             self.set(name, value)
         return is_new
+
+    def _asked(self) -> Mapping[str, str]:
+        """The link that is read."""
+        return st.query_params.to_dict()
 
     def told(self) -> dict[str, Any]:
         """Values that the other pages take over."""

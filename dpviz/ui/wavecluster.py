@@ -39,6 +39,7 @@ from dpviz.ui.data_state import DataState
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import Setting, draws_panel
 from dpviz.ui.explorer import (
+    Make,
     RunSettings,
     build_explorer,
     draw_controls,
@@ -87,9 +88,9 @@ FIGURE = "wavecluster:figure"
 _COST, _LAST, _JOB = (f"wavecluster:agreement {name}" for name in ("cost", "last", "job"))
 
 
-def page_state() -> DataState:
+def page_state(make: Make = DataState) -> DataState:
     """All controls of the page, from the link or the session."""
-    state = explorer_state(FAMILY, VIEWS)
+    state = explorer_state(FAMILY, VIEWS, make)
     if state.fresh:
         take_defaults(state, FAMILY, but=state.given)
     return state
@@ -145,10 +146,10 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
 
 def build(state: DataState) -> None:
     """Draw the page."""
-    build_explorer(state, FAMILY, sidebar, _draw)
+    build_explorer(state, FAMILY, sidebar, draw)
 
 
-def _draw(state: UrlState, settings: RunSettings, places: object) -> bool:
+def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = run_both(settings)

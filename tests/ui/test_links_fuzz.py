@@ -31,7 +31,7 @@ from tests.support.links import PAGES, opened, parameters
 #: Links of each page; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
-    "benchmark": 60, "game": 30, "glossary": 10, "about": 5,
+    "benchmark": 60, "game": 30, "glossary": 10, "about": 5, "learn": 20,
 }  # fmt: skip
 
 #: Seconds after which a page hangs.

@@ -1,0 +1,1 @@
+"""Lessons as Markdown files, and what reads them."""

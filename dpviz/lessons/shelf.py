@@ -1,0 +1,85 @@
+"""All lessons: those of the package, and a teacher's own from a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from dpviz.errors import InputError, shown
+from dpviz.lessons.parser import MOST_BYTES, Lesson, decoded, parse_lesson
+
+#: Environment variable with the folder of a teacher's own lessons.
+FOLDER_VARIABLE = "DPVIZ_LESSONS"
+
+#: Most lessons of a folder.
+MOST_LESSONS = 100
+
+_NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
+
+
+def shelf(
+    explorers: Collection[str], facts: Collection[str]
+) -> tuple[dict[str, Lesson], list[str]]:
+    """All lessons by name in their order, and what is wrong with files of the own folder.
+
+    Parameters
+    ----------
+    explorers, facts
+        As for :func:`dpviz.lessons.parser.parse_lesson`.
+    """
+    found = dict(_shipped(tuple(explorers), tuple(facts)))
+    folder, faults = os.environ.get(FOLDER_VARIABLE), list[str]()
+    if not folder:
+        return found, faults
+    try:
+        files = sorted(one for one in Path(folder).iterdir() if one.suffix == ".md")
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        return found, [
+            f'{FOLDER_VARIABLE} = "{shown(folder, 80)}" can\'t be read ({problem}): '
+            "name a folder with lessons."
+        ]
+    if len(files) > MOST_LESSONS:
+        faults.append(
+            f"{FOLDER_VARIABLE} has {len(files):,} lessons: the first {MOST_LESSONS} are shown."
+        )
+    for file in files[:MOST_LESSONS]:
+        try:
+            one = _read(file, explorers, facts)
+            if one.name in found:
+                raise InputError(
+                    f'{shown(file.name, 80)}, line 1: there is a lesson "{one.name}": '
+                    "give this file another name."
+                )
+            found[one.name] = one
+        except InputError as error:
+            faults.append(str(error))
+    return found, faults
+
+
+@cache
+def _shipped(explorers: tuple[str, ...], facts: tuple[str, ...]) -> dict[str, Lesson]:
+    """The lessons of the package, in the order of the numbers of their files."""
+    files = sorted(Path(__file__).parent.glob("*.md"))
+    return {one.name: one for one in (_read(file, explorers, facts) for file in files)}
+
+
+def _read(file: Path, explorers: Collection[str], facts: Collection[str]) -> Lesson:
+    """Read a file."""
+    named = _NAME.fullmatch(file.stem)
+    if named is None:
+        raise InputError(
+            f"{shown(file.name, 80)}, line 1: name the file with letters, digits and - alone, "
+            "since links name it."
+        )
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+        raise InputError(f"{shown(file.name, 80)}, line 1: can't be read ({problem}).") from None
+    text = decoded(data, file.name)
+    return parse_lesson(text, name=named[1], file=file.name, explorers=explorers, facts=facts)

@@ -1,0 +1,240 @@
+"""Facts of a run that lessons speak of, by name: their texts hold no typed number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dpviz.families import CARDS
+from dpviz.family.claim import claim
+from dpviz.family.parameter import GIVEN
+from dpviz.kmeans.family import FAMILY as KMEANS
+from dpviz.lessons.parser import Step
+from dpviz.noise_source import SeededNoise
+from dpviz.numbers import readable
+from dpviz.privacy.ledger import Ledger
+from dpviz.ui import kmeans, wavecluster
+from dpviz.ui.cache import grid_of
+from dpviz.ui.explorer import RunSettings
+from dpviz.wavecluster.family import FAMILY as WAVECLUSTER
+from dpviz.wavecluster.fates import fates
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.theorems import k_bounds
+from dpviz.wavecluster.truth import run
+
+#: Explorers that a step may show, by name: the modules of their pages.
+EXPLORERS: dict[str, ModuleType] = {WAVECLUSTER.name: wavecluster, KMEANS.name: kmeans}
+
+#: Draws behind facts on many draws.
+DRAWS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """The run on the screen, with what facts need of it.
+
+    Parameters
+    ----------
+    settings
+        Data and settings of the run.
+    explorer
+        Name of its explorer.
+    """
+
+    settings: RunSettings
+    explorer: str
+
+    @cached_property
+    def runs(self) -> Any:
+        """True and private run, as the explorer draws them."""
+        arguments = ("true",) if self.explorer == KMEANS.name else ()
+        return EXPLORERS[self.explorer].run_both(self.settings, *arguments)
+
+    @property
+    def ledger(self) -> Ledger:
+        """Spends of the private run."""
+        ledger: Ledger = self.runs.private.ledger
+        return ledger
+
+    @property
+    def epsilon(self) -> float:
+        """Budget; NaN for a method without noise."""
+        return float(self.settings.config.epsilon) if self.ledger.spends else math.nan
+
+    @cached_property
+    def without(self) -> Source:
+        """The grid without the one person of the sample set, or its last record."""
+        active, config = self.settings.active, self.settings.config
+        dataset = active.dataset
+        facts = active.sample
+        person = -1 if facts is None or facts.person is None else facts.person
+        left = dataset.take(np.arange(dataset.n) != person % dataset.n)
+        return grid_of(left, config.grid, active.domain, active.outside, is_sample=True).source
+
+    def clusters_of(self, source: Source) -> int:
+        """Clusters of a private run on other data, with the settings on the screen."""
+        noise = SeededNoise(self.settings.seed)
+        return run(source, self.settings.config, noise).stages.n_clusters
+
+    @cached_property
+    def ones(self) -> tuple[int, int]:
+        """How many of the draws with and without the person have one cluster; other seeds each."""
+        config = replace(self.settings.config, choose=GIVEN)
+        joined, without = (
+            sum(run(source, config, SeededNoise(seed)).stages.n_clusters == 1 for seed in seeds)
+            for source, seeds in (
+                (self.runs.truth.source, range(DRAWS)),
+                (self.without, range(DRAWS, 2 * DRAWS)),
+            )
+        )
+        return joined, without
+
+    @cached_property
+    def fates(self) -> Any:
+        """What became of the true clusters."""
+        return fates(self.runs.truth.stages.labels, self.runs.private.stages.labels)
+
+    @cached_property
+    def bounds(self) -> Any:
+        """What a theorem says of k'."""
+        return k_bounds(self.runs.truth, self.settings.config)
+
+    def error(self, private: Any) -> float:
+        """Error of centres over that of the best ones."""
+        return float(self.runs.truth.scores(private, ("nicv_ratio",))["nicv_ratio"])
+
+
+#: Facts of every run.
+_COMMON: dict[str, Callable[[Look], float]] = {
+    "epsilon": lambda one: one.epsilon,
+    "half_epsilon": lambda one: one.epsilon / 2,
+    "double_epsilon": lambda one: one.epsilon * 2,
+    "odds": lambda one: math.exp(one.epsilon),
+    "odds_half": lambda one: math.exp(one.epsilon / 2),
+    "records": lambda one: one.settings.active.dataset.n,
+    "seed": lambda one: one.settings.seed,
+    "draws": lambda one: DRAWS,
+    "spent": lambda one: one.ledger.epsilon,
+    "spends": lambda one: len(one.ledger.spends),
+    "noise_scale": lambda one: one.ledger.spends[0].scale,
+    "noise_sensitivity": lambda one: one.ledger.spends[0].sensitivity,
+    "count_epsilon": lambda one: one.ledger.spends[0].epsilon,
+    "other_epsilon": lambda one: one.ledger.epsilon - one.ledger.spends[0].epsilon,
+    "noise_scale_half": lambda one: 2 * one.ledger.spends[0].scale,
+}
+
+#: Facts of a run of WaveCluster.
+_WAVECLUSTER: dict[str, Callable[[Look], float]] = {
+    "true_clusters": lambda one: one.runs.truth.stages.n_clusters,
+    "private_clusters": lambda one: one.runs.private.stages.n_clusters,
+    "without_clusters": lambda one: one.clusters_of(one.without),
+    "one_with": lambda one: one.ones[0],
+    "one_without": lambda one: one.ones[1],
+    "one_gap": lambda one: abs(one.ones[0] - one.ones[1]),
+    "found": lambda one: one.fates.count("kept"),
+    "merged": lambda one: one.fates.count("joined"),
+    "lost": lambda one: one.fates.count("lost"),
+    "invented": lambda one: one.fates.invented,
+    "side": lambda one: one.runs.truth.source.shape[0],
+    "cells": lambda one: one.runs.truth.source.counts.size,
+    "largest_count": lambda one: one.runs.truth.source.counts.max(),
+    "blocks": lambda one: one.runs.truth.stages.average.size,
+    "block_cells": lambda one: 2 ** (2 * one.settings.config.level),
+    "alpha": lambda one: one.settings.config.alpha,
+    "counts_percent": lambda one: 100 * one.settings.config.alpha,
+    "rest_percent": lambda one: 100 - 100 * one.settings.config.alpha,
+    "p": lambda one: one.settings.config.density,
+    "keep_percent": lambda one: 100 - 100 * one.settings.config.density,
+    "true_positive": lambda one: one.runs.truth.stages.threshold.positive,
+    "true_empty": lambda one: one.runs.truth.stages.threshold.nonpositive,
+    "half_empty": lambda one: one.runs.truth.stages.threshold.nonpositive / 2,
+    "private_positive": lambda one: one.runs.private.stages.threshold.positive,
+    "true_k": lambda one: one.runs.truth.stages.threshold.k,
+    "private_k": lambda one: one.runs.private.k,
+    "true_d": lambda one: one.runs.truth.stages.threshold.value,
+    "private_d": lambda one: one.runs.private.stages.threshold.value,
+    "true_significant": lambda one: one.runs.truth.stages.significant.sum(),
+    "private_significant": lambda one: one.runs.private.stages.significant.sum(),
+    "largest_average": lambda one: one.runs.truth.stages.average.max(),
+    "k_low": lambda one: one.bounds.ends[0],
+    "k_high": lambda one: one.bounds.ends[1],
+    "surplus": lambda one: one.bounds.surplus,
+}
+
+#: Facts of a run of k-means.
+_KMEANS: dict[str, Callable[[Look], float]] = {
+    "clusters": lambda one: one.runs.private.config.clusters,
+    "iterations": lambda one: len(one.runs.private.iterations),
+    "error_ratio": lambda one: one.error(one.runs.private),
+    "error_before": lambda one: one.error(replace(one.runs.private, centers=_before(one))),
+    "private": lambda one: float(_claim(one).private),
+}
+
+_OF_EXPLORER = {WAVECLUSTER.name: _WAVECLUSTER, KMEANS.name: _KMEANS}
+
+#: Facts that many draws have to be made for: they wait until no slider is held.
+_SLOW = ("one_with", "one_without", "one_gap")
+
+#: Names of all facts; "goal" is the number in a step's task.
+FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
+
+
+def _before(one: Look) -> Any:
+    """Centres before post-processing."""
+    if one.runs.private.before is None:
+        raise TypeError
+    return one.runs.private.before
+
+
+def _claim(one: Look) -> Any:
+    """Whether the run is private."""
+    config = one.settings.config
+    return claim(CARDS[config.method], config, one.settings.active.domain)
+
+
+def facts_of(step: Step, settings: RunSettings) -> dict[str, float]:
+    """Facts that a step speaks of; NaN for one that this run lacks.
+
+    Parameters
+    ----------
+    step
+        Of a lesson.
+    settings
+        The run beside it.
+    """
+    look = Look(settings, step.explorer)
+    known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
+    found = {"goal": _goal(step)}
+    for name in sorted(step.names - {"goal"}):
+        waits = name in _SLOW and not settings.settled
+        found[name] = math.nan if waits or name not in known else _value(known[name], look)
+    return found
+
+
+def _value(fact: Callable[[Look], float], look: Look) -> float:
+    """Value of a fact; NaN where the run has none."""
+    try:
+        return float(fact(look))
+    except (AttributeError, IndexError, TypeError):
+        # A method without noise has no spends, one without a threshold no rank.
+        return math.nan
+
+
+def _goal(step: Step) -> float:
+    """Number in a step's task."""
+    parts = step.wanted.parts if step.wanted else ()
+    return next((side for one in parts for side in one if isinstance(side, float)), math.nan)
+
+
+def texts(facts: Mapping[str, float]) -> dict[str, str]:
+    """Values as people read them; "…" where there is none."""
+    return {
+        name: "…" if math.isnan(value) else readable(value, 6 if value.is_integer() else 3)
+        for name, value in facts.items()
+    }

@@ -1,0 +1,213 @@
+"""The page of lessons: text on one side, the explorer that it speaks of beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import parse_qsl
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dpviz.errors import InputError, shown
+from dpviz.lessons.parser import Lesson, Step
+from dpviz.lessons.shelf import shelf
+from dpviz.ui.address import full_link
+from dpviz.ui.explorer import RunSettings, build_explorer
+from dpviz.ui.learn.facts import EXPLORERS, FACTS, facts_of, texts
+from dpviz.ui.learn.sheets import sheet
+from dpviz.ui.learn.step_state import start_of, step_state
+from dpviz.ui.learn.texts import reveal_text, step_text
+from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
+from dpviz.ui.show import lazy_expander
+from dpviz.ui.state import Control, UrlState, choice, whole
+
+#: Steps that a link may name; more than any lesson has.
+_MOST_STEPS = 99
+
+#: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
+_OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
+
+#: Keys for the next step and the one before.
+NEXT_KEY, BACK_KEY = "n", "b"
+
+
+def page_state() -> UrlState:
+    """Lesson and step, from the link or the session."""
+    lessons, _ = _shelf()
+    state = UrlState(
+        "learn",
+        {
+            "lesson": Control(next(iter(lessons)), choice("lesson", tuple(lessons))),
+            "step": Control(1, whole("step", 1, _MOST_STEPS)),
+        },
+    )
+    if state.get("lesson") not in lessons:  # a file that was taken away meanwhile
+        state.set("lesson", next(iter(lessons)))
+        state.set("step", 1)
+    last = len(lessons[state.get("lesson")].steps)
+    if (step := state.get("step")) > last:
+        state.correct("step", last, f"step = {step} is beyond the last one; {last} is used.")
+    return state
+
+
+def _shelf() -> tuple[dict[str, Lesson], list[str]]:
+    """All lessons, and what is wrong with own ones."""
+    return shelf(tuple(EXPLORERS), FACTS)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slots:
+    """Places of texts that follow the run."""
+
+    text: DeltaGenerator
+    reveal: DeltaGenerator
+
+    def show(self, step: Step, facts: Mapping[str, str], answer: str | None, *, done: bool) -> None:
+        """Show the texts with these facts."""
+        self.text.html(step_text(step, facts, done=done))
+        if step.question:
+            self.reveal.html(reveal_text(step, facts, answer))
+
+
+def build(state: UrlState) -> None:
+    """Draw the lesson and the explorer."""
+    lessons, faults = _shelf()
+    for fault in faults:
+        show_error(fault)
+    lesson = lessons[state.get("lesson")]
+    number = int(state.get("step"))
+    step = lesson.steps[number - 1]
+    here = (lesson.name, number)
+    anew = st.session_state.get(_OPEN) != here or state.fresh
+    st.session_state[_OPEN] = here
+    left, right = st.columns([3, 7], gap="medium")
+    with left:
+        _choice(state, lessons)
+        _steps(state, number, len(lesson.steps))
+        slots, answer = _question(step, here)
+        place = st.expander("Settings of the explorer", icon=":material/tune:")
+        _page_link(step)
+        _for_class(lesson)
+    explorer = EXPLORERS[step.explorer]
+    with right:
+        beside = step_state(step, anew=anew)
+        show_corrections(beside.notes)
+
+        def draw(
+            controls: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]
+        ) -> bool:
+            _follow(slots, step, here, settings, answer)
+            return bool(explorer.draw(controls, settings, places))
+
+        build_explorer(beside, explorer.FAMILY, explorer.sidebar, draw, place)
+    state.write()
+
+
+def _follow(
+    slots: _Slots, step: Step, here: tuple[str, int], settings: RunSettings, answer: str | None
+) -> None:
+    """Fill the texts with the facts of the run on the screen."""
+    done: set[tuple[str, int]] = st.session_state.setdefault(_DONE, set())
+    try:
+        facts = facts_of(step, settings)
+    except InputError:  # The explorer says it beside the text.
+        facts = {}
+    st.session_state[_FACTS] = facts
+    if step.wanted and settings.settled and step.wanted.holds(facts):
+        done.add(here)
+    slots.show(step, texts(facts), answer, done=here in done)
+
+
+def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
+    """Show the choice of the lesson, and what it is for."""
+    titles = {
+        name: shown(f"{number}. {one.title} ({one.minutes} min)", 80)
+        for number, (name, one) in enumerate(lessons.items(), 1)
+    }
+    st.selectbox(
+        "Lesson",
+        **state.choice("lesson", tuple(titles)),
+        format_func=titles.__getitem__,
+        on_change=lambda: state.set("step", 1),
+    )
+    one = lessons[state.get("lesson")]
+    if state.get("step") == 1:
+        show_caption(f"Afterwards: {one.after} Needs: {one.needs}.")
+
+
+def _steps(state: UrlState, number: int, last: int) -> None:
+    """Show the buttons that go through the steps."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.button(
+        "Back",
+        icon=":material/arrow_back:",
+        disabled=number == 1,
+        on_click=partial(state.set, "step", number - 1),
+        key="learn:back",
+        shortcut=BACK_KEY,
+    )
+    row.markdown(f"Step **{number}** of {last}", width="content")
+    row.button(
+        "Next",
+        icon=":material/arrow_forward:",
+        type="primary",
+        disabled=number == last,
+        on_click=partial(state.set, "step", number + 1),
+        key="learn:next",
+        shortcut=NEXT_KEY,
+    )
+
+
+def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
+    """Show the question; return the places of the texts, and the answer."""
+    text, answer = st.empty(), None
+    if step.question:
+        position = st.radio(
+            plain_text(step.question),
+            range(len(step.answers)),
+            index=None,
+            format_func=lambda one: plain_text(step.answers[one]),
+            key=f"learn:answer:{here[0]}:{here[1]}",
+        )
+        answer = None if position is None else step.answers[position]
+    return _Slots(text, st.empty()), answer
+
+
+def _page_link(step: Step) -> None:
+    """Link to another page of the app that the step speaks of."""
+    if step.page:
+        name, _, query = step.page.partition("?")
+        st.page_link(
+            f"pages/{name}.py",
+            label=f"Open the page {name.capitalize()}",
+            icon=":material/open_in_new:",
+            query_params=dict(parse_qsl(query)),
+        )
+
+
+def _for_class(lesson: Lesson) -> None:
+    """Show both sheets to save and print."""
+
+    def draw() -> None:
+        facts = [texts(facts_of(step, start_of(step))) for step in lesson.steps]
+        links = [
+            full_link({"lesson": lesson.name, "step": str(number)})
+            for number in range(1, len(lesson.steps) + 1)
+        ]
+        show_caption("Open the saved file in a browser, and print it: A4.")
+        for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
+            page = sheet(lesson, facts, links, teacher=name == "teacher")
+            st.download_button(
+                title,
+                page.encode(),
+                file_name=f"dpviz-{lesson.name}-{name}.html",
+                mime="text/html",
+                key=f"learn:{name}",
+                on_click="ignore",
+                icon=":material/print:",
+                width="stretch",
+            )
+
+    lazy_expander("On paper, for a class", key="learn:sheets", draw=draw)

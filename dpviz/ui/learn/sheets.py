@@ -1,0 +1,91 @@
+"""A lesson on paper: the worksheet for students, and the teacher's sheet."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+
+from dpviz.lessons.parser import Lesson, Step
+from dpviz.ui.learn.texts import said
+
+#: A4, black on white; no word is wider than the page.
+_STYLE = """@page{size:A4;margin:16mm}
+body{font:11pt/1.45 system-ui,sans-serif;color:#000;background:#fff;max-width:178mm;margin:0 auto;
+ overflow-wrap:anywhere}
+h1{font-size:18pt;margin:0 0 2mm}h2{font-size:13pt;margin:6mm 0 1mm}p,ul{margin:1mm 0}
+section{break-inside:avoid}ul{list-style:none;padding:0 0 0 4mm}
+.line{border-bottom:.3mm solid #888;height:9mm}.small{font-size:9pt}.box{border:.3mm solid #000;
+ padding:1mm 3mm}"""
+
+
+def sheet(
+    lesson: Lesson, facts: Sequence[Mapping[str, str]], links: Sequence[str], *, teacher: bool
+) -> str:
+    """A whole HTML page to print; it asks no host.
+
+    Parameters
+    ----------
+    lesson
+        The lesson.
+    facts, links
+        Values by name, and the address, of each step at its beginning.
+    teacher
+        Whether it has answers, minutes and what classes get wrong.
+    """
+    kind = "Teacher's sheet" if teacher else "Worksheet"
+    each = max(1, round(lesson.minutes / len(lesson.steps)))
+    parts = [f"<h1>{html.escape(lesson.title)}</h1>"]
+    if teacher:
+        parts.append(
+            f"<p>{kind} · {lesson.minutes} minutes, about {each} for a step · "
+            f"needs: {html.escape(lesson.needs)}</p>"
+        )
+    else:
+        parts.append(f"<p>{kind} · {lesson.minutes} minutes · Name: ____________________</p>")
+    parts.append(f"<p><b>Afterwards:</b> {html.escape(lesson.after)}</p>")
+    for number, (step, known, link) in enumerate(zip(lesson.steps, facts, links, strict=True), 1):
+        parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>")
+        parts += _teacher(step, known) if teacher else _student(step, known)
+        parts.append(f'<p class="small">{html.escape(link)}</p></section>')
+    title = html.escape(f"{kind}: {lesson.title}")
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
+    )
+
+
+def _student(step: Step, facts: Mapping[str, str]) -> list[str]:
+    """Texts, question and space; no answer."""
+    parts = [f"<p>{said(one, facts)}</p>" for one in step.text]
+    if step.look:
+        parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")
+    if step.task:
+        parts.append(f"<p>☐ <b>Your turn:</b> {said(step.task, facts)}</p>")
+    if step.question:
+        answers = "".join(f"<li>☐ {html.escape(one)}</li>" for one in step.answers)
+        parts.append(f"<p><b>{said(step.question, facts)}</b></p><ul>{answers}</ul>")
+    parts.append('<p>What I saw:</p><div class="line"></div><div class="line"></div>')
+    return parts
+
+
+def _teacher(step: Step, facts: Mapping[str, str]) -> list[str]:
+    """Question with the right answer, task, and what classes get wrong."""
+    parts = []
+    if step.look:
+        parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")
+    if step.task:
+        parts.append(f"<p><b>Task:</b> {said(step.task, facts)}</p>")
+    if step.question:
+        answers = "".join(
+            f"<li>{'☑' if position == step.right else '☐'} {html.escape(one)}</li>"
+            for position, one in enumerate(step.answers)
+        )
+        parts.append(f"<p><b>{said(step.question, facts)}</b></p><ul>{answers}</ul>")
+        parts.append(f"<p>{said(step.reveal, facts)}</p>")
+    if step.formula:
+        parts.append(f"<p><b>Formula:</b> {said(step.formula, facts)}</p>")
+    if step.teacher:
+        parts.append(
+            f'<p class="box"><b>What classes get wrong:</b> {said(step.teacher, facts)}</p>'
+        )
+    return parts

@@ -1,0 +1,94 @@
+"""Controls of an explorer beside a lesson: a step's link stands for the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from dpviz.data.samples import sample
+from dpviz.lessons.parser import Step
+from dpviz.privacy.ledger import Neighbours
+from dpviz.ui.cache import sample_data
+from dpviz.ui.data_panel import ActiveData
+from dpviz.ui.data_state import DataState, take_sample
+from dpviz.ui.explorer import RunSettings
+from dpviz.ui.learn.facts import EXPLORERS
+from dpviz.ui.parameters import config_of
+from dpviz.ui.state import Control, opened
+
+
+class StepState(DataState):
+    """Controls of an explorer that reads a step's link, writes none, and tells no other page.
+
+    Parameters
+    ----------
+    page, controls
+        As for :class:`dpviz.ui.state.UrlState`.
+    query
+        Controls that the step sets, as in a link.
+    """
+
+    def __init__(
+        self, page: str, controls: Mapping[str, Control], query: Mapping[str, str]
+    ) -> None:
+        self._query = query
+        super().__init__(page, controls)
+
+    def _asked(self) -> Mapping[str, str]:
+        return self._query
+
+    def _tell(self) -> None:
+        """Other pages keep what they have."""
+
+    def write(self) -> None:
+        """The address is the lesson's."""
+
+
+def step_state(step: Step, prefix: str = "learn", *, anew: bool = False) -> DataState:
+    """Controls of a step's explorer.
+
+    Parameters
+    ----------
+    step
+        The step.
+    prefix
+        Before the names of the session's entries.
+    anew
+        Whether to begin with the step's link again.
+    """
+    name = f"{prefix} {step.explorer}"
+    if anew:
+        opened(name)
+    make = partial(_made, name, step.query)
+    state: DataState = EXPLORERS[step.explorer].page_state(make)
+    return state
+
+
+def _made(
+    name: str, query: Mapping[str, str], page: str, controls: Mapping[str, Control]
+) -> StepState:
+    return StepState(name, controls, query)
+
+
+def start_of(step: Step) -> RunSettings:
+    """Run that a step begins with, without any control on the screen."""
+    state = step_state(step, "lesson", anew=True)
+    facts = sample(state.get("data"))
+    take_sample(state, facts, but=state.given)
+    dataset, domain = sample_data(facts.name), facts.domain
+    neighbours = Neighbours(relation=state.get("neighbours"))
+    active = ActiveData(
+        dataset=dataset,
+        domain=domain,
+        outside=state.get("outside"),
+        neighbours=neighbours,
+        complete=dataset,
+        sample=facts,
+    )
+    family = EXPLORERS[step.explorer].FAMILY
+    return RunSettings(
+        active=active,
+        config=config_of(state, family, neighbours),
+        seed=int(state.get("seed")),
+        settled=True,
+    )

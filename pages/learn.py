@@ -1,0 +1,6 @@
+"""Learn: lessons beside the explorers that they speak of."""
+
+from dpviz.ui.learn.page import build, page_state
+from dpviz.ui.page import run_page
+
+run_page("learn", page_state, build)

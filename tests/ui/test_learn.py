@@ -1,0 +1,138 @@
+"""The page of lessons: what each step says of the picture is so, and bad files get a sentence."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from dpviz.data.samples import sample_names
+from dpviz.lessons.parser import filled
+from dpviz.lessons.shelf import shelf
+from dpviz.ui.learn.facts import EXPLORERS, FACTS
+from dpviz.ui.learn.page import _MOST_STEPS
+from tests.support import ROOT
+from tests.support.links import opened, parameters
+
+LESSONS, FAULTS = shelf(tuple(EXPLORERS), FACTS)
+STEPS = [(name, number) for name, one in LESSONS.items() for number in range(1, len(one.steps) + 1)]
+
+
+def lesson_text(test) -> str:
+    (found,) = (
+        one.proto.body for one in test.get("html") if 'class="dpv-lesson"' in one.proto.body
+    )
+    return html.unescape(re.sub("<[^>]*>", " ", found))
+
+
+def texts_of(step):
+    return (*step.text, step.look, step.question, step.reveal, step.task, step.formula,
+            step.teacher, *step.answers, step.title)  # fmt: skip
+
+
+def test_there_are_eight_lessons_in_their_order():
+    assert not FAULTS
+    assert len(LESSONS) == 8
+    assert next(iter(LESSONS)) == "one-person"
+    assert max(len(one.steps) for one in LESSONS.values()) <= _MOST_STEPS
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_no_number_is_typed(name, number):
+    for text in texts_of(LESSONS[name].steps[number - 1]):
+        # The one number of a formula is mathematics, not a value of the run.
+        known = re.sub(r"\(1 - (p|alpha)\)|/ 2\b", "", filled(text, {}))
+        assert not re.search(r"\d", known), text
+
+
+@pytest.mark.parametrize(("name", "number"), STEPS)
+def test_what_a_step_says_of_the_picture_is_so(name, number):
+    step = LESSONS[name].steps[number - 1]
+    assert step.holds
+    assert step.query["data"] in sample_names()
+    assert set(step.query) <= {*parameters()[step.explorer]}
+    test = opened("learn", {"lesson": name, "step": str(number)})
+    assert not test.exception
+    assert not test.error
+    assert not test.warning, test.warning[0].value
+    facts = test.session_state["learn:facts"]
+    for condition in step.holds:
+        assert condition.holds(facts), (condition, facts)
+    # All facts are there, and no task is done before anybody did it.
+    assert "…" not in lesson_text(test)
+    assert "Done:" not in lesson_text(test)
+    if step.question:
+        (radio,) = (one for one in test.radio if one.key.startswith("learn:answer"))
+        radio.set_value(step.right).run()
+        (said,) = (one.proto.body for one in test.get("html") if "dpv-reveal" in one.proto.body
+                   and "<style" not in one.proto.body)  # fmt: skip
+        assert "✓ Right." in said
+        assert "…" not in said
+
+
+def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone():
+    test = opened("learn", {"lesson": "one-person", "step": "2"})
+    known = dict(test.session_state["learn:facts"])
+    from dpviz.ui.learn.facts import facts_of, texts
+    from dpviz.ui.learn.sheets import sheet
+    from dpviz.ui.learn.step_state import start_of
+
+    lesson = LESSONS["one-person"]
+    assert facts_of(lesson.steps[1], start_of(lesson.steps[1])) == known
+    facts = [texts(facts_of(one, start_of(one))) for one in lesson.steps]
+    links = ["http://127.0.0.1/"] * len(facts)
+    student = sheet(lesson, facts, links, teacher=False)
+    teacher = sheet(lesson, facts, links, teacher=True)
+    assert "☑" not in student
+    assert teacher.count("☑") == sum(bool(one.question) for one in lesson.steps)
+    for step in lesson.steps:
+        assert html.escape(step.title) in student
+        assert html.escape(step.title) in teacher
+    assert "…" not in student + teacher
+
+
+HOSTILE = """---
+title: ![x](http://evil.invalid/a.png) <script>alert(1)</script>
+minutes: 5
+after: <b>x</b>
+needs: $x$
+---
+# <img src=http://evil.invalid/b.png>
+link: wavecluster?data=incomes&method=nosuch
+<script>alert(2)</script> [a](http://evil.invalid)
+question: ![x](http://evil.invalid/c.png)
+- [x] <b>one</b> ![x](http://evil.invalid/d.png)
+- [ ] :smile:
+reveal: <iframe src="http://evil.invalid"></iframe>
+"""
+
+
+def test_own_lessons_are_text_and_bad_ones_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "own.md").write_text(HOSTILE)
+    (tmp_path / "bad.md").write_text("---\ntitle: x\nminutes: soon\n---\n")
+    (tmp_path / "one-person.md").write_text(HOSTILE)
+    (tmp_path / "picture.md").write_bytes(b"---\n\xff\xfe")
+    monkeypatch.setenv("DPVIZ_LESSONS", str(tmp_path))
+    test = opened("learn", {"lesson": "own"})
+    assert not test.exception
+    errors = " ".join(one.value for one in test.error)
+    assert 'bad.md, line 3: minutes = "soon"' in errors
+    assert "one-person.md, line 1" in errors
+    assert "picture.md, line 2" in errors
+    assert "nosuch" in test.warning[0].value
+    body = next(
+        one.proto.body for one in test.get("html") if 'class="dpv-lesson"' in one.proto.body
+    )
+    assert "<script" not in body
+    assert "<img" not in body
+    (radio,) = (one for one in test.radio if one.key.startswith("learn:answer"))
+    for text in (radio.label, *radio.options):
+        assert "![" not in text.replace("\\[", "")
+        assert "<b>" not in text.replace("\\<", "")
+    monkeypatch.setenv("DPVIZ_LESSONS", str(tmp_path / "none"))
+    assert "can't be read" in opened("learn", {}).error[0].value
+
+
+def test_lessons_are_part_of_the_package():
+    assert '"dpviz.lessons": ["*.md"]' in (ROOT / "setup.py").read_text()
