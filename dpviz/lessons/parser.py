@@ -219,7 +219,7 @@ def _drafts(lines: list[str], first: int, faults: _Faults) -> Iterator[_Draft]:
     # The list whose last text a further line continues; None after an empty line.
     last: list[Any] | None = None
     for number, line in enumerate(lines[first:], first + 1):
-        if line.startswith("# "):
+        if line == "#" or line.startswith("# "):
             if draft:
                 yield draft
             draft, last = _Draft(line[2:].strip(), number), None

@@ -1,0 +1,109 @@
+"""Every step of every lesson in a browser: each task is done by hand, both sheets fit on A4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dpviz.lessons.shelf import shelf
+from dpviz.ui.learn.facts import EXPLORERS, FACTS
+from dpviz.ui.learn.sheets import sheet
+
+LESSONS, _ = shelf(tuple(EXPLORERS), FACTS)
+
+#: What a hand moves for a fact, other than epsilon.
+SLIDERS = {"alpha": "Counts' share"}
+
+
+@pytest.fixture
+def first(app_url: Callable, open_page: Callable, faultless: Callable):
+    """Open a page of the app in a new browser."""
+
+    def open_(path: str, **looks):
+        return faultless(open_page(f"{app_url('app.py')}/{path}", **looks))
+
+    return open_
+
+
+def settled(watched, title: str) -> None:
+    """Wait until a step and its picture are drawn."""
+    watched.page.locator(".dpv-lesson h2", has_text=title).wait_for(timeout=30_000)
+    watched.page.wait_for_selector(".gtitle", timeout=30_000)
+    watched.wait_idle()
+
+
+def do(watched, step) -> None:
+    """Do a step's task as a hand does."""
+    page = watched.page
+    if "seed" in step.wanted.names:
+        opener = page.get_by_text("Settings of the explorer", exact=True)
+        redraw = page.get_by_role("button", name="Redraw")
+        if not redraw.is_visible():
+            opener.click()
+        redraw.click()
+    else:
+        name = next((SLIDERS[one] for one in SLIDERS if one in step.wanted.names), "Privacy budget")
+        slider = page.get_by_role("slider", name=name)
+        slider.scroll_into_view_if_needed()
+        box = slider.bounding_box()
+        y = box["y"] + box["height"] / 2
+        end = 0.02 if "left" in step.task or "or less" in step.task else 0.98
+        page.mouse.move(box["x"] + 0.5 * box["width"], y)
+        page.mouse.down()
+        for part in range(1, 11):
+            share = 0.5 + (end - 0.5) * part / 10
+            page.mouse.move(box["x"] + share * box["width"], y)
+            page.wait_for_timeout(40)
+        page.mouse.up()
+    page.locator(".dpv-task.dpv-done").wait_for(timeout=30_000)
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
+    lesson = LESSONS[name]
+    watched = first(f"learn?lesson={name}", height=1400)
+    for number, step in enumerate(lesson.steps, 1):
+        settled(watched, step.title)
+        assert f"step={number}" in watched.page.url or number == 1
+        assert watched.page.get_by_text("This link was corrected").count() == 0
+        assert "…" not in watched.page.locator(".dpv-lesson").text_content()
+        if step.wanted:
+            assert watched.page.locator(".dpv-task.dpv-done").count() == 0
+            do(watched, step)
+        if number < len(lesson.steps):
+            watched.page.locator(".dpv-lesson h2").click()  # no control has the focus
+            watched.page.keyboard.press("n")
+    if len(lesson.steps) > 1:
+        watched.page.locator(".dpv-lesson h2").click()
+        watched.page.keyboard.press("b")
+        settled(watched, lesson.steps[-2].title)
+        # Back in the browser is the last step again.
+        watched.page.go_back()
+        settled(watched, lesson.steps[-1].title)
+
+
+def test_sheets_fit_on_a4_and_are_saved(first, chromium):
+    context = chromium.new_context(viewport={"width": 673, "height": 1000})  # 178 mm
+    page = context.new_page()
+    page.emulate_media(media="print")
+    for lesson in LESSONS.values():
+        links = ["http://127.0.0.1:8501/learn?lesson=x&step=1"] * len(lesson.steps)
+        for teacher in (False, True):
+            page.set_content(sheet(lesson, [{}] * len(links), links, teacher=teacher))
+            wide = page.evaluate(
+                "() => [...document.querySelectorAll('body,body *')]"
+                ".filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth).length"
+            )
+            assert wide == 0
+    assert page.pdf(format="A4").startswith(b"%PDF")
+    context.close()
+    watched = first("learn?lesson=by-hand&step=1", height=1400)
+    settled(watched, LESSONS["by-hand"].steps[0].title)
+    watched.page.get_by_text("On paper, for a class", exact=True).click()
+    for button, sign in (("Worksheet", "What I saw:"), ("Teacher's sheet", "☑")):
+        with watched.page.expect_download(timeout=60_000) as saved:
+            watched.page.get_by_role("button", name=button).click()
+        text = saved.value.path().read_text(encoding="utf-8")
+        assert sign in text
+        assert "…" not in text
