@@ -145,7 +145,7 @@ def _live(code: str) -> None:
         return
     case, epsilon, score = room.case, room.epsilon, room.score()
     st.markdown(
-        f"**{counted(score.players, 'player')}**, "
+        f"**{plain_text(counted(score.players, 'player'))}**, "
         f"{score.everybody.guesses:,} guesses · {plain_text(case.title)} · ε = {epsilon:g}"
     )
     st.markdown(plain_text(case.story))
