@@ -15,7 +15,8 @@ post-processing, and spends nothing.
 False alarms: if the null set is true, a release and its R null sets have one law, so the release
 has the largest of R + 1 values with probability 1 / (R + 1): any cluster of it passes for real
 with probability at most 2 / 40 (two values are tried) or 1 / 20, that is 5%. This takes the noisy
-level of the null set, and parameters that the method chose, as they are.
+level of the null set, and parameters that the method chose, as they are. Records from outside of
+the domain that were moved to its border are no part of the null set: the sentence says so.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     )
     passes = "neither its records nor those of its fullest block" if of_cells else "its records"
     verb = "exceed" if of_cells else "do not exceed"
+    moved = of_cells and document["domain"]["outside"] == "clip"
     return {
         "clusters": (np.flatnonzero(~sure) + 1).tolist(),
         "level": LEVEL,
@@ -87,6 +89,8 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
             f"From released numbers alone, {what}, {draws} times: a cluster is doubtful if "
             f"{passes} (noisy) {verb} the most that any cluster got there. Where there is no "
             f"cluster at all, one passes for real in at most {LEVEL:.0%} of releases."
+            + " Records that were moved to the border may make clusters there."
+            * moved
         ),
     }
 

@@ -74,7 +74,7 @@ class SweepRequest:
     def stamp(self) -> Stamp:
         """What the figure and the tables say of themselves: only sample sets are nobody's data."""
         plan, sets = self.any, self.subjects
-        made_up = all(one.name in sample_names() for one in sets.values())
+        made_up = all(map(is_sample, sets.values()))
         options = [f"{name} {value}" for name, value in plan.options.items()]
         return Stamp(
             allowed=made_up,

@@ -66,6 +66,8 @@ def domain_panel(
             **state.choice("outside", ("clip", "drop")),
             format_func={"clip": "move to the border", "drop": "leave out"}.__getitem__,
             horizontal=True,
+            help="Where many lie outside, those that are moved pile up at the border and look like "
+            "clusters.",
         )
     declared = _declared(dataset, setting)
     if setting == st.session_state.get(DRAWN_KEY):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -129,8 +130,10 @@ def _take_path(theirs: PaperSet, text: str) -> None:
     """Take the set from a path of this computer, if there is one and the file is new."""
     if not text.strip():
         return
-    path = Path(text.strip()).expanduser()
+    path = Path(text.strip())
     try:
+        with suppress(RuntimeError):  # no such user, so no such file
+            path = path.expanduser()
         if not path.is_file():
             raise InputError(
                 f"{theirs.title}: there is no file {shown(path, 80)} on this computer: give its "

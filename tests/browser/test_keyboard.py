@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Watched
-from tests.browser.test_release import settled, visits
+from tests.browser.test_release import bundle_of, settled, visits
 
 __all__ = ["visits"]
 
@@ -123,8 +122,4 @@ def test_an_owner_releases_with_the_keyboard_alone(
     expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
     settled(watched)
     keyboard.go_to("^Bundle", most=6)
-    with page.expect_download() as waiting:
-        page.keyboard.press("Enter")
-    packed = tmp_path / "bundle.zip"
-    waiting.value.save_as(packed)
-    assert "release.json" in zipfile.ZipFile(packed).namelist()
+    assert "release.json" in bundle_of(page, tmp_path, lambda: page.keyboard.press("Enter"))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Watched
+from tests.browser.test_release import bundle_of, name_source, owner, settled
+
+__all__ = ["owner"]
 
 #: A rehearsal takes seconds, and longer on a busy machine.
 PATIENCE = 90_000
@@ -28,19 +29,6 @@ def hot_spots(tmp_path: Path) -> Path:
     rows = (f"{x:.5f},{y:.5f},p{i // 3}\n" for i, (x, y) in enumerate(points))
     path.write_text("lon,lat,person\n" + "".join(rows))
     return path
-
-
-@pytest.fixture
-def owner(app_url, open_page, faultless):
-    def open_(path: str) -> Watched:
-        return faultless(open_page(f"{app_url('app.py')}{path}"))
-
-    return open_
-
-
-def settled(watched: Watched) -> None:
-    watched.page.wait_for_timeout(300)
-    watched.wait_idle()
 
 
 def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
@@ -63,10 +51,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     expect(said.first).to_be_visible(timeout=PATIENCE)
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
     expect(page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")).to_be_visible()
-    name = page.get_by_role("textbox", name="Name of the data source")
-    name.fill("hot spots")
-    name.press("Enter")
-    settled(watched)
+    name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
     expect(review).to_contain_text("invented clusters of")
@@ -74,12 +59,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     expect(page.get_by_text("Released as entry")).to_be_visible(timeout=PATIENCE)
     verdict = page.get_by_text(re.compile(r"(more than|may be) noise\. From released numbers"))
     expect(verdict).to_be_visible()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Bundle (ZIP)").click()
-    packed = tmp_path / "bundle.zip"
-    waiting.value.save_as(packed)
-    with zipfile.ZipFile(packed) as archive:
-        files = {one: archive.read(one) for one in archive.namelist()}
+    files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
     doubtful = set(document["doubtful"]["clusters"])
     features = json.loads(files["clusters.geojson"])["features"]
@@ -108,10 +88,7 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     page.get_by_role("button", name=re.compile("^Use g = ")).click()
     settled(watched)
     expect(page.get_by_text("It is the one in use.")).to_be_visible()
-    name = page.get_by_role("textbox", name="Name of the data source")
-    name.fill("hot spots")
-    name.press("Enter")
-    settled(watched)
+    name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
     expect(review).to_contain_text("invented clusters of", timeout=PATIENCE)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watched
+
+#: Files of a bundle by their names.
+Bundle = dict[str, bytes]
 
 
 @pytest.fixture
@@ -39,6 +43,24 @@ def visits(tmp_path: Path) -> Path:
 def settled(watched: Watched) -> None:
     watched.page.wait_for_timeout(300)
     watched.wait_idle()
+
+
+def name_source(watched: Watched, name: str) -> None:
+    """Say who pays."""
+    box = watched.page.get_by_role("textbox", name="Name of the data source")
+    box.fill(name)
+    box.press("Enter")
+    settled(watched)
+
+
+def bundle_of(page: Page, folder: Path, press: Callable[[], object] | None = None) -> Bundle:
+    """Download the bundle, by a click or as told; return its files."""
+    with page.expect_download() as waiting:
+        (press or page.get_by_role("button", name="Bundle (ZIP)").click)()
+    packed = folder / "bundle.zip"
+    waiting.value.save_as(packed)
+    with zipfile.ZipFile(packed) as archive:
+        return {one: archive.read(one) for one in archive.namelist()}
 
 
 def declare(watched: Watched) -> None:
@@ -100,10 +122,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
     review = page.get_by_role("button", name="Review the release")
     expect(review).to_be_disabled()
-    name = page.get_by_role("textbox", name="Name of the data source")
-    name.fill("visits of the town")
-    name.press("Enter")
-    settled(watched)
+    name_source(watched, "visits of the town")
     total = page.get_by_role("spinbutton", name="Lifetime budget of this source")
     total.fill("1.5")
     total.press("Enter")
@@ -113,12 +132,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.get_by_role("button", name="Debit").dblclick()
     expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
     expect(page.get_by_role("img", name="Private clusters")).to_be_visible()
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Bundle (ZIP)").click()
-    packed = tmp_path / "bundle.zip"
-    waiting.value.save_as(packed)
-    with zipfile.ZipFile(packed) as archive:
-        files = {one: archive.read(one) for one in archive.namelist()}
+    files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
     assert (document["privacy"]["unit"], document["privacy"]["cap"]) == ("person", 2)
     assert document["domain"]["bounds"] == [[0, 100], [0, 100]]

@@ -61,7 +61,7 @@ def released(
             "cap": cap,
             "ledger": spends,
         },
-        "domain": {"bounds": [[0.0, 1.0], [0.0, 1.0]]},
+        "domain": {"bounds": [[0.0, 1.0], [0.0, 1.0]], "outside": "clip"},
         "result": jsonable(own.released(run, SQUARE)),
     }
 
@@ -127,7 +127,14 @@ def test_methods_without_numbers_of_records_are_not_judged() -> None:
 
 def test_the_answer_depends_on_the_document_alone() -> None:
     document = released(three_places(), 3, method="privthrem", grid=32, epsilon=0.5)
-    assert judged(document) == judged(json.loads(json.dumps(document)))
+    clipped = judged(document)
+    assert clipped == judged(json.loads(json.dumps(document)))
+    # What was moved to the border is no part of the null sets.
+    document["domain"]["outside"] = "drop"
+    dropped = judged(document)
+    assert dropped["clusters"] == clipped["clusters"]
+    moved = " Records that were moved to the border may make clusters there."
+    assert clipped["how"] == dropped["how"] + moved
 
 
 def test_noise_of_a_rehearsal_is_discrete_and_as_wide_as_paid_for() -> None:
