@@ -44,8 +44,8 @@ _BROAD = (
 )
 _EMPTY = (
     "Places far away from all others make the box so large that hardly any cell holds records: "
-    "Two-stage expects more, and invents many times as many cells at small ε; a method that reports "
-    "nearly none errs less. A smaller box, declared, mends it for all methods."
+    "Two-stage expects more, and invents many times as many cells at small ε; a method that "
+    "reports nearly none errs less. A smaller box, declared, mends it for all methods."
 )
 _EQUAL_CELLS = (
     "Where one grid of equal cells is enough, as EUGkM has it, or one start and few steps, what "

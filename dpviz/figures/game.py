@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import BOTH, CLUSTERS, INK, INVENTED, NOISE, Mode, zero_centred
 from dpviz.game.rules import Case, Seen, Tally
 from dpviz.numbers import readable
+from dpviz.privacy.explain import percent_at_most
 
 #: Squares per axis up to which each one shows its number.
 _NUMBERED = 4
@@ -190,7 +190,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
             "markers",
             shares,
             [name for name, _ in played],
-            "%{y}: %{x:.1f} % right",
+            "%{y}: %{x:.1f}% right",
             marker=marker(13, [CLUSTERS[mode][names.index(name)] for name, _ in played]),
             error_x={
                 **whiskers(bands[:, 0], shares, bands[:, 1], color=INK[mode]),
@@ -200,7 +200,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
         )
     ]
     # Rounded up, as in the text: it is the most that can be reached.
-    most = math.ceil(1000 * limit) / 10
+    most = percent_at_most(limit)
     layout = base_layout(
         title,
         (70, 16, 54, 40),
@@ -212,7 +212,7 @@ def score_figure(rows: Sequence[tuple[str, Tally]], limit: float, title: str, mo
         ],
         annotations=[
             note("coin toss", 50, 1, "x", xanchor="right", xshift=-2),
-            note(f"limit {most:.1f} %", most, 1, "x", xshift=2 if most < 85 else -60),
+            note(f"limit {most:.1f}%", most, 1, "x", xshift=2 if most < 85 else -60),
         ],
         uirevision="score",
     )

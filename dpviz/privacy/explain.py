@@ -18,11 +18,15 @@ def surest(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
+def percent_at_most(share: float) -> float:
+    """Percent of a share with one digit, rounded up: a text that says "at most" stays true."""
+    return math.ceil(1000 * share) / 10
+
+
 def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
     """Explain epsilon in words: how sure anybody can get of one's part, from even odds."""
-    percent = 100 * surest(epsilon)
-    # Rounded up, because the text is "at most"; 100% would be more than it is.
-    shown = math.ceil(percent * 10) / 10
+    shown = percent_at_most(surest(epsilon))
+    # 100% would be more than it is.
     most = f"{shown:g}% sure at most" if shown < 100 else "next to certain"
     who = "you took part" if neighbours.relation == "add_remove" else "a record is yours"
     return (

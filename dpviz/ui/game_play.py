@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.figures.game import result_picture, score_figure
 from dpviz.game.rules import CONFIDENCE, Answer, Case, Game, Tally
-from dpviz.privacy.explain import surest
+from dpviz.privacy.explain import percent_at_most, surest
 from dpviz.ui.messages import plain_text
 from dpviz.ui.show import show_panels, theme_mode
 from dpviz.ui.stamp import MADE_UP
@@ -109,7 +109,7 @@ def score_in_words(name: str, tally: Tally) -> str:
 def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float) -> str:
     """What nobody can reach, and whether somebody did."""
     # Rounded up, because the text is "at most".
-    most = f"{math.ceil(1000 * surest(epsilon)) / 10:g}%"
+    most = f"{percent_at_most(surest(epsilon)):g}%"
     formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
     above = [name for name, tally in rows if tally.above(surest(epsilon))]
     if not case.private:

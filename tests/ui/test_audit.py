@@ -516,7 +516,7 @@ def test_a_failed_audit_is_one_sentence(app, monkeypatch, fault, words):
             "privthr",
             "sound",
             {},
-            ("**For this person:** at ε = 1", "73.1\u00a0%", "No loss can be shown"),
+            ("**For this person:** at ε = 1", "73.2% sure at most", "No loss can be shown"),
         ),
         ("privqt", "published", {}, ("**For this person:** at ε = 1", "No loss can be shown")),
         ("privthrem", "published", {}, ("keeps no promise", "largest true coefficient")),
