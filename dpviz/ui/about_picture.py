@@ -41,7 +41,7 @@ ABOUT = {
         shows="The clusters: crowds of records, each with a colour and a number.",
         read=f"{_SIDES} A private cluster takes number and colour of the true cluster that it "
         "shares most cells with. The private side has cells and no records, as a release has; "
-        "darker cells hold more.",
+        "cells of full colour hold more.",
         attempt="Make epsilon smaller until a cluster is lost or a new one appears. Then open "
         "“What broke this cluster?”.",
     ),
@@ -118,7 +118,7 @@ ABOUT = {
     ),
     "draws strips": AboutPicture(
         shows="Every score over all draws.",
-        read="A dot is a draw, the box holds most of them, the line is the median. The diamond is "
+        read="A dot is a draw, the box holds most or all of them, the line is the median. The diamond is "
         "the draw that the player shows, dashes are the true run.",
         attempt="Look for a score whose dots lie far apart: there one draw says little.",
     ),
@@ -150,7 +150,7 @@ ABOUT = {
     ),
     "curves": AboutPicture(
         shows="A score of several methods over epsilon, or over another setting.",
-        read="A line is the median of the draws, its band most of them. Where bands overlap, one "
+        read="A line is the median of the draws, its band holds most or all of them. Where bands overlap, one "
         "draw does not tell which method is better.",
         attempt="Click a point: the run nearest to that median opens in its explorer.",
     ),
