@@ -194,6 +194,7 @@ def _figures(
         PUBLIC,
         key="benchmark:figure",
         base_name="dpviz-benchmark",
+        about="benchmark",
     )
     st.html(_table(table, value, small, lower=lower))
     show_caption(what + f" {known.axis}.")

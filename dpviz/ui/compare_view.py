@@ -132,6 +132,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         key="compare:figure",
         clickable=True,
         base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
+        about="curves",
     )
     if embedded():
         state.write()

@@ -63,6 +63,7 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
         stamp,
         key="wavecluster:diagnosis figure",
         base_name=name.replace("-", " "),
+        about="diagnosis",
     )
     table = fates_frame(diagnosis, draws)
     st.dataframe(

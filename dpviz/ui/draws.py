@@ -141,11 +141,23 @@ def _show(setting: Setting, draws: Draws) -> None:
     true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)
     stamp = replace(setting.stamp, facts=(*setting.stamp.facts, _seeds(draws)))
-    show_panels(maps, stamp, key=setting.key("maps"), base_name=f"{name} many draws")
+    show_panels(
+        maps,
+        stamp,
+        key=setting.key("maps"),
+        base_name=f"{name} many draws",
+        about="draws maps",
+    )
     strips = figures.strips(
         draws, position, true, theme_mode(), setting.stamp.title, bounds=setting.bounds
     )
-    show_panels(strips, stamp, key=setting.key("strips"), base_name=f"{name} scores of many draws")
+    show_panels(
+        strips,
+        stamp,
+        key=setting.key("strips"),
+        base_name=f"{name} scores of many draws",
+        about="draws strips",
+    )
     show_caption(
         f"Box: {band_words(len(draws.seeds))}; line: median; diamond: the played draw; dashes: the "
         "true run." + "".join(f" {one}" for one in figures.kept_words(draws, setting.bounds))

@@ -26,7 +26,13 @@ def show_illustration(one: NoiseFigure | Picture) -> None:
         figure = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
     else:
         figure = _panels(picture)
-    show_panels(figure, MADE_UP, key="compare:illustration", base_name=f"{FILE_NAME} {one.name}")
+    show_panels(
+        figure,
+        MADE_UP,
+        key="compare:illustration",
+        base_name=f"{FILE_NAME} {one.name}",
+        about="noise curve" if picture is None else "paper picture",
+    )
     if picture is not None:
         st.page_link(
             "pages/wavecluster.py",

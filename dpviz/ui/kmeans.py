@@ -224,6 +224,7 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
         settings.stamp,
         key=_figure(view),
         base_name=f"dpviz exploration not private {config.method} {view}",
+        about=view,
         boxable=view == "regions" and can_draw_box(settings.active),
     )
     take_box(state, settings.active, box)

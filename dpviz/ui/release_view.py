@@ -21,6 +21,7 @@ from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.tables import doubt_words
+from dpviz.ui.about_picture import about_picture
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.embed import embedded
@@ -425,6 +426,8 @@ def bundle() -> bool:
     for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
         data = base64.b64encode(picture).decode()
         column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
+    if shown:
+        about_picture("release")
     return True
 
 

@@ -13,6 +13,7 @@ from dpviz.figures.panels import Panels
 from dpviz.figures.theme import Mode
 from dpviz.numbers import readable
 from dpviz.serialize import csv_bytes
+from dpviz.ui.about_picture import about_picture
 from dpviz.ui.embed import HEIGHT, SHARE, embedded
 from dpviz.ui.job import Job
 from dpviz.ui.live_figure import live_figure
@@ -31,14 +32,16 @@ def show_panels(
     *,
     key: str,
     base_name: str,
+    about: str,
     clickable: bool = False,
     boxable: bool = False,
 ) -> Any:
     """Draw panels with what they say of themselves, on the screen and in saved pictures.
 
-    Other arguments and the result are those of :func:`dpviz.ui.live_figure.live_figure`.
+    ``about`` names the text of :mod:`dpviz.ui.about_picture` below it; a frame has none. Other
+    arguments and the result are those of :func:`dpviz.ui.live_figure.live_figure`.
     """
-    return live_figure(
+    answer = live_figure(
         {"data": panels.data, "layout": stamp.on_picture(panels.layout)},
         key=key,
         height=min(panels.height, HEIGHT) if embedded() else panels.height,
@@ -50,6 +53,9 @@ def show_panels(
         clickable=clickable,
         boxable=boxable,
     )
+    if not embedded():
+        about_picture(about)
+    return answer
 
 
 def segments(

@@ -189,6 +189,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         settings.stamp,
         key=FIGURE,
         base_name=f"dpviz exploration not private {config.method} {view}",
+        about=view,
         boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
     )
     take_box(state, settings.active, box)

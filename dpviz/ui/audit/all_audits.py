@@ -80,6 +80,7 @@ def _all_audits(claim: float, seed: int) -> None:
             MADE_UP,
             key="audit:bounds figure",
             base_name="dpviz audit bounds",
+            about="bounds",
         )
 
 

@@ -219,6 +219,7 @@ def _result(state: UrlState) -> None:
             MADE_UP,
             key="audit:score figure",
             base_name=f"dpviz audit {result.method} {result.variant}",
+            about="score",
         )
         st.caption(
             f"Drawn: the {result.runs - result.runs // 2:,} runs that decide, on each data set; "

@@ -79,6 +79,7 @@ def one_person(state: UrlState) -> bool:
             MADE_UP,
             key="audit:joining figure",
             base_name="dpviz one person without noise",
+            about="joining",
         )
         csv_button(
             "dpviz-one-person-clusters",
@@ -147,6 +148,7 @@ def _technique(state: UrlState) -> bool:
             MADE_UP,
             key="audit:story figure",
             base_name=f"dpviz one person {experiment.method} {experiment.variant}",
+            about="membership",
         )
         meaning, measured = experiment_in_words(experiment)
         st.markdown(meaning)

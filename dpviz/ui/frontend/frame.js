@@ -31,6 +31,20 @@ function focusAgain() {
   again?.focus({ preventScroll: true }); // which is followed in turn
 }
 
+// What a figure shows, in words, stays open where another figure takes its place.
+const toggled = new WeakMap();
+
+function keepOpen({ target }) {
+  const html = target.matches?.(".dpv-about") && target.closest('[data-testid="stHtml"]');
+  if (!html) return;
+  const restore = () => {
+    const about = html.querySelector(".dpv-about");
+    if (about) about.open = toggled.get(html);
+  };
+  if (!toggled.has(html)) new MutationObserver(restore).observe(html, { childList: true });
+  toggled.set(html, target.open);
+}
+
 // A click beside everything takes the focus away for good.
 function forget({ target }) {
   if (!held?.part.contains(target)) rewritten.disconnect();
@@ -190,6 +204,7 @@ export default ({ data }) => {
   document.addEventListener("focusin", follow);
   document.addEventListener("pointerdown", forget);
   document.addEventListener("keydown", pressed);
+  document.addEventListener("toggle", keepOpen, true);
   window.addEventListener("beforeprint", toPaper);
   window.addEventListener("afterprint", fromPaper);
 };

@@ -226,7 +226,13 @@ def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame
     """Draw a figure with its table below, and offer the table as CSV."""
     name = f"dpviz exploration not private find {part}"
     stamp = stamp_of(context.active, context.config)
-    show_panels(panels, stamp, key=context.key(f"{part} figure"), base_name=name)
+    show_panels(
+        panels,
+        stamp,
+        key=context.key(f"{part} figure"),
+        base_name=name,
+        about=f"find {part}",
+    )
     st.dataframe(
         table.rename(columns={one.name: one.sign for one in PARAMETERS.values()}),
         key=context.key(f"{part} rows"),

@@ -1,0 +1,38 @@
+"""“About this picture” as a hand finds it: by keyboard, over views, on paper, in a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpviz.ui.about_picture import ABOUT
+
+ABOUT_PICTURE = ".dpv-about"
+
+
+def test_the_words_of_a_figure_follow_its_view(
+    app_url: Callable, open_page: Callable, faultless: Callable
+):
+    url = app_url("app.py")
+    watched = faultless(open_page(url))
+    page, about = watched.page, watched.page.locator(ABOUT_PICTURE)
+    about.wait_for(timeout=30_000)
+    words = about.get_by_text(ABOUT["clusters"].shows)
+    assert not words.is_visible()
+    about.locator("summary").focus()
+    page.keyboard.press("Enter")
+    words.wait_for()
+    # What was opened stays open with the words of the next view, and what was closed closed.
+    page.get_by_text("Count grid", exact=True).click()
+    about.get_by_text(ABOUT["counts"].shows).wait_for()
+    about.locator("summary").click()
+    page.get_by_text("Threshold", exact=True).click()
+    about.get_by_text(ABOUT["threshold"].shows).wait_for(state="attached")
+    watched.wait_idle()
+    assert not about.get_by_text(ABOUT["threshold"].shows).is_visible()
+    page.emulate_media(media="print")
+    assert not about.is_visible()
+
+    frame = faultless(open_page(f"{url}/?embed=true"))
+    frame.page.wait_for_selector(".gtitle", timeout=30_000)
+    frame.wait_idle()
+    assert frame.page.locator(ABOUT_PICTURE).count() == 0
