@@ -103,7 +103,7 @@ def _alone(state: UrlState) -> bool:
                 icon=":material/smart_toy:",
             )
             st.button("Start again", key="game:again", on_click=_restart, args=(state,))
-    reasons(game)
+    reasons(game.case, game.epsilon)
     return True
 
 

@@ -123,9 +123,8 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
     return said
 
 
-def reasons(game: Game) -> None:
+def reasons(case: Case, epsilon: float) -> None:
     """Say why nobody can do better, or by what a leaking method is beaten."""
-    case, epsilon = game.case, game.epsilon
     private = case.private
     with st.expander("Why is there a limit?" if private else "How can it be beaten?"):
         if private:

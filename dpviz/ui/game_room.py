@@ -13,7 +13,7 @@ from dpviz.game.rooms import Room, Rooms
 from dpviz.game.rules import CASES
 from dpviz.numbers import counted
 from dpviz.ui.address import base_address, full_link, is_local
-from dpviz.ui.game_play import scores
+from dpviz.ui.game_play import reasons, scores
 from dpviz.ui.job import absence
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.share import qr_code
@@ -99,6 +99,7 @@ def teacher(
         )
     with right:
         _live(room.code)
+        reasons(room.case, room.epsilon)
     state.write()
 
 

@@ -130,6 +130,8 @@ def test_a_room_from_opening_to_its_end(rooms):
     assert "no guess yet" in html(press(by_link, "The person is in"), "dpv-score")
     press(by_link, "The person is in")
     assert "of 1 right" in html(by_link, "dpv-score")
+    # A class learns by what a leaking method is beaten, too.
+    assert any(one.label == "Why is there a limit?" for one in teacher.expander)
     # The teacher's page loaded anew, by a link with the old level, changes nothing.
     again = opened("game", {"room": code, "key": key, "level": "2"})
     assert again.query_params["level"] == "0.5"
