@@ -118,8 +118,8 @@ ABOUT = {
     ),
     "draws strips": AboutPicture(
         shows="Every score over all draws.",
-        read="A dot is a draw, the box holds most or all of them, the line is the median. The diamond is "
-        "the draw that the player shows, dashes are the true run.",
+        read="A dot is a draw, the box holds most or all of them, the line is the median. The "
+        "diamond is the draw that the player shows, dashes are the true run.",
         attempt="Look for a score whose dots lie far apart: there one draw says little.",
     ),
     "diagnosis": AboutPicture(
@@ -150,8 +150,8 @@ ABOUT = {
     ),
     "curves": AboutPicture(
         shows="A score of several methods over epsilon, or over another setting.",
-        read="A line is the median of the draws, its band holds most or all of them. Where bands overlap, one "
-        "draw does not tell which method is better.",
+        read="A line is the median of the draws, its band holds most or all of them. Where bands "
+        "overlap, one draw does not tell which method is better.",
         attempt="Click a point: the run nearest to that median opens in its explorer.",
     ),
     "noise curve": AboutPicture(
@@ -197,6 +197,25 @@ ABOUT = {
         "better than it is worth nothing there.",
         attempt="Click a name of the legend to hide it. Compare the left end with the right one: "
         "which method is best with little budget?",
+    ),
+    "game": AboutPicture(
+        shows="What a method publishes about one draw: of data with the person, or without.",
+        read="Numbers have noise: a square without anybody may show 2. The frame or star marks "
+        "where the person would be.",
+        attempt="Guess by the marked place alone. Then choose a larger epsilon and guess again.",
+    ),
+    "game score": AboutPicture(
+        shows="Shares of right guesses, of players and of the best rule.",
+        read="A line through a dot holds the share that many more guesses would lead to, in 19 of "
+        "20 games. The dashed line is the limit that epsilon sets.",
+        attempt="Let the rule play 100 more: its line gets shorter, and stays at the limit or "
+        "below it.",
+    ),
+    "game class": AboutPicture(
+        shows="One published number of all draws of the class, without and with the person.",
+        read="Where both colours are equally high, the number does not tell whether the person is "
+        "in.",
+        attempt="Choose a smaller epsilon: both colours become alike.",
     ),
     "release": AboutPicture(
         shows="What you may publish: clusters, and where there are cells their noisy counts.",

@@ -39,6 +39,7 @@ def drawn(game: Game, guess: Callable[[int, bool], None]) -> None:
         MADE_UP,
         key="game:picture",
         base_name="dpviz in or out",
+        about="game",
     )
     # Named by the draw: a second click on the same button is none on the next draw.
     with st.container(horizontal=True, key="game-buttons"):
@@ -88,6 +89,7 @@ def scores(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float, *, key
         MADE_UP,
         key=key,
         base_name="dpviz in or out score",
+        about="game score",
     )
     lines = [score_in_words(name, tally) for name, tally in rows]
     lines.append(limit_in_words(rows, case, epsilon))

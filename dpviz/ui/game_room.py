@@ -155,6 +155,7 @@ def _live(code: str) -> None:
         MADE_UP,
         key="game:histogram",
         base_name="dpviz in or out class",
+        about="game class",
     )
     rows = (("class", score.everybody), ("best rule", score.rule))
     scores(rows, case, epsilon, key="game:class score")

@@ -271,7 +271,7 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     early = rehearsing(state, draft)
     debit = f"Debit ε {decimal(granted(draft.request.config.epsilon))} and release"
     go = left.button(
-        f"{debit} without the rehearsal" if early else debit,
+        plain_text(f"{debit} without the rehearsal" if early else debit),
         # A press that was on its way when the answer came counts.
         key="release:debit",
         type="secondary" if early else "primary",

@@ -105,7 +105,7 @@ class Look:
         """What a theorem says of k'."""
         return k_bounds(self.runs.truth, self.settings.config)
 
-    def error(self, private: Any) -> float:
+    def error_ratio(self, private: Any) -> float:
         """Error of centres over that of the best ones."""
         return float(self.runs.truth.scores(private, ("nicv_ratio",))["nicv_ratio"])
 
@@ -171,8 +171,8 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
 _KMEANS: dict[str, Callable[[Look], float]] = {
     "clusters": lambda one: one.runs.private.config.clusters,
     "iterations": lambda one: len(one.runs.private.iterations),
-    "error_ratio": lambda one: one.error(one.runs.private),
-    "error_before": lambda one: one.error(replace(one.runs.private, centers=_before(one))),
+    "error_ratio": lambda one: one.error_ratio(one.runs.private),
+    "error_before": lambda one: one.error_ratio(replace(one.runs.private, centers=_before(one))),
     "private": lambda one: float(_claim(one).private),
 }
 

@@ -148,7 +148,7 @@ def _steps(state: UrlState, number: int, last: int) -> None:
         key="learn:back",
         shortcut=BACK_KEY,
     )
-    row.markdown(f"Step **{number}** of {last}", width="content")
+    row.markdown(f"Step **{number:d}** of {last:d}", width="content")
     row.button(
         "Next",
         icon=":material/arrow_forward:",
@@ -181,7 +181,7 @@ def _page_link(step: Step) -> None:
         name, _, query = step.page.partition("?")
         st.page_link(
             f"pages/{name}.py",
-            label=f"Open the page {name.capitalize()}",
+            label=plain_text(f"Open the page {name.capitalize()}"),
             icon=":material/open_in_new:",
             query_params=dict(parse_qsl(query)),
         )
@@ -200,7 +200,7 @@ def _for_class(lesson: Lesson) -> None:
         for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
             page = sheet(lesson, facts, links, teacher=name == "teacher")
             st.download_button(
-                title,
+                plain_text(title),
                 page.encode(),
                 file_name=f"dpviz-{lesson.name}-{name}.html",
                 mime="text/html",
