@@ -73,10 +73,10 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
             do(watched, step)
         if number < len(lesson.steps):
             watched.page.locator(".dpv-lesson h2").click()  # no control has the focus
-            watched.page.keyboard.press("n")
+            watched.page.keyboard.press("j")
     if len(lesson.steps) > 1:
         watched.page.locator(".dpv-lesson h2").click()
-        watched.page.keyboard.press("b")
+        watched.page.keyboard.press("k")
         settled(watched, lesson.steps[-2].title)
         # Back in the browser is the last step again.
         watched.page.go_back()

@@ -29,8 +29,8 @@ _MOST_STEPS = 99
 #: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
-#: Keys for the next step and the one before.
-NEXT_KEY, BACK_KEY = "n", "b"
+#: Keys for the next step and the one before; "n" draws again in an explorer.
+NEXT_KEY, BACK_KEY = "j", "k"
 
 
 def page_state() -> UrlState:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from dpviz.data.samples import sample
+from dpviz.family.run_domain import run_domain
 from dpviz.lessons.parser import Step
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.cache import sample_data
@@ -75,7 +76,8 @@ def start_of(step: Step) -> RunSettings:
     state = step_state(step, "lesson", anew=True)
     facts = sample(state.get("data"))
     take_sample(state, facts, but=state.given)
-    dataset, domain = sample_data(facts.name), facts.domain
+    dataset = sample_data(facts.name)
+    domain = run_domain(dataset, state.get("variant"))
     neighbours = Neighbours(relation=state.get("neighbours"))
     active = ActiveData(
         dataset=dataset,
