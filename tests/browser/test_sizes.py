@@ -63,6 +63,8 @@ def test_nothing_is_cut_off_at_any_size(
     page = watched.page
     page.get_by_role("button", name="Share", exact=True).wait_for()
     watched.wait_idle()
+    if page.locator(".live-figure").count():
+        page.wait_for_selector(".gtitle")
     found = {}
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})

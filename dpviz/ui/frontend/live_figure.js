@@ -321,7 +321,11 @@ class LiveFigure {
       // Its lines would run into the title.
       Object.assign(legend, { y: -0.22, yanchor: "top", x: 0, xanchor: "left" });
     }
-    if (legend?.yref === "container") legend.y -= this.wraps / height;
+    if (legend?.yref === "container") {
+      // As many pixels below the top as planned, for larger type and more lines of the title.
+      const below = (1 - legend.y) * head.height * factor + this.wraps;
+      legend.y = 1 - below / height;
+    }
     this.plot.style.minWidth = `${head.least_width}px`;
     const scrolls = head.least_width > this.frame.clientWidth;
     this.frame.style.overflowX = scrolls ? "auto" : "hidden";
