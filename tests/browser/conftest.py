@@ -71,8 +71,9 @@ class Watched:
         page.on("websocket", lambda websocket: self._note(websocket.url))
 
     def wait_idle(self) -> None:
-        """Wait until no script run is going on."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        """Wait until no script run is going on; a new checkout compiles its loops in the first."""
+        idle = "[data-testid=stApp][data-test-script-state=notRunning]"
+        self.page.wait_for_selector(idle, timeout=90_000)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
         """Choose an option of a select box by their names."""
