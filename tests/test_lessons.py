@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import dpviz.lessons
 from dpviz.errors import InputError
 from dpviz.lessons.condition import parse_condition
-from dpviz.lessons.parser import FRONT, PARTS, decoded, filled, parse_lesson
+from dpviz.lessons.parser import FRONT, PARTS, Known, decoded, filled, parse_lesson
 
 FACTS = ("epsilon", "clusters")
 GOOD = """---
@@ -42,9 +42,8 @@ holds: epsilon == 1
 
 
 def read(text: str):
-    return parse_lesson(
-        text, name="x", file="x.md", explorers=("wavecluster", "kmeans"), facts=FACTS
-    )
+    known = Known(explorers=("wavecluster", "kmeans"), facts=FACTS, bars=("noise",))
+    return parse_lesson(text, name="x", file="x.md", known=known)
 
 
 def test_a_good_file_is_read():
@@ -84,6 +83,7 @@ def test_a_good_file_is_read():
         ("epsilon <= 0.5 and", "epsilon is small and", 20, "can't be read"),
         (" | Do it.", "", 20, '"|"'),
         ("look: at that", "look: at that\nlook: and that", 15, "twice"),
+        ("look: at that", "bars: gold", 14, 'no bars "gold"'),
         ("holds: epsilon == 1", "holds: eps == 1", 23, 'no fact "eps"'),
     ],
 )

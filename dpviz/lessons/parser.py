@@ -14,6 +14,7 @@ shows it escapes it. A file looks like this::
     The picture shows {records} people. A paragraph ends at an empty line.
 
     look: The number of clusters.
+    bars: with_and_without
     holds: true_clusters == 1
     question: Who joins the groups?
     - [x] One person
@@ -41,11 +42,13 @@ from dpviz.lessons.condition import Condition, check_fact, parse_condition
 FRONT = ("title", "minutes", "after", "needs")
 
 #: Beginnings of a step's parts; a part that may stand several times in a step is in ``_SEVERAL``.
-PARTS = ("link", "look", "question", "reveal", "task", "formula", "teacher", "holds", "page")
+PARTS = (
+    "link", "look", "bars", "question", "reveal", "task", "formula", "teacher", "holds", "page",
+)  # fmt: skip
 _SEVERAL = ("holds",)
 
 #: Parts that a further line does not continue.
-_ONE_LINE = ("link", "holds", "page")
+_ONE_LINE = ("link", "bars", "holds", "page")
 
 #: Most bytes of a file, and minutes of a lesson.
 MOST_BYTES, MOST_MINUTES = 200_000, 240
@@ -65,8 +68,8 @@ class Step:
         Heading, and paragraphs.
     explorer, query
         Explorer beside the text, and its controls as in a link.
-    look
-        What to look at.
+    look, bars
+        What to look at; name of the bars that stand below the text.
     question, answers, right, reveal
         Question, its answers, position of the right one, and what is said after an answer.
     task, wanted
@@ -84,6 +87,7 @@ class Step:
     query: Mapping[str, str]
     text: tuple[str, ...] = ()
     look: str = ""
+    bars: str = ""
     question: str = ""
     answers: tuple[str, ...] = ()
     right: int = 0
@@ -147,9 +151,16 @@ def decoded(data: bytes, file: str) -> str:
         raise _Faults(file).at(line, "this is not UTF-8 text: save the file as UTF-8.") from None
 
 
-def parse_lesson(
-    text: str, *, name: str, file: str, explorers: Collection[str], facts: Collection[str]
-) -> Lesson:
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """Names that a lesson may use: of explorers, of facts of a run, of bars."""
+
+    explorers: tuple[str, ...]
+    facts: tuple[str, ...]
+    bars: tuple[str, ...]
+
+
+def parse_lesson(text: str, *, name: str, file: str, known: Known) -> Lesson:
     """Read a lesson.
 
     Parameters
@@ -158,8 +169,8 @@ def parse_lesson(
         The whole file.
     name, file
         Name of the lesson in links; name of the file in messages.
-    explorers, facts
-        Names of explorers, and of facts of a run, that there are.
+    known
+        Names that there are.
 
     Raises
     ------
@@ -172,7 +183,7 @@ def parse_lesson(
     drafts = list(_drafts(lines, first, faults))
     if not drafts:
         raise faults.at(len(lines), 'there is no step: begin one with "# " and its title.')
-    steps = tuple(_step(one, faults, explorers, facts) for one in drafts)
+    steps = tuple(_step(one, faults, known) for one in drafts)
     return Lesson(name=name, steps=steps, **front)
 
 
@@ -248,38 +259,41 @@ def _drafts(lines: list[str], first: int, faults: _Faults) -> Iterator[_Draft]:
         yield draft
 
 
-def _step(
-    draft: _Draft, faults: _Faults, explorers: Collection[str], facts: Collection[str]
-) -> Step:
+def _step(draft: _Draft, faults: _Faults, known: Known) -> Step:
     """Check a step."""
     if not draft.title:
         raise faults.at(draft.line, "this step has no title.")
     for number, text in (one for found in draft.parts.values() for one in found):
         if not text:
             raise faults.at(number, "nothing stands after the colon.")
-        _check_facts(text, number, faults, facts)
+        _check_facts(text, number, faults, known.facts)
     one = {key: found[0][1] for key, found in draft.parts.items()}
     at = {key: found[0][0] for key, found in draft.parts.items()}
     if "link" not in one:
         raise faults.at(draft.line, 'this step has no link: write "link: wavecluster?data=...".')
     explorer, _, query = one["link"].partition("?")
-    if explorer not in explorers:
+    if explorer not in known.explorers:
         raise faults.at(
             at["link"],
             f'there is no explorer "{shown(explorer)}": begin the link with '
-            f"{' or '.join(explorers)}.",
+            f"{' or '.join(known.explorers)}.",
         )
     if dict(parse_qsl(query)).get("data") is None:
         raise faults.at(at["link"], "the link names no sample set: add data=incomes, for example.")
-    task, wanted = _task(one, at, faults, facts)
+    if "bars" in one and one["bars"] not in known.bars:
+        raise faults.at(
+            at["bars"],
+            f'there are no bars "{shown(one["bars"])}": write {" or ".join(known.bars)}.',
+        )
+    task, wanted = _task(one, at, faults, known.facts)
     right = _right(draft, one, faults)
     holds = []
     for number, text in draft.parts.get("holds", ()):
         try:
-            holds.append(parse_condition(text, facts))
+            holds.append(parse_condition(text, known.facts))
         except InputError as error:
             raise faults.at(number, error) from None
-    kept = ("look", "question", "reveal", "formula", "teacher", "page")
+    kept = ("look", "bars", "question", "reveal", "formula", "teacher", "page")
     return Step(
         title=draft.title,
         text=tuple(text for _, text in draft.parts.get("text", ())),

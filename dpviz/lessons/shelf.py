@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
 from dpviz.errors import InputError, shown
-from dpviz.lessons.parser import MOST_BYTES, Lesson, decoded, parse_lesson
+from dpviz.lessons.parser import MOST_BYTES, Known, Lesson, decoded, parse_lesson
 
 #: Environment variable with the folder of a teacher's own lessons.
 FOLDER_VARIABLE = "DPVIZ_LESSONS"
@@ -20,17 +19,15 @@ MOST_LESSONS = 100
 _NAME = re.compile(r"(?:\d+-)?([\w-]{1,60})")
 
 
-def shelf(
-    explorers: Collection[str], facts: Collection[str]
-) -> tuple[dict[str, Lesson], list[str]]:
+def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
     """All lessons by name in their order, and what is wrong with files of the own folder.
 
     Parameters
     ----------
-    explorers, facts
-        As for :func:`dpviz.lessons.parser.parse_lesson`.
+    known
+        Names that there are.
     """
-    found = dict(_shipped(tuple(explorers), tuple(facts)))
+    found = dict(_shipped(known))
     folder, faults = os.environ.get(FOLDER_VARIABLE), list[str]()
     if not folder:
         return found, faults
@@ -48,7 +45,7 @@ def shelf(
         )
     for file in files[:MOST_LESSONS]:
         try:
-            one = _read(file, explorers, facts)
+            one = _read(file, known)
             if one.name in found:
                 raise InputError(
                     f'{shown(file.name, 80)}, line 1: there is a lesson "{one.name}": '
@@ -61,13 +58,13 @@ def shelf(
 
 
 @cache
-def _shipped(explorers: tuple[str, ...], facts: tuple[str, ...]) -> dict[str, Lesson]:
+def _shipped(known: Known) -> dict[str, Lesson]:
     """The lessons of the package, in the order of the numbers of their files."""
     files = sorted(Path(__file__).parent.glob("*.md"))
-    return {one.name: one for one in (_read(file, explorers, facts) for file in files)}
+    return {one.name: one for one in (_read(file, known) for file in files)}
 
 
-def _read(file: Path, explorers: Collection[str], facts: Collection[str]) -> Lesson:
+def _read(file: Path, known: Known) -> Lesson:
     """Read a file."""
     named = _NAME.fullmatch(file.stem)
     if named is None:
@@ -82,4 +79,4 @@ def _read(file: Path, explorers: Collection[str], facts: Collection[str]) -> Les
         problem = error.strerror or type(error).__name__
         raise InputError(f"{shown(file.name, 80)}, line 1: can't be read ({problem}).") from None
     text = decoded(data, file.name)
-    return parse_lesson(text, name=named[1], file=file.name, explorers=explorers, facts=facts)
+    return parse_lesson(text, name=named[1], file=file.name, known=known)

@@ -134,6 +134,10 @@ def _why(reason: str) -> str:
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
+#: In a window of its own, since own data would be lost in this one.
+_GLOSSARY = '<a href="glossary" target="_blank" rel="noopener">All terms</a>'
+
+
 def _card(one: Readout, kind: str = "") -> str:
     """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
     beside = f"{one.sign} · {one.beside}".strip(" ·") if one.sign else one.beside
@@ -142,12 +146,12 @@ def _card(one: Readout, kind: str = "") -> str:
     grade = one.grade and f"dpv-{one.grade}"
     kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
     return (
-        f'<div class="{kind}" tabindex="0" role="group" '
+        f'<div class="{kind}" data-name="{html.escape(one.label)}" tabindex="0" role="group" '
         f'aria-label="{html.escape(said)}">'
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
         f'<span class="dpv-value">{html.escape(one.value)}</span>'
         f'<span class="dpv-beside">{html.escape(beside)}</span>'
-        f'<span class="dpv-help" role="tooltip">{html.escape(one.help)}</span></div>'
+        f'<span class="dpv-help" role="tooltip">{html.escape(one.help)} {_GLOSSARY}</span></div>'
     )
 
 

@@ -34,6 +34,16 @@ FLAGS = [
 # A browser that opens a page by its link asks beside that page before it asks at the root.
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
+# Nothing has moved for a quarter of a second.
+CALM = """async () => {
+  const moving = () => document.getAnimations().some((one) =>
+    one.playState === "running" && one.effect.getComputedTiming().endTime !== Infinity);
+  for (let calm = 0; calm < 5;) {
+    calm = moving() ? 0 : calm + 1;
+    await new Promise((go) => setTimeout(go, 50));
+  }
+}"""
+
 
 def faults(log: Path) -> list[str]:
     """Entries of a server's log with a traceback.
@@ -74,6 +84,10 @@ class Watched:
         """Wait until no script run is going on; a new checkout compiles its loops in the first."""
         idle = "[data-testid=stApp][data-test-script-state=notRunning]"
         self.page.wait_for_selector(idle, timeout=90_000)
+
+    def wait_calm(self) -> None:
+        """Wait until nothing moves: panels open slowly, and pictures fade in."""
+        self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
         """Choose an option of a select box by their names."""

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dpviz.lessons.shelf import shelf
-from dpviz.ui.learn.facts import EXPLORERS, FACTS
+from dpviz.ui.learn.bars import Bars
+from dpviz.ui.learn.page import KNOWN
 from dpviz.ui.learn.sheets import sheet
 
-LESSONS, _ = shelf(tuple(EXPLORERS), FACTS)
+LESSONS, _ = shelf(KNOWN)
 
 #: What a hand moves for a fact, other than epsilon.
 SLIDERS = {"alpha": "Counts' share"}
@@ -41,6 +42,7 @@ def do(watched, step) -> None:
         redraw = page.get_by_role("button", name="Redraw")
         if not redraw.is_visible():
             opener.click()
+            watched.wait_calm()
         redraw.click()
     else:
         name = next((SLIDERS[one] for one in SLIDERS if one in step.wanted.names), "Privacy budget")
@@ -71,6 +73,14 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         if step.wanted:
             assert watched.page.locator(".dpv-task.dpv-done").count() == 0
             do(watched, step)
+        if step.page:
+            title = step.page.partition("?")[0].capitalize()
+            watched.page.get_by_role("link", name=f"Open the page {title}").click()
+            watched.page.wait_for_function(f"() => document.title === '{title} · dpviz'")
+            watched.wait_idle()
+            assert watched.page.get_by_text("This link was corrected").count() == 0
+            watched.page.go_back()
+            settled(watched, step.title)
         if number < len(lesson.steps):
             watched.page.locator(".dpv-lesson h2").click()  # no control has the focus
             watched.page.keyboard.press("j")
@@ -83,6 +93,29 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         settled(watched, lesson.steps[-1].title)
 
 
+def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):
+    watched = first("learn?lesson=one-person&step=4", height=720)
+    settled(watched, LESSONS["one-person"].steps[3].title)
+    tick = watched.page.locator(".live-figure .xtick text").first
+    size = "(one) => parseFloat(getComputedStyle(one).fontSize)"
+    before = tick.evaluate(size)
+    watched.page.get_by_test_id("stCheckbox").filter(has_text="Projector").click()
+    watched.page.wait_for_url("**projector=on**")
+    watched.wait_idle()
+    ticks = "document.querySelector('.live-figure .xtick text')"
+    watched.page.wait_for_function(f"() => ({size})({ticks}) > {1.2 * before}")
+    text = watched.page.locator(".dpv-lesson p").first
+    assert text.evaluate(size) >= 20
+    shown = watched.page.locator(".dpv-card .dpv-label").filter(visible=True)
+    assert shown.all_text_contents() == ["Clusters", "Cells wrong", "Mechanism"]
+    assert not watched.page.get_by_role("link", name="Compare").is_visible()
+    assert not watched.page.get_by_text("Find parameters").is_visible()
+    watched.page.locator(".dpv-lesson h2").click()
+    watched.page.keyboard.press("j")
+    settled(watched, LESSONS["one-person"].steps[4].title)
+    assert text.evaluate(size) >= 20
+
+
 def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     context = chromium.new_context(viewport={"width": 673, "height": 1000})  # 178 mm
     page = context.new_page()
@@ -90,7 +123,10 @@ def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     for lesson in LESSONS.values():
         links = ["http://127.0.0.1:8501/learn?lesson=x&step=1"] * len(lesson.steps)
         for teacher in (False, True):
-            page.set_content(sheet(lesson, [{}] * len(links), links, teacher=teacher))
+            bars = [Bars(title="Cells", names=("one", "two"), rows=[("a row", (3, 40))]).html()]
+            page.set_content(
+                sheet(lesson, [{}] * len(links), bars * len(links), links, teacher=teacher)
+            )
             wide = page.evaluate(
                 "() => [...document.querySelectorAll('body,body *')]"
                 ".filter(one => one.scrollWidth > one.clientWidth + 1 && one.clientWidth).length"

@@ -197,7 +197,11 @@ def _shown(page: str, link: dict[str, str]) -> dict[str, Any]:
         "link": dict(test.query_params.items()),
         "warnings": [one.value for one in test.warning],
         "errors": [one.value for one in test.error],
-        "html": [_plain(one.proto.body) for one in test.get("html")][1:],
+        "html": [
+            _plain(one.proto.body)
+            for one in test.get("html")
+            if not one.proto.body.startswith("<style")
+        ],
         "figures": list(_titles(test)),
     }
 

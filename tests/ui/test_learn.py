@@ -5,17 +5,22 @@ from __future__ import annotations
 import html
 import re
 
+import numpy as np
 import pytest
 
 from dpviz.data.samples import sample_names
 from dpviz.lessons.parser import filled
 from dpviz.lessons.shelf import shelf
-from dpviz.ui.learn.facts import EXPLORERS, FACTS
-from dpviz.ui.learn.page import _MOST_STEPS
+from dpviz.noise_source import SeededNoise
+from dpviz.ui.learn.bars import BARS, noise, ranks, split, with_and_without
+from dpviz.ui.learn.facts import DRAWS, Look, facts_of, texts
+from dpviz.ui.learn.page import _MOST_STEPS, KNOWN
+from dpviz.ui.learn.sheets import sheet
+from dpviz.ui.learn.step_state import start_of
 from tests.support import ROOT
 from tests.support.links import opened, parameters
 
-LESSONS, FAULTS = shelf(tuple(EXPLORERS), FACTS)
+LESSONS, FAULTS = shelf(KNOWN)
 STEPS = [(name, number) for name, one in LESSONS.items() for number in range(1, len(one.steps) + 1)]
 
 
@@ -72,24 +77,73 @@ def test_what_a_step_says_of_the_picture_is_so(name, number):
 
 
 def test_sheets_have_the_facts_of_the_screen_and_answers_for_the_teacher_alone():
-    test = opened("learn", {"lesson": "one-person", "step": "2"})
+    test = opened("learn", {"lesson": "one-person", "step": "4"})
     known = dict(test.session_state["learn:facts"])
-    from dpviz.ui.learn.facts import facts_of, texts
-    from dpviz.ui.learn.sheets import sheet
-    from dpviz.ui.learn.step_state import start_of
-
     lesson = LESSONS["one-person"]
-    assert facts_of(lesson.steps[1], start_of(lesson.steps[1])) == known
-    facts = [texts(facts_of(one, start_of(one))) for one in lesson.steps]
+    looks = [Look(start_of(one), one.explorer) for one in lesson.steps]
+    each = [facts_of(*one) for one in zip(lesson.steps, looks, strict=True)]
+    assert each[3] == known
+    facts = [texts(one) for one in each]
+    bars = [
+        BARS[one.bars](look).html() if one.bars else ""
+        for one, look in zip(lesson.steps, looks, strict=True)
+    ]
+    assert bars[3] in "".join(one.proto.body for one in test.get("html"))
     links = ["http://127.0.0.1/"] * len(facts)
-    student = sheet(lesson, facts, links, teacher=False)
-    teacher = sheet(lesson, facts, links, teacher=True)
+    student = sheet(lesson, facts, bars, links, teacher=False)
+    teacher = sheet(lesson, facts, bars, links, teacher=True)
+    assert bars[3] in student
     assert "☑" not in student
     assert teacher.count("☑") == sum(bool(one.question) for one in lesson.steps)
     for step in lesson.steps:
         assert html.escape(step.title) in student
         assert html.escape(step.title) in teacher
     assert "…" not in student + teacher
+
+
+def look_of(name: str) -> Look:
+    """The run beside the step that shows these bars."""
+    (step,) = (one for lesson in LESSONS.values() for one in lesson.steps if one.bars == name)
+    return Look(start_of(step), step.explorer)
+
+
+def test_bars_of_a_person_are_the_numbers_of_the_text():
+    look = look_of("with_and_without")
+    rows = dict(with_and_without(look).rows)
+    assert rows["1 cluster"] == [one.count(1) for one in look.outcomes]
+    assert [sum(one) for one in zip(*rows.values(), strict=True)] == [DRAWS, DRAWS]
+
+
+def test_bars_of_noise_are_those_of_many_throws():
+    look = look_of("noise")
+    shares = np.array([values for _, values in noise(look).rows]) / DRAWS
+    assert shares.sum(axis=0) == pytest.approx([1, 1])
+    scale = look.ledger.spends[0].scale
+    for column, size in enumerate((scale, 2 * scale)):
+        drawn = np.round(SeededNoise(7).laplace("x", size, (200_000,))).clip(-4, 4)
+        found = np.bincount((drawn + 4).astype(int), minlength=9) / drawn.size
+        # Nine shares, each within five standard deviations: a false alarm in 200,000.
+        assert np.abs(found - shares[:, column]).max() < 5 * 0.5 / 200_000**0.5
+
+
+def test_bars_of_a_split_are_short_where_the_counts_get_most():
+    bars = split(look_of("split"))
+    wrong = [values[0] for _, values in bars.rows]
+    assert bars.here == bars.rows[-1][0] == "0.9"
+    assert min(wrong) == min(wrong[-3:]) < 0.5 * wrong[0]
+
+
+def test_bars_of_ranks_lie_between_the_ends_of_the_theorem():
+    bars = ranks(look_of("ranks"))
+    counts = {label: values[0] for label, values in bars.rows}
+    assert sum(counts.values()) == DRAWS
+    low, high = look_of("ranks").bounds.ends
+    assert bars.rows[0][0] == f"fewer than {low}"
+    assert bars.rows[-1][0] == f"more than {high}"
+    assert counts[bars.here]
+    # At least the promised share of all draws is inside: 100 draws of which fewer are, by three
+    # standard deviations, would be one run in 700; the seeds are fixed.
+    assert bars.rows[0][1][0] + bars.rows[-1][1][0] <= 3
 
 
 HOSTILE = """---

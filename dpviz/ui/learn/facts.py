@@ -83,11 +83,11 @@ class Look:
         return run(source, self.settings.config, noise).stages.n_clusters
 
     @cached_property
-    def ones(self) -> tuple[int, int]:
-        """How many of the draws with and without the person have one cluster; other seeds each."""
+    def outcomes(self) -> tuple[list[int], list[int]]:
+        """Numbers of clusters of the draws with and without the person; other seeds each."""
         config = replace(self.settings.config, choose=GIVEN)
         joined, without = (
-            sum(run(source, config, SeededNoise(seed)).stages.n_clusters == 1 for seed in seeds)
+            [run(source, config, SeededNoise(seed)).stages.n_clusters for seed in seeds]
             for source, seeds in (
                 (self.runs.truth.source, range(DRAWS)),
                 (self.without, range(DRAWS, 2 * DRAWS)),
@@ -134,9 +134,8 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "true_clusters": lambda one: one.runs.truth.stages.n_clusters,
     "private_clusters": lambda one: one.runs.private.stages.n_clusters,
     "without_clusters": lambda one: one.clusters_of(one.without),
-    "one_with": lambda one: one.ones[0],
-    "one_without": lambda one: one.ones[1],
-    "one_gap": lambda one: abs(one.ones[0] - one.ones[1]),
+    "one_with": lambda one: one.outcomes[0].count(1),
+    "one_without": lambda one: one.outcomes[1].count(1),
     "found": lambda one: one.fates.count("kept"),
     "merged": lambda one: one.fates.count("joined"),
     "lost": lambda one: one.fates.count("lost"),
@@ -179,7 +178,7 @@ _KMEANS: dict[str, Callable[[Look], float]] = {
 _OF_EXPLORER = {WAVECLUSTER.name: _WAVECLUSTER, KMEANS.name: _KMEANS}
 
 #: Facts that many draws have to be made for: they wait until no slider is held.
-_SLOW = ("one_with", "one_without", "one_gap")
+_SLOW = ("one_with", "one_without")
 
 #: Names of all facts; "goal" is the number in a step's task.
 FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
@@ -198,21 +197,20 @@ def _claim(one: Look) -> Any:
     return claim(CARDS[config.method], config, one.settings.active.domain)
 
 
-def facts_of(step: Step, settings: RunSettings) -> dict[str, float]:
+def facts_of(step: Step, look: Look) -> dict[str, float]:
     """Facts that a step speaks of; NaN for one that this run lacks.
 
     Parameters
     ----------
     step
         Of a lesson.
-    settings
+    look
         The run beside it.
     """
-    look = Look(settings, step.explorer)
     known = {**_COMMON, **_OF_EXPLORER[step.explorer]}
     found = {"goal": _goal(step)}
     for name in sorted(step.names - {"goal"}):
-        waits = name in _SLOW and not settings.settled
+        waits = name in _SLOW and not look.settings.settled
         found[name] = math.nan if waits or name not in known else _value(known[name], look)
     return found
 

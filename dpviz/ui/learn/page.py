@@ -11,17 +11,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.errors import InputError, shown
-from dpviz.lessons.parser import Lesson, Step
+from dpviz.lessons.parser import Known, Lesson, Step
 from dpviz.lessons.shelf import shelf
 from dpviz.ui.address import full_link
 from dpviz.ui.explorer import RunSettings, build_explorer
-from dpviz.ui.learn.facts import EXPLORERS, FACTS, facts_of, texts
+from dpviz.ui.learn.bars import BARS
+from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
 from dpviz.ui.learn.sheets import sheet
 from dpviz.ui.learn.step_state import start_of, step_state
 from dpviz.ui.learn.texts import reveal_text, step_text
 from dpviz.ui.messages import plain_text, show_caption, show_corrections, show_error
 from dpviz.ui.show import lazy_expander
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.state import Control, UrlState, choice, following, whole
 
 #: Steps that a link may name; more than any lesson has.
 _MOST_STEPS = 99
@@ -29,18 +30,25 @@ _MOST_STEPS = 99
 #: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
+#: Session entry: step and its bars, which stay as they are while a slider is held.
+_BARS = "learn:bars"
+
+#: All that a lesson may name.
+KNOWN = Known(explorers=tuple(EXPLORERS), facts=FACTS, bars=tuple(BARS))
+
 #: Keys for the next step and the one before; "n" draws again in an explorer.
 NEXT_KEY, BACK_KEY = "j", "k"
 
 
 def page_state() -> UrlState:
     """Lesson and step, from the link or the session."""
-    lessons, _ = _shelf()
+    lessons, _ = shelf(KNOWN)
     state = UrlState(
         "learn",
         {
             "lesson": Control(next(iter(lessons)), choice("lesson", tuple(lessons))),
             "step": Control(1, whole("step", 1, _MOST_STEPS)),
+            "projector": Control("off", choice("projector", ("off", "on"))),
         },
     )
     if state.get("lesson") not in lessons:  # a file that was taken away meanwhile
@@ -52,11 +60,6 @@ def page_state() -> UrlState:
     return state
 
 
-def _shelf() -> tuple[dict[str, Lesson], list[str]]:
-    """All lessons, and what is wrong with own ones."""
-    return shelf(tuple(EXPLORERS), FACTS)
-
-
 @dataclass(frozen=True, eq=False)
 class _Slots:
     """Places of texts that follow the run."""
@@ -64,16 +67,18 @@ class _Slots:
     text: DeltaGenerator
     reveal: DeltaGenerator
 
-    def show(self, step: Step, facts: Mapping[str, str], answer: str | None, *, done: bool) -> None:
+    def show(
+        self, step: Step, facts: Mapping[str, str], bars: str, answer: str | None, *, done: bool
+    ) -> None:
         """Show the texts with these facts."""
-        self.text.html(step_text(step, facts, done=done))
+        self.text.html(step_text(step, facts, bars, done=done))
         if step.question:
             self.reveal.html(reveal_text(step, facts, answer))
 
 
 def build(state: UrlState) -> None:
     """Draw the lesson and the explorer."""
-    lessons, faults = _shelf()
+    lessons, faults = shelf(KNOWN)
     for fault in faults:
         show_error(fault)
     lesson = lessons[state.get("lesson")]
@@ -82,10 +87,11 @@ def build(state: UrlState) -> None:
     here = (lesson.name, number)
     anew = st.session_state.get(_OPEN) != here or state.fresh
     st.session_state[_OPEN] = here
-    left, right = st.columns([3, 7], gap="medium")
+    left, right = st.columns([1, 2] if state.get("projector") == "on" else [3, 7], gap="medium")
     with left:
         _choice(state, lessons)
         _steps(state, number, len(lesson.steps))
+        _projector(state)
         slots, answer = _question(step, here)
         place = st.expander("Settings of the explorer", icon=":material/tune:")
         _page_link(step)
@@ -110,14 +116,18 @@ def _follow(
 ) -> None:
     """Fill the texts with the facts of the run on the screen."""
     done: set[tuple[str, int]] = st.session_state.setdefault(_DONE, set())
+    look = Look(settings, step.explorer)
+    before, bars = st.session_state.get(_BARS, (None, ""))
     try:
-        facts = facts_of(step, settings)
+        facts = facts_of(step, look)
+        if settings.settled or before != here:
+            bars = BARS[step.bars](look).html() if step.bars else ""
     except InputError:  # The explorer says it beside the text.
-        facts = {}
-    st.session_state[_FACTS] = facts
+        facts, bars = {}, ""
+    st.session_state[_FACTS], st.session_state[_BARS] = facts, (here, bars)
     if step.wanted and settings.settled and step.wanted.holds(facts):
         done.add(here)
-    slots.show(step, texts(facts), answer, done=here in done)
+    slots.show(step, texts(facts), bars, answer, done=here in done)
 
 
 def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
@@ -160,6 +170,21 @@ def _steps(state: UrlState, number: int, last: int) -> None:
     )
 
 
+def _projector(state: UrlState) -> None:
+    """Show the switch for a room: large type, and no more than the lesson needs."""
+    st.toggle(
+        "Projector",
+        **following(
+            state.key("projector:switch"),
+            state.get("projector") == "on",
+            lambda on: state.set("projector", "on" if on else "off"),
+        ),
+        help="Large type and few controls, for a room. The key j goes on, k goes back.",
+    )
+    if state.get("projector") == "on":
+        st.html('<span class="dpv-projector" hidden></span>')
+
+
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     """Show the question; return the places of the texts, and the answer."""
     text, answer = st.empty(), None
@@ -191,14 +216,18 @@ def _for_class(lesson: Lesson) -> None:
     """Show both sheets to save and print."""
 
     def draw() -> None:
-        facts = [texts(facts_of(step, start_of(step))) for step in lesson.steps]
+        looks = [Look(start_of(step), step.explorer) for step in lesson.steps]
+        facts, bars = [], []
+        for step, look in zip(lesson.steps, looks, strict=True):
+            facts.append(texts(facts_of(step, look)))
+            bars.append(BARS[step.bars](look).html() if step.bars else "")
         links = [
             full_link({"lesson": lesson.name, "step": str(number)})
             for number in range(1, len(lesson.steps) + 1)
         ]
         show_caption("Open the saved file in a browser, and print it: A4.")
         for name, title in (("worksheet", "Worksheet"), ("teacher", "Teacher's sheet")):
-            page = sheet(lesson, facts, links, teacher=name == "teacher")
+            page = sheet(lesson, facts, bars, links, teacher=name == "teacher")
             st.download_button(
                 plain_text(title),
                 page.encode(),

@@ -15,11 +15,20 @@ body{font:11pt/1.45 system-ui,sans-serif;color:#000;background:#fff;max-width:17
 h1{font-size:18pt;margin:0 0 2mm}h2{font-size:13pt;margin:6mm 0 1mm}p,ul{margin:1mm 0}
 section{break-inside:avoid}ul{list-style:none;padding:0 0 0 4mm}
 .line{border-bottom:.3mm solid #888;height:9mm}.small{font-size:9pt}.box{border:.3mm solid #000;
- padding:1mm 3mm}"""
+ padding:1mm 3mm}
+.dpv-bars{border-collapse:collapse;font-size:9pt;width:100%}.dpv-bars caption{text-align:left}
+.dpv-bars th{width:28%;text-align:left;font-weight:normal}.dpv-bars i{display:inline-block;
+ height:2.4mm;margin:0 1mm 0 2mm;background:#000;print-color-adjust:exact}
+.dpv-bars .dpv-b1{background:#fff;outline:.3mm solid #000}.dpv-bars span i{width:4mm}"""
 
 
 def sheet(
-    lesson: Lesson, facts: Sequence[Mapping[str, str]], links: Sequence[str], *, teacher: bool
+    lesson: Lesson,
+    facts: Sequence[Mapping[str, str]],
+    bars: Sequence[str],
+    links: Sequence[str],
+    *,
+    teacher: bool,
 ) -> str:
     """A whole HTML page to print; it asks no host.
 
@@ -27,8 +36,8 @@ def sheet(
     ----------
     lesson
         The lesson.
-    facts, links
-        Values by name, and the address, of each step at its beginning.
+    facts, bars, links
+        Values by name, HTML of the bars, and the address, of each step at its beginning.
     teacher
         Whether it has answers, minutes and what classes get wrong.
     """
@@ -43,9 +52,10 @@ def sheet(
     else:
         parts.append(f"<p>{kind} · {lesson.minutes} minutes · Name: ____________________</p>")
     parts.append(f"<p><b>Afterwards:</b> {html.escape(lesson.after)}</p>")
-    for number, (step, known, link) in enumerate(zip(lesson.steps, facts, links, strict=True), 1):
+    steps = zip(lesson.steps, facts, bars, links, strict=True)
+    for number, (step, known, chart, link) in enumerate(steps, 1):
         parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>")
-        parts += _teacher(step, known) if teacher else _student(step, known)
+        parts += _teacher(step, known) if teacher else _student(step, known, chart)
         parts.append(f'<p class="small">{html.escape(link)}</p></section>')
     title = html.escape(f"{kind}: {lesson.title}")
     return (
@@ -54,9 +64,9 @@ def sheet(
     )
 
 
-def _student(step: Step, facts: Mapping[str, str]) -> list[str]:
+def _student(step: Step, facts: Mapping[str, str], bars: str) -> list[str]:
     """Texts, question and space; no answer."""
-    parts = [f"<p>{said(one, facts)}</p>" for one in step.text]
+    parts = [*(f"<p>{said(one, facts)}</p>" for one in step.text), bars]
     if step.look:
         parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")
     if step.task:

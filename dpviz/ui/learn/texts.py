@@ -16,7 +16,7 @@ def said(text: str, facts: Mapping[str, str]) -> str:
     return _BOLD.sub(r"<b>\1</b>", html.escape(filled(text, facts)))
 
 
-def step_text(step: Step, facts: Mapping[str, str], *, done: bool) -> str:
+def step_text(step: Step, facts: Mapping[str, str], bars: str = "", *, done: bool) -> str:
     """HTML of a step without its question's answers.
 
     Parameters
@@ -25,11 +25,14 @@ def step_text(step: Step, facts: Mapping[str, str], *, done: bool) -> str:
         The step.
     facts
         Values by name.
+    bars
+        HTML of its bars.
     done
         Whether its task is done.
     """
     parts = [f"<h2>{html.escape(step.title)}</h2>"]
     parts += [f"<p>{said(one, facts)}</p>" for one in step.text]
+    parts.append(bars)
     if step.look:
         parts.append(f'<p class="dpv-look"><b>Look at:</b> {said(step.look, facts)}</p>')
     if step.formula:

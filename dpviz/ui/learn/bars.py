@@ -1,0 +1,158 @@
+"""Bars that lessons show beside their text, from the run on the screen or many like it."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from dpviz.family.parameter import GIVEN
+from dpviz.metrics.matching import dsg_c
+from dpviz.noise_source import SeededNoise
+from dpviz.numbers import counted, readable
+from dpviz.ui.learn.facts import DRAWS, Look
+from dpviz.wavecluster.truth import run
+
+#: Numbers of clusters from this one on share a row.
+_MOST_CLUSTERS = 5
+
+#: Whole numbers of noise up to which each has a row.
+_MOST_NOISE = 4
+
+#: Shares of the counts that are tried, and draws for each.
+_SHARES, _EACH = tuple(tenth / 10 for tenth in range(1, 10)), 20
+
+#: Rows between the ends that a theorem gives.
+_ROWS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bars:
+    """A row of bars for each label.
+
+    Parameters
+    ----------
+    title
+        What their lengths are.
+    names
+        Name of each bar of a row; none where a row has a single bar.
+    rows
+        Label, and length of each bar.
+    here
+        Label of the row that the run on the screen belongs to.
+    """
+
+    title: str
+    rows: Sequence[tuple[str, Sequence[float]]]
+    names: Sequence[str] = ()
+    here: str = ""
+
+    def html(self) -> str:
+        """A table whose bars need no more than lengths: on a screen, on a phone, on paper."""
+        most = max((value for _, values in self.rows for value in values), default=0.0) or 1.0
+        keys = "".join(
+            f'<span><i class="dpv-b{number}"></i>{html.escape(name)}</span>'
+            for number, name in enumerate(self.names)
+        )
+        rows = "".join(
+            f"<tr{_MARK if label == self.here else ''}><th scope=row>{html.escape(label)}</th><td>"
+            + "".join(
+                f'<div><i class="dpv-b{number}" style="width:{70 * value / most:.1f}%"></i>'
+                f"{readable(value, 2)}</div>"
+                for number, value in enumerate(values)
+            )
+            + "</td></tr>"
+            for label, values in self.rows
+        )
+        return (
+            f'<table class="dpv-bars"><caption>{html.escape(self.title)}{keys}</caption>'
+            f"<tbody>{rows}</tbody></table>"
+        )
+
+
+_MARK = ' class="dpv-here"'
+
+
+def with_and_without(look: Look) -> Bars:
+    """How many clusters many draws have, with the person of the sample set and without."""
+    found = [Counter(min(number, _MOST_CLUSTERS) for number in one) for one in look.outcomes]
+    numbers = sorted({*found[0], *found[1]})
+    labels = [
+        f"{number} or more clusters" if number == _MOST_CLUSTERS else counted(number, "cluster")
+        for number in numbers
+    ]
+    return Bars(
+        title=f"Number of results, of {DRAWS} each",
+        names=("with Sam", "without Sam"),
+        rows=[
+            (label, [one[number] for one in found])
+            for label, number in zip(labels, numbers, strict=True)
+        ],
+    )
+
+
+def noise(look: Look) -> Bars:
+    """How often noise is near each whole number, by the law, now and with half of epsilon."""
+    scale = look.ledger.spends[0].scale
+    ends = np.array([-math.inf, *np.arange(-_MOST_NOISE, _MOST_NOISE) + 0.5, math.inf])
+    shares = []
+    for size in (scale, 2 * scale):
+        below = 0.5 + np.sign(ends) * 0.5 * -np.expm1(-np.abs(ends) / size)
+        shares.append(DRAWS * np.diff(below))
+    labels = [f"{number:+d}" if number else "0" for number in range(-_MOST_NOISE, _MOST_NOISE + 1)]
+    labels = [one.replace("-", "−") for one in labels]
+    labels[0], labels[-1] = f"{labels[0]} or less", f"{labels[-1]} or more"
+    return Bars(
+        title=f"Noise near each number, of {DRAWS} throws",
+        names=("with this epsilon", "with half of it"),
+        rows=[(label, list(pair)) for label, *pair in zip(labels, *shares, strict=True)],
+    )
+
+
+def split(look: Look) -> Bars:
+    """Cells wrong over the counts' share of the budget, on average."""
+    truth, config = look.runs.truth, replace(look.settings.config, choose=GIVEN)
+    rows = []
+    for share in _SHARES:
+        tried = replace(config, alpha=share)
+        wrong = [
+            dsg_c(truth.stages.labels, run(truth.source, tried, SeededNoise(seed)).stages.labels)
+            for seed in range(_EACH)
+        ]
+        rows.append((readable(share), [float(np.mean(wrong))]))
+    here = min(_SHARES, key=lambda share: abs(share - config.alpha))
+    return Bars(
+        title=f"Cells wrong for each alpha, mean of {_EACH} draws", rows=rows, here=readable(here)
+    )
+
+
+def ranks(look: Look) -> Bars:
+    """How many blocks many draws keep, beside the ends that a theorem gives."""
+    config = replace(look.settings.config, choose=GIVEN)
+    source = look.runs.truth.source
+    found = [run(source, config, SeededNoise(seed)).k for seed in range(DRAWS)]
+    low, high = look.bounds.ends
+    ends = np.unique(np.linspace(low, high + 1, _ROWS + 1).round().astype(int))
+    labels = [f"{first} to {after - 1}" for first, after in pairwise(ends)]
+    labels = [f"fewer than {low}", *labels, f"more than {high}"]
+    row = np.searchsorted(ends, [*found, look.runs.private.k], side="right")
+    counts = np.bincount(row[:-1], minlength=len(labels))
+    return Bars(
+        title=f"Blocks kept, number of results of {DRAWS}",
+        rows=[(label, [int(one)]) for label, one in zip(labels, counts, strict=True)],
+        here=labels[int(row[-1])],
+    )
+
+
+#: Bars that a step may name.
+BARS: dict[str, Callable[[Look], Bars]] = {
+    "with_and_without": with_and_without,
+    "noise": noise,
+    "split": split,
+    "ranks": ranks,
+}
