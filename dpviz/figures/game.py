@@ -74,9 +74,15 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         **(texts if few else {}),
     )
     x, y = person
-    mark = shape(
-        "rect", (x, x + 1), (y, y + 1), "x", "y", line={"width": 3, "color": INVENTED[mode]}
-    )
+    # A number near zero has the page's own colour: lines show the squares.
+    squares = [((i, i + 1.0), (j, j + 1.0)) for i, j in np.ndindex(*cells.shape)]
+    thin = {"width": 1, "color": NOISE[mode]}
+    shapes = [
+        shape("rect", across, up, "x", "y", line=thin)
+        for across, up in (squares if few else [(ends[0], ends[1])])
+    ]
+    thick = {"width": 3, "color": INVENTED[mode]}
+    shapes.append(shape("rect", (x, x + 1), (y, y + 1), "x", "y", line=thick))
     # A square of many has no room for its number: it stands above.
     name = "the person's square" if few else f"the person's square: {here}"
     right = x > cells.shape[0] / 2
@@ -96,7 +102,7 @@ def _map(case: Case, title: str, epsilon: float, seen: Seen, mode: Mode) -> Pane
         (10, 10, 56 if up else 38, 10 if up else 26),
         xaxis={**axis, "range": list(ends[0]), "constrain": "domain"},
         yaxis={**axis, "range": list(ends[1]), "scaleanchor": "x", "constrain": "domain"},
-        shapes=[mark],
+        shapes=shapes,
         annotations=[label],
         uirevision=case.name,
     )

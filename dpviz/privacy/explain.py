@@ -35,6 +35,14 @@ def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
     )
 
 
+def times_at_most(epsilon: float) -> str:
+    """e^epsilon, rounded up: a text that says "at most" stays true; with a digit beyond 1."""
+    digits = 2 if epsilon < math.log(100) else 0
+    if epsilon < 0.1:
+        digits += math.ceil(-math.log10(epsilon))
+    return f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
+
+
 def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = False) -> str:
     """Explain epsilon in words: how much one person's participation can change.
 
@@ -49,11 +57,6 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = F
     """
     if epsilon > _SPEAKING:
         return f"ε = {epsilon:.6g}: more than a million times as likely, so hardly any protection."
-    # Rounded up, because the text is "at most"; with one digit of the excess over 1.
-    digits = 2 if epsilon < math.log(100) else 0
-    if epsilon < 0.1:
-        digits += math.ceil(-math.log10(epsilon))
-    times = f"{math.ceil(math.exp(epsilon) * 10**digits) / 10**digits:,.{digits}f}"
     with_you = (
         "with you as without you"
         if neighbours.relation == "add_remove"
@@ -65,6 +68,6 @@ def explain_epsilon(epsilon: float, neighbours: Neighbours, *, persons: bool = F
         if persons:
             records = "for you as a person, of whom one record at most takes part"
     return (
-        f"ε = {epsilon:.6g}: any result is at most e^{epsilon:.6g} = {times} times as likely "
-        f"{with_you}, {records}."
+        f"ε = {epsilon:.6g}: any result is at most e^{epsilon:.6g} = {times_at_most(epsilon)} "
+        f"times as likely {with_you}, {records}."
     )

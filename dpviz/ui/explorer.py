@@ -181,6 +181,11 @@ def points_switch(state: UrlState, place: DeltaGenerator) -> None:
     )
 
 
+def draw_again(state: UrlState) -> None:
+    """Take the next seed."""
+    state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1))
+
+
 def draw_controls(
     state: UrlState, card: Card, on_variant: Callable[[], None] | None = None
 ) -> None:
@@ -207,7 +212,7 @@ def draw_controls(
     right.button(
         "Redraw",
         help="Next seed: another draw of the noise.",
-        on_click=lambda: state.set("seed", (state.get("seed") + 1) % (MAX_SEED + 1)),
+        on_click=lambda: draw_again(state),
         icon=":material/casino:",
         width="stretch",
         disabled=not card.spends,

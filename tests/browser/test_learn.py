@@ -38,12 +38,7 @@ def do(watched, step) -> None:
     """Do a step's task as a hand does."""
     page = watched.page
     if "seed" in step.wanted.names:
-        opener = page.get_by_text("Settings of the explorer", exact=True)
-        redraw = page.get_by_role("button", name="Redraw")
-        if not redraw.is_visible():
-            opener.click()
-            watched.wait_calm()
-        redraw.click()
+        page.get_by_role("button", name="Throw again").click()
     else:
         name = next((SLIDERS[one] for one in SLIDERS if one in step.wanted.names), "Privacy budget")
         slider = page.get_by_role("slider", name=name)
@@ -91,6 +86,12 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         # Back in the browser is the last step again.
         watched.page.go_back()
         settled(watched, lesson.steps[-1].title)
+    after = [*LESSONS, None][list(LESSONS).index(name) + 1]
+    if after:
+        watched.page.get_by_role("button", name="Next lesson").click()
+        settled(watched, LESSONS[after].steps[0].title)
+    else:
+        assert watched.page.get_by_role("button", name="Next").is_disabled()
 
 
 def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):

@@ -317,9 +317,12 @@ class LiveFigure {
     this.wraps = wrapTitle(head.figure.layout, width, factor);
     const height = fitted(head.figure, width, room, factor);
     const { legend } = head.figure.layout;
-    if (width < NARROW && legend?.orientation === "h" && legend.y >= 1 && !legend.yref) {
-      // Its lines would run into the title.
-      Object.assign(legend, { y: -0.22, yanchor: "top", x: 0, xanchor: "left" });
+    const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
+    const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
+    if (width < NARROW && (above || beside)) {
+      // Its lines would run into the title, or leave no room for the picture.
+      Object.assign(legend, { orientation: "h", y: -0.22, yanchor: "top", x: 0, xanchor: "left" });
+      if (beside) head.figure.layout.margin.r = 14;
     }
     if (legend?.yref === "container") {
       // As many pixels below the top as planned, for larger type and more lines of the title.

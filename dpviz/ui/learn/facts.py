@@ -18,6 +18,7 @@ from dpviz.kmeans.family import FAMILY as KMEANS
 from dpviz.lessons.parser import Step
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
+from dpviz.privacy.explain import times_at_most
 from dpviz.privacy.ledger import Ledger
 from dpviz.ui import kmeans, wavecluster
 from dpviz.ui.cache import grid_of
@@ -115,8 +116,8 @@ _COMMON: dict[str, Callable[[Look], float]] = {
     "epsilon": lambda one: one.epsilon,
     "half_epsilon": lambda one: one.epsilon / 2,
     "double_epsilon": lambda one: one.epsilon * 2,
-    "odds": lambda one: math.exp(one.epsilon),
-    "odds_half": lambda one: math.exp(one.epsilon / 2),
+    "odds": lambda one: _odds(one.epsilon),
+    "odds_half": lambda one: _odds(one.epsilon / 2),
     "records": lambda one: one.settings.active.dataset.n,
     "seed": lambda one: one.settings.seed,
     "draws": lambda one: DRAWS,
@@ -134,8 +135,8 @@ _WAVECLUSTER: dict[str, Callable[[Look], float]] = {
     "true_clusters": lambda one: one.runs.truth.stages.n_clusters,
     "private_clusters": lambda one: one.runs.private.stages.n_clusters,
     "without_clusters": lambda one: one.clusters_of(one.without),
-    "one_with": lambda one: one.outcomes[0].count(1),
-    "one_without": lambda one: one.outcomes[1].count(1),
+    "two_with": lambda one: one.outcomes[0].count(2),
+    "two_without": lambda one: one.outcomes[1].count(2),
     "found": lambda one: one.fates.count("kept"),
     "merged": lambda one: one.fates.count("joined"),
     "lost": lambda one: one.fates.count("lost"),
@@ -178,10 +179,15 @@ _KMEANS: dict[str, Callable[[Look], float]] = {
 _OF_EXPLORER = {WAVECLUSTER.name: _WAVECLUSTER, KMEANS.name: _KMEANS}
 
 #: Facts that many draws have to be made for: they wait until no slider is held.
-_SLOW = ("one_with", "one_without")
+_SLOW = ("two_with", "two_without")
 
 #: Names of all facts; "goal" is the number in a step's task.
 FACTS = (*dict.fromkeys((*_COMMON, *_WAVECLUSTER, *_KMEANS)), "goal")
+
+
+def _odds(epsilon: float) -> float:
+    """e^epsilon as all of the screen says it."""
+    return float(times_at_most(epsilon).replace(",", ""))
 
 
 def _before(one: Look) -> Any:

@@ -14,7 +14,7 @@ from dpviz.errors import InputError, shown
 from dpviz.lessons.parser import Known, Lesson, Step
 from dpviz.lessons.shelf import shelf
 from dpviz.ui.address import full_link
-from dpviz.ui.explorer import RunSettings, build_explorer
+from dpviz.ui.explorer import RunSettings, build_explorer, draw_again
 from dpviz.ui.learn.bars import BARS
 from dpviz.ui.learn.facts import EXPLORERS, FACTS, Look, facts_of, texts
 from dpviz.ui.learn.sheets import sheet
@@ -65,6 +65,7 @@ class _Slots:
     """Places of texts that follow the run."""
 
     text: DeltaGenerator
+    again: DeltaGenerator
     reveal: DeltaGenerator
 
     def show(
@@ -90,16 +91,22 @@ def build(state: UrlState) -> None:
     left, right = st.columns([1, 2] if state.get("projector") == "on" else [3, 7], gap="medium")
     with left:
         _choice(state, lessons)
-        _steps(state, number, len(lesson.steps))
+        _steps(state, number, lessons)
         _projector(state)
         slots, answer = _question(step, here)
-        place = st.expander("Settings of the explorer", icon=":material/tune:")
+        # Closed again on the next step.
+        name = f"learn:settings:{lesson.name}:{number}"
+        place = st.expander("Settings of the explorer", icon=":material/tune:", key=name)
         _page_link(step)
         _for_class(lesson)
     explorer = EXPLORERS[step.explorer]
     with right:
         beside = step_state(step, anew=anew)
         show_corrections(beside.notes)
+        if step.wanted and "seed" in step.wanted.names:
+            slots.again.button(
+                "Throw again", icon=":material/casino:", on_click=lambda: draw_again(beside)
+            )
 
         def draw(
             controls: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]
@@ -147,24 +154,37 @@ def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
         show_caption(f"Afterwards: {one.after} Needs: {one.needs}.")
 
 
-def _steps(state: UrlState, number: int, last: int) -> None:
-    """Show the buttons that go through the steps."""
-    row = st.container(horizontal=True, vertical_alignment="center")
+def _go(state: UrlState, lesson: str, step: int) -> None:
+    """Open a step."""
+    state.set("lesson", lesson)
+    state.set("step", step)
+
+
+def _steps(state: UrlState, number: int, lessons: Mapping[str, Lesson]) -> None:
+    """Show the buttons that go through the steps, and from one lesson to the next."""
+    here = state.get("lesson")
+    last = len(lessons[here].steps)
+    names = list(lessons)
+    after = names[names.index(here) + 1 :]
+    ends = number == last
+    row = st.container(horizontal=True, vertical_alignment="center", key="learn:steps")
     row.button(
         "Back",
         icon=":material/arrow_back:",
         disabled=number == 1,
-        on_click=partial(state.set, "step", number - 1),
+        on_click=partial(_go, state, here, number - 1),
         key="learn:back",
         shortcut=BACK_KEY,
     )
     row.markdown(f"Step **{number:d}** of {last:d}", width="content")
     row.button(
-        "Next",
+        "Next lesson" if ends and after else "Next",
         icon=":material/arrow_forward:",
         type="primary",
-        disabled=number == last,
-        on_click=partial(state.set, "step", number + 1),
+        disabled=ends and not after,
+        on_click=partial(_go, state, after[0], 1)
+        if ends and after
+        else partial(_go, state, here, number + 1),
         key="learn:next",
         shortcut=NEXT_KEY,
     )
@@ -187,7 +207,7 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     """Show the question; return the places of the texts, and the answer."""
-    text, answer = st.empty(), None
+    text, again, answer = st.empty(), st.container(), None
     if step.question:
         position = st.radio(
             plain_text(step.question),
@@ -197,7 +217,7 @@ def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
             key=f"learn:answer:{here[0]}:{here[1]}",
         )
         answer = None if position is None else step.answers[position]
-    return _Slots(text, st.empty()), answer
+    return _Slots(text, again, st.empty()), answer
 
 
 def _page_link(step: Step) -> None:
