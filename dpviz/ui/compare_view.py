@@ -73,7 +73,7 @@ def build(state: CompareState) -> None:
             follow(job_of(JOB), lambda: _progress(request))
         follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
-    places = st.columns([5, 5, 5, 9], vertical_alignment="bottom")
+    places = st.columns([7, 6, 5, 7], vertical_alignment="bottom")
     places[0].selectbox(
         "Score",
         **state.choice("score", request.offered),

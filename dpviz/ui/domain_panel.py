@@ -137,6 +137,9 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
             for name, text in zip(dataset.columns, texts, strict=True):
                 _check_box(name, text)
             domain = Domain.parse(";".join(texts))
+            if dataset.domain is None and typed[1] in ("", "data"):
+                # The first bounds of own data: what lies outside may be far away.
+                state.set("outside", "drop")
             state.set("domain", "declared" if domain == dataset.domain else str(domain))
             typed[1] = state.get("domain")
         except InputError as error:

@@ -118,24 +118,38 @@ def test_epsilon_stays_in_sight_on_a_phone(
     assert slider["width"] > 300
 
 
+# What prints dark, outside of figures.
+INKED = """() => [...document.querySelectorAll('.stApp *:not(svg, svg *, .live-figure *, i)')]
+.filter((one) => one.checkVisibility() && one.clientWidth).map((one) => [one,
+  getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number)])
+.filter(([, [r, g, b, a = 1]]) => a > 0.1 && r + g + b < 600)
+.map(([one]) => one.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.parametrize("path", ["", "learn?lesson=one-person&step=3", "papers"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_print_has_both_panels_on_white_paper(
-    scheme: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
+    scheme: str, path: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    page = open_page(app_url("app.py"), scheme).page
-    page.wait_for_selector(".live-figure .main-svg")
+    page = open_page(f"{app_url('app.py')}/{path}", scheme).page
+    page.get_by_role("button", name="Share", exact=True).wait_for()
+    if path != "papers":
+        page.wait_for_selector(".live-figure .main-svg")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme=scheme)
     page.set_viewport_size({"width": 720, "height": 1000})
-    shown = page.locator(".live-figure").bounding_box()
-    assert shown["x"] >= 0
-    assert shown["x"] + shown["width"] <= 720
-    assert shown["y"] < 600
+    for figure in page.locator(".live-figure .main-svg").all():
+        shown = figure.bounding_box()
+        assert shown["x"] >= 0
+        assert shown["x"] + shown["width"] <= 720
     for hidden in ("stSidebar", "stHeader", "stButtonGroup", "stPopover", "stSkipToContent"):
         assert page.get_by_test_id(hidden).filter(visible=True).count() == 0, hidden
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
-    black = "getComputedStyle(document.querySelector('.dpv-headline')).color"
-    assert page.evaluate(black) == "rgb(0, 0, 0)"
+    assert page.evaluate(INKED) == []
+    words = page.locator(".dpv-headline, .stMarkdown p").filter(visible=True).first
+    assert words.evaluate("(one) => getComputedStyle(one).color") == "rgb(0, 0, 0)"
+    if not path:
+        assert page.locator(".live-figure").bounding_box()["y"] < 600
 
 
 def test_all_type_grows_on_a_projector(

@@ -31,6 +31,9 @@ FAULTS = r"""() => {
     const hidden = ['hidden', 'clip'].includes(getComputedStyle(box).overflowX);
     if (hidden && !box.closest('[title]')) found.push(`cut: ${text.slice(0, 80)}`);
   }
+  for (const group of document.querySelectorAll('[role=radiogroup]')) {
+    if (cut(group)) found.push(`choices beyond the edge: ${group.innerText}`);
+  }
   for (const svg of document.querySelectorAll('svg.main-svg')) {
     const frame = svg.getBoundingClientRect();
     for (const text of frame.width ? svg.querySelectorAll('text') : []) {

@@ -164,21 +164,22 @@ function pressed(event) {
   }
 }
 
-// Figures keep the size that they have on the screen: on paper they are made as narrow as it is.
+// Figures and tables keep the size of the screen: on paper they are made as narrow as it is.
+const DRAWN = ".live-figure, [data-testid=stDataFrame]";
 const PAPER = 700; // pixels across A4, inside its margins
 
 function toPaper() {
   const app = document.querySelector(".stApp");
   const dark = app && getComputedStyle(app).colorScheme === "dark";
   document.documentElement.toggleAttribute("data-dpv-dark", dark);
-  for (const figure of document.querySelectorAll(".live-figure")) {
-    const wide = figure.querySelector(".main-svg")?.clientWidth ?? 0;
-    if (wide > PAPER) figure.style.zoom = PAPER / wide;
+  for (const drawn of document.querySelectorAll(DRAWN)) {
+    const wide = drawn.querySelector(".main-svg, canvas")?.clientWidth ?? 0;
+    if (wide > PAPER) drawn.style.zoom = PAPER / wide;
   }
 }
 
 function fromPaper() {
-  for (const figure of document.querySelectorAll(".live-figure")) figure.style.zoom = "";
+  for (const drawn of document.querySelectorAll(DRAWN)) drawn.style.zoom = "";
 }
 
 // Streamlit tells only the app whether the theme is dark: lists and panels that it opens beside
