@@ -10,7 +10,7 @@ from dpviz.family.parameter import CHOOSE, PRIVATE
 from dpviz.family.trial import Configuration
 
 #: Statement shown with every true result and every seeded draw.
-EXPLORATION = "For the data owner only: this shows true results, and noise that can be drawn again."
+EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
 #: Reason of a run whose domain nobody declared.
 UNDECLARED = (

@@ -10,7 +10,7 @@ from itertools import cycle
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dpviz.family.claim import EXPLORATION, Claim
+from dpviz.family.claim import Claim
 from dpviz.family.score import CLASS_SCORES, Grade, Score
 from dpviz.numbers import readable
 from dpviz.privacy.explain import explain_epsilon
@@ -204,6 +204,13 @@ def _range(values: Sequence[float]) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
+#: Beside a mechanism that is private, "not private" of the picture sounds like a contradiction.
+_OWNER = (
+    "This picture is for the data owner only: it shows true results, and its noise can be drawn "
+    "again."
+)
+
+
 def show_reason(
     claim: Claim, epsilon: float | None, neighbours: Neighbours, *, persons: bool = False
 ) -> None:
@@ -211,7 +218,7 @@ def show_reason(
     said = ""
     if claim.private and epsilon is not None:
         said = explain_epsilon(epsilon, neighbours, persons=persons)
-    _small(f"{html.escape(said)} <em>{html.escape(EXPLORATION)}</em>")
+    _small(f"{html.escape(said)} <em>{_OWNER}</em>")
     if claim.private:
         # Apart from the text that follows a slider: it stays open while one is dragged.
         _small(
