@@ -7,9 +7,9 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, screen
+from tests.benchmarks import core, room, screen
 
-ALL = {"core": core.main, "screen": screen.main}
+ALL = {"core": core.main, "screen": screen.main, "room": room.main}
 PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")

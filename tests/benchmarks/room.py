@@ -1,0 +1,135 @@
+"""A class in a room of the game: sixty players on one server, and the teacher's screen.
+
+Players speak the app's own protocol, as their browsers do; the teacher has a real one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import numpy as np
+from playwright.async_api import async_playwright
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+from tests.benchmarks.screen import server
+from tests.browser.conftest import FLAGS
+
+#: Players, seconds between two guesses of one, and how long they play.
+PLAYERS, EVERY, SECONDS = 60, 5.0, 120.0
+
+#: Seconds that a player waits for an answer.
+_PATIENCE = 60.0
+
+#: Keeps when the teacher's screen shows which number of guesses for the first time.
+_WATCH = """() => { window.seen = []; let last = 0; setInterval(() => {
+  const found = document.body.innerText.match(/Class: [\\d,]+ of ([\\d,]+) right/);
+  const guesses = found ? +found[1].replace(',', '') : 0;
+  if (guesses > last) window.seen.push([Date.now() / 1000, last = guesses]);
+}, 20) }"""
+
+
+@dataclass
+class Player:
+    """One of the class, who always says that the person is in."""
+
+    url: str
+    room: str
+    page: str = ""
+    button: str = ""
+    fragment: str = ""
+    guesses: int = 0
+    sent: list[float] = field(default_factory=list)
+
+    async def play(self, place: float, entered: asyncio.Semaphore, start: asyncio.Event) -> None:
+        """Enter, wait for the start, and guess; ``place`` spreads the class over the seconds."""
+        host = urlsplit(self.url).netloc
+        address = f"ws://{host}/_stcore/stream"
+        async with connect(address, subprotocols=["streamlit"], origin=self.url) as socket:
+            first = self._message()
+            first.rerun_script.page_name = "game"
+            await socket.send(first.SerializeToString())
+            await self._read(socket, lambda: bool(self.button))
+            entered.release()
+            await start.wait()
+            begin = time.time() + place * EVERY
+            for number in range(int(SECONDS / EVERY)):
+                await asyncio.sleep(max(0.0, begin + number * EVERY - time.time()))
+                guess = self._message()
+                script = guess.rerun_script
+                script.page_script_hash, script.fragment_id = self.page, self.fragment
+                pressed = script.widget_states.widgets.add()
+                pressed.id, pressed.trigger_value = self.button, True
+                self.sent.append(time.time())
+                await socket.send(guess.SerializeToString())
+                await self._read(socket, lambda: self.guesses >= len(self.sent))
+
+    def _message(self) -> BackMsg:
+        message = BackMsg()
+        message.rerun_script.query_string = f"room={self.room}"
+        message.rerun_script.context_info.url = f"{self.url}/game"
+        return message
+
+    async def _read(self, socket: ClientConnection, until: object) -> None:
+        """Read what the server sends until a run has ended and the condition holds."""
+        assert callable(until)
+        while True:
+            message = ForwardMsg()
+            message.ParseFromString(await asyncio.wait_for(socket.recv(), _PATIENCE))
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.page = message.new_session.page_script_hash
+            elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+                element = message.delta.new_element
+                if element.button.label.startswith("The person is in"):
+                    self.button, self.fragment = element.button.id, message.delta.fragment_id
+                if found := re.search(r"You: [\d,]+ of ([\d,]+) right", element.html.body):
+                    self.guesses = int(found[1].replace(",", ""))
+            elif kind == "script_finished" and until():
+                return
+
+
+async def play(url: str) -> tuple[list[float], list[tuple[float, int]], int]:
+    """Let a class play; returns when guesses were sent, what the teacher saw, all own scores."""
+    async with async_playwright() as driver:
+        executable = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = await driver.chromium.launch(executable_path=executable, args=FLAGS)
+        page = await browser.new_page(viewport={"width": 1280, "height": 720})
+        await page.goto(f"{url}/game")
+        await page.get_by_role("button", name="Open a room").click()
+        room = await page.locator(".dpv-room b").inner_text()
+        await page.evaluate(_WATCH)
+        players = [Player(url, room) for _ in range(PLAYERS)]
+        entered, start = asyncio.Semaphore(0), asyncio.Event()
+        games = [
+            asyncio.create_task(one.play(number / PLAYERS, entered, start))
+            for number, one in enumerate(players)
+        ]
+        for _ in players:
+            await entered.acquire()
+        start.set()
+        await asyncio.gather(*games)
+        await asyncio.sleep(EVERY)
+        seen = await page.evaluate("window.seen")
+        await browser.close()
+    sent = sorted(moment for one in players for moment in one.sent)
+    return sent, seen, sum(one.guesses for one in players)
+
+
+def main() -> None:
+    """Print how soon the teacher's screen shows a guess, and that none is lost."""
+    with server() as url:
+        sent, seen, scored = asyncio.run(play(url))
+    shown = [
+        next(when for when, guesses in seen if guesses >= number) - moment
+        for number, moment in enumerate(sent[: seen[-1][1]], 1)
+    ]
+    print(f"room of {PLAYERS}, a guess every {EVERY:g} s, {SECONDS:g} s")
+    print(f"  guesses sent {len(sent)}, in players' scores {scored}, on the screen {seen[-1][1]}")
+    print("  teacher's update p50 {:.2f} s, p95 {:.2f} s".format(*np.percentile(shown, [50, 95])))
