@@ -39,6 +39,8 @@ LEGEND = {
     "y": 1.0,
     "yanchor": "bottom",
     "font": {"size": 12},
+    # It would cover the feet of the title's letters.
+    "bgcolor": "rgba(0,0,0,0)",
 }
 LEGEND_RIGHT = {**LEGEND, "x": 1, "xanchor": "right"}
 

@@ -115,12 +115,13 @@ def show_readouts(
     # About the mechanism alone: whether the picture may be published is said on the picture.
     # A proof is too long to stand above the picture: it is below the budget, folded; in a frame
     # there is nothing below.
-    short, proof = ("in the app",) * 2 if embedded() else ("below budget", "below the budget")
+    proof = "in the app" if embedded() else "below the budget"
     promise = Readout(
         label="Mechanism",
         value="private" if claim.private else "not private",
-        beside=f"proof: {short}" if claim.private else "why: next line",
-        help="Whether this method, drawn with fresh noise, keeps its promise. "
+        beside="not this picture" if claim.private else "why: next line",
+        help="Whether this method, drawn once with fresh noise on the page Release, keeps its "
+        "promise. This picture is not such a release. "
         + (f"The proof is {proof}." if claim.private else claim.reason),
     )
     cards = [_card(one) for one in readouts]

@@ -73,7 +73,7 @@ from dpviz.wavecluster.wavelet import sensitivity
 from dpviz.work import IsCancelled
 
 #: What to try first.
-HINT = "Drag ε to the left and watch what breaks."
+HINT = "One map is the truth, the other what a release shows. Drag ε: what breaks?"
 
 #: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012

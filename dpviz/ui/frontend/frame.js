@@ -34,12 +34,14 @@ function focusAgain() {
 // What a figure shows, in words, stays open where another figure takes its place.
 const toggled = new WeakMap();
 
+const KEPT = ".dpv-about, .dpv-lesson details";
+
 function keepOpen({ target }) {
-  const html = target.matches?.(".dpv-about") && target.closest('[data-testid="stHtml"]');
+  const html = target.matches?.(KEPT) && target.closest('[data-testid="stHtml"]');
   if (!html) return;
   const restore = () => {
-    const about = html.querySelector(".dpv-about");
-    if (about) about.open = toggled.get(html);
+    const part = html.querySelector(KEPT);
+    if (part) part.open = toggled.get(html);
   };
   if (!toggled.has(html)) new MutationObserver(restore).observe(html, { childList: true });
   toggled.set(html, target.open);

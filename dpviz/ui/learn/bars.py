@@ -21,8 +21,8 @@ from dpviz.wavecluster.truth import run
 #: Numbers of clusters from this one on share a row.
 _MOST_CLUSTERS = 5
 
-#: Whole numbers of noise up to which each has a row.
-_MOST_NOISE = 4
+#: Sizes of noise from this one on share a row.
+_MOST_NOISE = 8
 
 #: Shares of the counts that are tried, and draws for each.
 _SHARES, _EACH = tuple(tenth / 10 for tenth in range(1, 10)), 20
@@ -97,18 +97,13 @@ def with_and_without(look: Look) -> Bars:
 
 
 def noise(look: Look) -> Bars:
-    """How often noise is near each whole number, by the law, now and with half of epsilon."""
+    """How often noise has which size, up or down, by its law: now and with half of epsilon."""
     scale = look.ledger.spends[0].scale
-    ends = np.array([-math.inf, *np.arange(-_MOST_NOISE, _MOST_NOISE) + 0.5, math.inf])
-    shares = []
-    for size in (scale, 2 * scale):
-        below = 0.5 + np.sign(ends) * 0.5 * -np.expm1(-np.abs(ends) / size)
-        shares.append(DRAWS * np.diff(below))
-    labels = [f"{number:+d}" if number else "0" for number in range(-_MOST_NOISE, _MOST_NOISE + 1)]
-    labels = [one.replace("-", "−") for one in labels]
-    labels[0], labels[-1] = f"{labels[0]} or less", f"{labels[-1]} or more"
+    ends = np.array([*range(_MOST_NOISE + 1), math.inf])
+    shares = [100 * -np.diff(np.exp(-ends / size)) for size in (scale, 2 * scale)]
+    labels = [f"{low} to {low + 1}" for low in range(_MOST_NOISE)] + [f"{_MOST_NOISE} or more"]
     return Bars(
-        title=f"Noise near each number, of {DRAWS} throws",
+        title="Size of the noise, in % of all throws",
         names=("with this epsilon", "with half of it"),
         rows=[(label, list(pair)) for label, *pair in zip(labels, *shares, strict=True)],
     )

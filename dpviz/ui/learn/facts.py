@@ -68,14 +68,26 @@ class Look:
         """Budget; NaN for a method without noise."""
         return float(self.settings.config.epsilon) if self.ledger.spends else math.nan
 
+    @property
+    def _person(self) -> int:
+        """Number of the one person of the sample set, or of its last record."""
+        facts, n = self.settings.active.sample, self.settings.active.dataset.n
+        return n - 1 if facts is None or facts.person is None else facts.person % n
+
+    @property
+    def person(self) -> tuple[float, float]:
+        """Where this person is."""
+        points = self.settings.active.dataset.points
+        if points is None:
+            raise TypeError
+        x, y = points[self._person][:2]
+        return float(x), float(y)
+
     @cached_property
     def without(self) -> Source:
         """The grid without the one person of the sample set, or its last record."""
         active, config = self.settings.active, self.settings.config
-        dataset = active.dataset
-        facts = active.sample
-        person = -1 if facts is None or facts.person is None else facts.person
-        left = dataset.take(np.arange(dataset.n) != person % dataset.n)
+        left = active.dataset.take(np.arange(active.dataset.n) != self._person)
         return grid_of(left, config.grid, active.domain, active.outside, is_sample=True).source
 
     def clusters_of(self, source: Source) -> int:
@@ -114,6 +126,8 @@ class Look:
 #: Facts of every run.
 _COMMON: dict[str, Callable[[Look], float]] = {
     "epsilon": lambda one: one.epsilon,
+    "person_x": lambda one: one.person[0],
+    "person_y": lambda one: one.person[1],
     "half_epsilon": lambda one: one.epsilon / 2,
     "double_epsilon": lambda one: one.epsilon * 2,
     "odds": lambda one: _odds(one.epsilon),

@@ -30,6 +30,9 @@ _MOST_STEPS = 99
 #: Session entries: the step that is open, the steps whose task is done, the facts on the screen.
 _OPEN, _DONE, _FACTS = "learn:open", "learn:done", "learn:facts"
 
+#: Session entry: title and text of the step.
+_TEXT = "learn:text"
+
 #: Session entry: step and its bars, which stay as they are while a slider is held.
 _BARS = "learn:bars"
 
@@ -72,7 +75,9 @@ class _Slots:
         self, step: Step, facts: Mapping[str, str], bars: str, answer: str | None, *, done: bool
     ) -> None:
         """Show the texts with these facts."""
-        self.text.html(step_text(step, facts, bars, done=done))
+        text = step_text(step, facts, bars, done=done)
+        self.text.html(text)
+        st.session_state[_TEXT] = (step.title, text)
         if step.question:
             self.reveal.html(reveal_text(step, facts, answer))
 
@@ -93,6 +98,8 @@ def build(state: UrlState) -> None:
         _choice(state, lessons)
         _steps(state, number, lessons)
         _projector(state)
+        if number == 1:
+            show_caption(f"Afterwards: {lesson.after} Needs: {lesson.needs}.")
         slots, answer = _question(step, here)
         # Closed again on the next step.
         name = f"learn:settings:{lesson.name}:{number}"
@@ -149,9 +156,6 @@ def _choice(state: UrlState, lessons: Mapping[str, Lesson]) -> None:
         format_func=titles.__getitem__,
         on_change=lambda: state.set("step", 1),
     )
-    one = lessons[state.get("lesson")]
-    if state.get("step") == 1:
-        show_caption(f"Afterwards: {one.after} Needs: {one.needs}.")
 
 
 def _go(state: UrlState, lesson: str, step: int) -> None:
@@ -208,6 +212,10 @@ def _projector(state: UrlState) -> None:
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     """Show the question; return the places of the texts, and the answer."""
     text, again, answer = st.empty(), st.container(), None
+    title, before = st.session_state.get(_TEXT, ("", ""))
+    if title == step.title:
+        # Until the facts are known: without a text the page would be short, and scroll.
+        text.html(before)
     if step.question:
         position = st.radio(
             plain_text(step.question),
@@ -215,6 +223,7 @@ def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
             index=None,
             format_func=lambda one: plain_text(step.answers[one]),
             key=f"learn:answer:{here[0]}:{here[1]}",
+            persist_state="session",
         )
         answer = None if position is None else step.answers[position]
     return _Slots(text, again, st.empty()), answer
