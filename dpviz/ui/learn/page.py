@@ -211,11 +211,10 @@ def _projector(state: UrlState) -> None:
 
 def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
     """Show the question; return the places of the texts, and the answer."""
-    text, again, answer = st.empty(), st.container(), None
     title, before = st.session_state.get(_TEXT, ("", ""))
-    if title == step.title:
-        # Until the facts are known: without a text the page would be short, and scroll.
-        text.html(before)
+    # Facts come later, and an empty place would make the page short: it would scroll to its top.
+    text = st.html(before if title == step.title else step_text(step, {}, done=False))
+    again, answer = st.container(), None
     if step.question:
         position = st.radio(
             plain_text(step.question),
@@ -226,7 +225,7 @@ def _question(step: Step, here: tuple[str, int]) -> tuple[_Slots, str | None]:
             persist_state="session",
         )
         answer = None if position is None else step.answers[position]
-    return _Slots(text, again, st.empty()), answer
+    return _Slots(text, again, st.html(reveal_text(step, {}, answer))), answer
 
 
 def _page_link(step: Step) -> None:
