@@ -19,7 +19,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
-from dpviz.family.parameter import CHOOSE, PRIVATE
+from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
 from dpviz.family.trial import Trial
 from dpviz.metrics.bands import band
 from dpviz.noise_source import SeededNoise
@@ -42,6 +42,9 @@ _CLUSTERS = 5
 _BACKGROUND = 0.1
 #: Standard deviation of its clusters, in sides of the domain.
 _SPREAD = (0.02, 0.05)
+
+#: Shares of the filled cells that are left out, tried in place of the plan's.
+_DENSE = (0.8, 0.9)
 
 #: A true cluster is found again if it shares so much with one of a draw (Jaccard index).
 _FOUND = 0.5
@@ -213,7 +216,7 @@ def evenly(domain: Domain, records: int) -> Dataset:
     return Dataset(name="no clusters", points=points)
 
 
-def changes(request: Request) -> dict[str, Request]:
+def changes(request: Request, records: int = GUESS) -> dict[str, Request]:
     """Requests with one thing changed that may help, by what was changed."""
     config, card, family = request.config, request.card, request.family
     found: dict[str, Any] = {}
@@ -224,6 +227,7 @@ def changes(request: Request) -> dict[str, Request]:
     grid = getattr(config, "grid", None) if not family.chosen(config) else None
     if isinstance(grid, int) and grid >= 16:
         found[f"g {grid // 2} in place of {grid}"] = replace(config, grid=grid // 2)
+    found |= _denser(request, records)
     if card.parameter(CHOOSE.name) and not family.chosen(config):
         label = family.parameter(CHOOSE.name).label
         found[f"“{label}: privately”"] = replace(config, **{CHOOSE.name: PRIVATE})
@@ -240,6 +244,29 @@ def changes(request: Request) -> dict[str, Request]:
         )
         found[f"{CARDS[family.first].title} in place of {card.title}"] = first
     return {words: replace(request, config=one) for words, one in found.items()}
+
+
+def _denser(request: Request, records: int) -> dict[str, Any]:
+    """Configurations that call fewer cells dense, so that scattered records make no cluster."""
+    config, family = request.config, request.family
+    given = getattr(config, "density", None)
+    if given is None:
+        return {}
+    if not family.chosen(config):
+        return {
+            f"p {density:g} in place of {given:g}": replace(config, **{"density": density})
+            for density in _DENSE
+            if density > given
+        }
+    if request.domain is None or "grid" not in family.chosen(config):
+        return {}
+    by_hand = family.from_public(config, records, request.domain.ndim)
+    return {
+        f"g {by_hand['grid']} and p {density:g} by hand": replace(
+            config, **{**by_hand, "density": density, CHOOSE.name: GIVEN}
+        )
+        for density in _DENSE
+    }
 
 
 def rehearse(
@@ -272,7 +299,7 @@ def rehearse(
         Where ``cancelled`` returns true.
     """
     invents = request.family.finds_number
-    tried = changes(request)
+    tried = changes(request, stand_in.dataset.n)
     steps = draws * (1 + invents) + fewer * len(tried)
     work = Work(steps, "draws", progress, cancelled)
     records = stand_in.dataset.n

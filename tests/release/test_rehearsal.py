@@ -52,6 +52,15 @@ def test_a_fine_grid_at_a_high_cap_invents_and_a_coarse_one_without_does_not() -
     assert "g 32 in place of 64" in fine.advice
 
 
+def test_scattered_records_ask_for_a_larger_p() -> None:
+    """A tenth of the made-up records is scattered: half of all filled cells are theirs."""
+    by_hand = tried(plan(method="twostage", grid=64, density=0.58))
+    private = tried(plan(method="twostage", choose="private"))
+    assert by_hand.advice.startswith("What would help: p 0.8 in place of 0.58 (0 invented, 0 of 5")
+    assert "g 58 and p 0.8 by hand (0 invented, 0 of 5 lost)" in private.advice
+    assert not any(words.startswith("p ") for words in changes(plan(density=0.9)))
+
+
 def test_more_noise_is_seen_by_the_rehearsal() -> None:
     one, ten = (tried(plan(grid=32, density=0.9, cap=cap)).plan.again.mean() for cap in (1, 20))
     assert one > ten
@@ -100,6 +109,8 @@ def test_changes_are_single_and_stay_valid() -> None:
     assert list(found) == [
         "ε 2 in place of 1",
         "g 32 in place of 64",
+        "p 0.8 in place of 0.58",
+        "p 0.9 in place of 0.58",
         "“Choose g and p: privately”",
         "Two-stage in place of PrivTHREM",
     ]
