@@ -46,12 +46,12 @@ PRECEDENTS = (
         source="Apple Differential Privacy Team, Differential Privacy Overview, 2017",
     ),
     Precedent(
-        who="Google: COVID-19 Community Mobility Reports",
+        who="Google: COVID-19 Search Trends symptoms data set",
         year=2020,
-        epsilon="2.64 a day",
-        unit="a user's day",
+        epsilon="1.68 a day",
+        unit="a user's searches of a day",
         differs="per day",
-        source="Aktay et al., arXiv:2004.04145",
+        source="Bavadekar et al., arXiv:2009.01265",
     ),
     Precedent(
         who="Facebook: Full URLs data set",
