@@ -266,6 +266,10 @@ def faded(colour: str, opacity: float) -> str:
     return f"rgba({channels},{opacity})"
 
 
+#: Cells per axis up to which lines between them can be seen.
+_COUNTED = 16
+
+
 def heatmap(
     band: NDArray[Any], domain: Domain, width: Floats, hover: str | None = None, **more: Any
 ) -> Trace:
@@ -291,6 +295,8 @@ def heatmap(
         "type": "heatmap",
         "z": np.ascontiguousarray(z.astype(np.uint8) if z.dtype == bool else z),
         **places,
+        # Few cells are counted by eye: those of one colour would be one.
+        **({"xgap": 1, "ygap": 1} if max(band.shape) <= _COUNTED else {}),
         "showscale": False,
         **hovering(hover),
         **more,
