@@ -161,7 +161,7 @@ class Rehearsal:
         if not before >= 0.5:
             return "Nothing needs to change for that."
         if not helps:
-            return "Nothing that was tried helps by itself: " + "; ".join(self.changes) + "."
+            return f"None of what was tried helps by itself: not {', not '.join(self.changes)}."
         ordered = sorted(helps, key=lambda words: self._loss(helps[words]))
         return "What would help: " + "; ".join(
             f"{words} ({self._words(helps[words])})" for words in ordered

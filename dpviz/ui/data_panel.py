@@ -11,12 +11,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.table import Table
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.domain import Domain, Outside
+from dpviz.errors import listed
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
 from dpviz.ui.domain_panel import domain_panel
-from dpviz.ui.messages import show_caption
+from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
 from dpviz.ui.state import UrlState
@@ -141,11 +142,23 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     )
     for note in dataset.notes:
         show_caption(note)
+    if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
+        show_info(
+            "Each record is protected by itself. Can a person have several? Then name the column "
+            f"of persons under Protects: {listed(others, 40)}.",
+            ":material/shield_person:",
+        )
     return active
+
+
+def _persons(own: OwnData, but: Collection[str]) -> list[str]:
+    """Columns of an own table that could tell persons apart."""
+    columns = own.table.columns if isinstance(own.table, Table) else ()
+    return [one for one in columns if one not in but]
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
     """Show who is protected; only an own table has a column of persons, none of those in `but`."""
     if own and isinstance(own.table, Table):
-        return protection_panel(state, [one for one in own.table.columns if one not in but])
+        return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

@@ -394,6 +394,10 @@ def bundle() -> bool:
     if words := doubt_words(done.document):
         show = show_warning if done.document["doubtful"]["clusters"] else show_caption
         show(f"{words} {done.document['doubtful']['how']}")
+        show_caption(
+            "Cells that touch are one cluster: where the picture of the counts shows two crowds in "
+            "one cluster, say so."
+        )
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
     looks: dict[str, Any] = {"width": "stretch", "on_click": "ignore"}

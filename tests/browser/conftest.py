@@ -36,8 +36,9 @@ PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
 # Nothing has moved for a quarter of a second.
 CALM = """async () => {
-  const moving = () => document.getAnimations().some((one) =>
-    one.playState === "running" && one.effect.getComputedTiming().endTime !== Infinity);
+  const moving = () => document.querySelector('[data-stale="true"]')
+    || document.getAnimations().some((one) =>
+      one.playState === "running" && one.effect.getComputedTiming().endTime !== Infinity);
   for (let calm = 0; calm < 5;) {
     calm = moving() ? 0 : calm + 1;
     await new Promise((go) => setTimeout(go, 50));
@@ -86,7 +87,7 @@ class Watched:
         self.page.wait_for_selector(idle, timeout=90_000)
 
     def wait_calm(self) -> None:
-        """Wait until nothing moves: panels open slowly, and pictures fade in."""
+        """Wait until nothing moves: panels open slowly, what a run replaces is pale."""
         self.page.evaluate(CALM)
 
     def choose(self, box: str, option: str, *, exact: bool = False) -> None:
