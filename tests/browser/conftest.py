@@ -34,12 +34,13 @@ FLAGS = [
 # A browser that opens a page by its link asks beside that page before it asks at the root.
 PROBES = re.compile(r"/[a-z]+/_stcore/(health|host-config)")
 
-# Nothing has moved for a quarter of a second.
+# Nothing has moved, and no run has gone on, for half a second: a click takes a while to start one.
 CALM = """async () => {
-  const moving = () => document.querySelector('[data-stale="true"]')
+  const moving = () => document.querySelector(
+      '[data-stale="true"], [data-testid=stApp]:not([data-test-script-state=notRunning])')
     || document.getAnimations().some((one) =>
       one.playState === "running" && one.effect.getComputedTiming().endTime !== Infinity);
-  for (let calm = 0; calm < 5;) {
+  for (let calm = 0; calm < 10;) {
     calm = moving() ? 0 : calm + 1;
     await new Promise((go) => setTimeout(go, 50));
   }
