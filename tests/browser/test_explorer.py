@@ -236,7 +236,7 @@ def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer)
         " window.before = [...document.querySelectorAll('.dpv-card')].find(named);"
         " window.before.focus(); }"
     )
-    assert tip.is_visible()
+    tip.wait_for(state="visible")
     assert "Cells by which" in tip.text_content()
     expect_title(watched, "ε 1.05")
     watched.wait_idle()
