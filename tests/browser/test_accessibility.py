@@ -131,10 +131,13 @@ INKED = """() => [...document.querySelectorAll('.stApp *:not(svg, svg *, .live-f
 def test_print_has_both_panels_on_white_paper(
     scheme: str, path: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    page = open_page(f"{app_url('app.py')}/{path}", scheme).page
+    watched = open_page(f"{app_url('app.py')}/{path}", scheme)
+    page = watched.page
     page.get_by_role("button", name="Share", exact=True).wait_for()
     if path != "papers":
         page.wait_for_selector(".live-figure .main-svg")
+    # Papers writes its choice into the address, which is a second run.
+    watched.wait_calm()
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print", color_scheme=scheme)
     page.set_viewport_size({"width": 720, "height": 1000})
