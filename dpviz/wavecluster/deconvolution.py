@@ -92,6 +92,11 @@ class Bins:
         return self.edges[:-1]
 
 
+def noise_variance(rate: float) -> float:
+    """Variance of two-sided geometric noise of this rate, 1 over its scale."""
+    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
+
+
 def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
     """Mean of P(noisy | count) over the whole counts of each bin.
 

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from scipy import ndimage, stats
 
-from dpviz.wavecluster.deconvolution import Floats, Released
+from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 
 #: What releases show: structure; records, but no more structure than evenly spread ones have;
 #: the same, though too little to see structure at all; nothing beyond their noise.
@@ -51,7 +51,7 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     chance = _chance_if_even(released, generator)
     records = max(float(released.rough.mean()), 0.0)
     power = records**2 * math.sqrt(released.rough.size)
-    plain = power >= ENOUGH * (records + _variance(released.rough_rate))
+    plain = power >= ENOUGH * (records + noise_variance(released.rough_rate))
     if chance is not None and chance < (PLAIN if plain else FALSE_ALARM / 2):
         return "structure"
     if _chance_if_none(released) >= FALSE_ALARM / 2:
@@ -59,11 +59,6 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     if chance is None:
         return "structure"
     return "even" if plain else "unclear"
-
-
-def _variance(rate: float) -> float:
-    """Variance of two-sided geometric noise."""
-    return float(2 * np.exp(-rate) / np.expm1(-rate) ** 2)
 
 
 def coherence(counts: Floats) -> Floats:
@@ -119,7 +114,7 @@ def _chance_if_none(released: Released) -> float:
         if missing > 0
         else 1.0
     )
-    deviation = math.sqrt(_variance(released.rough_rate) * released.rough.size)
+    deviation = math.sqrt(noise_variance(released.rough_rate) * released.rough.size)
     total = float(released.rough.sum())
     many = float(stats.norm.sf(total / deviation)) if deviation else float(total <= 0)
     return min(1.0, 2 * min(beyond, many))

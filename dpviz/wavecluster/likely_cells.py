@@ -26,7 +26,9 @@ SURROUNDINGS = 0.6
 _ROUNDING = 1e-12
 
 
-def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
+def likely_cells(
+    chance: Floats, expected: float, coarse: Floats | None = None, trust: float = 0.0
+) -> NDArray[np.bool_]:
     """Mask of the cells to report: the likeliest, but for those that make a doubtful join.
 
     Where chances are near 0 or 1, these are the likely cells. Doubt is the expected number of
@@ -35,6 +37,10 @@ def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
     expected one, and the more do their surroundings count: where noise hides nearly all, few
     cells are likely, and to leave out most of the others costs more than to report some wrong
     ones.
+
+    Where noise hides single cells but not wide clusters, a coarse estimate knows better which cells
+    are dense: it has a part in their rank, by the trust in it. The number of likely cells then says
+    nothing, and the expected one counts alone.
 
     A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
     cluster in every score, and one of several doubtful cells is enough for one.
@@ -45,6 +51,10 @@ def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
         Chance of each cell of being significant, any shape.
     expected
         Number of significant cells to expect, from the law of all counts.
+    coarse
+        Another estimate of the coefficients, same shape as ``chance``.
+    trust
+        Share of that estimate in the rank, from 0 to 1.
     """
     total = float(chance.sum())
     if not total:
@@ -52,9 +62,12 @@ def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
     doubt = float(np.minimum(chance, 1 - chance).sum()) / total
     likely = max(int((chance >= LIKELY).sum()), 1)
     rank = with_surroundings(chance, SURROUNDINGS * doubt)
+    if coarse is not None:
+        rank = (1 - trust) * rank + trust * _in_order_of(coarse, chance)
     # Running sums leave rounding errors where all chances are 0.
     known = int((rank > _ROUNDING).sum())
-    number = min(round(likely ** (1 - doubt) * expected**doubt), known)
+    share = 1.0 if trust > 0.5 else doubt
+    number = min(round(likely ** (1 - share) * expected**share), known)
     if not number:
         return np.zeros(chance.shape, dtype=bool)
     chosen = rank >= np.sort(rank, axis=None)[-number]
@@ -67,6 +80,13 @@ def likely_cells(chance: Floats, expected: float) -> NDArray[np.bool_]:
     kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
     found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
     return found
+
+
+def _in_order_of(values: Floats, chance: Floats) -> Floats:
+    """The same chances, so dealt out that the largest value has the largest one."""
+    found = np.empty(chance.size)
+    found[np.argsort(values, axis=None, kind="stable")] = np.sort(chance, axis=None)
+    return found.reshape(chance.shape)
 
 
 def with_surroundings(values: Floats, weight: float) -> Floats:

@@ -28,6 +28,7 @@ from dpviz.wavecluster.deconvolution import (
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings
+from dpviz.wavecluster.smoothing import smoothed
 from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
@@ -53,8 +54,9 @@ MEMORY, PRIOR = 0.9, 2.0
 #: at all leaves out too few.
 SPARSE, MILD = 0.75, 0.5
 
-#: Shares of zeros that are tried.
-ZEROS = 25
+#: Shares of zeros that are tried: so many evenly spaced ones, until this share of cells is filled,
+#: then one for each such factor, until a single one is.
+ZEROS, SCARCE, FACTOR = 25, 0.02, 1.5
 
 #: Weight of the mean of the 3 x 3 (x 3 ...) cells around a cell in how likely it is filled.
 SURROUNDINGS = 0.3
@@ -127,7 +129,10 @@ def estimate(
         # Samples hide small counts, of which the law of all counts knows. With other wavelets than
         # Haar, coefficients are also positive where cells are empty: there it tells too many.
         expected *= filled * len(samples) / max(float((samples > 0).sum()), 1.0)
-    mask = likely_cells(chance, expected)
+    # Only where structure shows: smoothed enough, evenly spread records are one large cluster.
+    coarse = smoothed(released)
+    trust = coarse.trust(float(samples.var(axis=0).mean())) if shown == "structure" else 0.0
+    mask = likely_cells(chance, expected, transform(coarse.counts.clip(0)[None])[0], trust)
     if shown in ("even", "noise"):
         mask = np.zeros_like(mask)
     return Estimate(
@@ -224,7 +229,7 @@ def _first_prior(
     )
     best, prior = -math.inf, weights
     scores, filled = [], []
-    for zero in np.linspace(0, 0.98, ZEROS):
+    for zero in zero_shares(released.noisy.size):
         tried = expectation_maximisation(
             chances, np.append(1e-9, weights[1:] + 1e-12), times, 25, float(zero)
         )
@@ -239,6 +244,14 @@ def _first_prior(
     floored: Floats = np.maximum(prior, 1e-9)
     floored /= floored.sum()
     return floored, float(np.average(filled, weights=np.exp(scores - np.max(scores))))
+
+
+def zero_shares(cells: int) -> Floats:
+    """Shares of zeros to try on so many cells: in a box far wider than its data, few are filled."""
+    number = max(math.floor(math.log(SCARCE * cells, FACTOR)), 0)
+    filled = SCARCE * FACTOR ** -np.arange(1.0, number + 1)
+    found: Floats = np.append(np.linspace(0, 1 - SCARCE, ZEROS), 1 - filled)
+    return found
 
 
 def heights(bins: Bins, posterior: Floats, times: Floats, density: float) -> Floats:

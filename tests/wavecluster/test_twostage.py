@@ -16,6 +16,7 @@ from scipy import ndimage
 from dpviz.counts import block_sums
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
+from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.metrics.matching import dsg_c
 from dpviz.noise_source import SeededNoise, Silenced
@@ -23,7 +24,7 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster import likely_cells as likely
-from dpviz.wavecluster import random_field
+from dpviz.wavecluster import random_field, smoothing
 from dpviz.wavecluster.budget_share import (
     LARGE,
     SHARES,
@@ -33,14 +34,29 @@ from dpviz.wavecluster.budget_share import (
     choose_share,
 )
 from dpviz.wavecluster.components import connected_components
-from dpviz.wavecluster.deconvolution import Bins, Released, expectation_maximisation, likelihood
+from dpviz.wavecluster.deconvolution import (
+    Bins,
+    Released,
+    expectation_maximisation,
+    likelihood,
+    noise_variance,
+)
 from dpviz.wavecluster.evidence import Evidence, coherence, evidence
 from dpviz.wavecluster.likely_cells import FEW, LIKELY, WEAK, likely_cells
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.methods.twostage import release
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Run, Source
-from dpviz.wavecluster.random_field import MEMORY, PRIOR, SPARSE, TABLES, likely_counts, neighbours
+from dpviz.wavecluster.random_field import (
+    MEMORY,
+    PRIOR,
+    SPARSE,
+    TABLES,
+    likely_counts,
+    neighbours,
+    zero_shares,
+)
+from dpviz.wavecluster.smoothing import WIDTHS, Smoothed, smoothed
 from dpviz.wavecluster.truth import Truth, run
 from dpviz.wavecluster.wavelet import average_subband, sums_blocks, wavelet_names
 
@@ -129,6 +145,68 @@ def test_a_tiny_budget_goes_to_all_counts_alike(epsilon: float) -> None:
         np.testing.assert_allclose(released.rate, epsilon)
         assert released.rough_rate == pytest.approx(epsilon)
         assert released.zeros_rate == 0
+
+
+# -- coarse estimate -------------------------------------------------------------------------
+
+
+def rough_alone(noisy: Floats, rate: float) -> Released:
+    return Released(
+        noisy=noisy, rate=np.full(noisy.shape, rate), low=np.zeros(noisy.shape, dtype=bool),
+        zeros=0.0, zeros_rate=0.0, rough=noisy, rough_rate=rate,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(40,), (7, 9), (4, 5, 3), (1, 2)])
+@pytest.mark.parametrize("width", [WIDTHS[0], 1.0, WIDTHS[-1]])
+def test_risks_are_those_of_the_definition(
+    shape: tuple[int, ...], width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(smoothing, "WIDTHS", (width,))
+    noisy, rate = np.random.default_rng(0).normal(0, 50, shape).round(), 0.1
+    found = smoothed(rough_alone(noisy, rate))
+    places = np.argwhere(np.ones(shape))
+    far = np.abs(places[:, None] - places[None])
+    # Weights are cut off at four widths.
+    weights = np.exp(-((far / width) ** 2) / 2) * (far <= int(4 * width + 0.5))
+    matrix = weights.prod(axis=2)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    counts = matrix @ noisy.ravel()
+    np.testing.assert_allclose(found.counts.ravel(), counts, atol=1e-9)
+    residual = np.mean((noisy.ravel() - counts) ** 2)
+    risk = residual + noise_variance(rate) * (2 * np.trace(matrix) / noisy.size - 1)
+    assert found.risk == pytest.approx(max(risk, 1e-9))
+
+
+def test_risks_are_true_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.zeros((20, 20))
+    counts[3:12, 5:15] = 30
+    rng, stop, risks, errors = np.random.default_rng(0), -np.expm1(-0.1), [], []
+    monkeypatch.setattr(smoothing, "WIDTHS", (1.0,))
+    for _ in range(400):
+        noise = rng.geometric(stop, counts.shape) - rng.geometric(stop, counts.shape)
+        found = smoothed(rough_alone(counts + noise, 0.1))
+        risks.append(found.risk)
+        errors.append(((found.counts - counts) ** 2).mean())
+    assert np.mean(risks) == pytest.approx(np.mean(errors), abs=4 * np.std(risks) / 20)
+    # An estimate as good gets half of the trust, one with twice the risk nearly none.
+    assert Smoothed(counts, 9.0).trust(9.0) == 0.5
+    assert Smoothed(counts, 9.0).trust(18.0) > 0.9
+    assert Smoothed(counts, 9.0).trust(0.0) == pytest.approx(0)
+
+
+def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
+    rng, far = np.random.default_rng(0), (np.arange(24) - 12) ** 2
+    noise = rng.geometric(0.1, (24, 24)) - rng.geometric(0.1, (24, 24))
+    wide = 100 * np.exp(-np.add.outer(far, far) / 72)
+    single = 900.0 * (rng.random((24, 24)) < 0.1)
+    taken = []
+    for counts in (wide, single):
+        found = smoothed(rough_alone(counts.round() + noise, 0.1))
+        taken.append(np.mean((found.counts - counts.round() - noise) ** 2) / noise_variance(0.1))
+    # Of the wide cluster nearly all noise is taken away, of the single cells none.
+    assert taken[0] > 0.8
+    assert taken[1] < 0.01
 
 
 # -- samples ---------------------------------------------------------------------------------
@@ -226,6 +304,29 @@ def test_samples_of_exact_counts_are_these_counts() -> None:
     assert filled == pytest.approx(6 * 5 / 8, abs=0.1)
     # Within the part of a bin: whole numbers up to 20 or so have parts of their own.
     assert (np.abs(found - counts) <= np.where(counts < 20, 0, 2)).all()
+
+
+@pytest.mark.parametrize("cells", [1, 9, 50, 80, 1024, 10**6])
+def test_shares_of_zeros_leave_at_least_one_cell_filled(cells: int) -> None:
+    filled = cells * (1 - zero_shares(cells))
+    assert (np.diff(filled) < 0).all()
+    assert filled[0] == cells
+    few = cells * 0.02
+    assert filled[-1] == pytest.approx(few) if few < 1.5 else 1 - 1e-9 <= filled[-1] < 1.5
+    assert (filled[25:] / filled[24:-1] == pytest.approx(1 / 1.5)) or cells < 75
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_a_box_far_wider_than_its_data_is_nearly_empty(epsilon: float) -> None:
+    """4 of 1,600 blocks are filled: no more than a dozen are found to be, not 2% of all."""
+    counts = np.zeros((80, 80), dtype=np.int64)
+    counts[40:44, 40:44] = 900
+    released, config, _ = release(
+        block_sums(counts, 1), Config(method="twostage", grid=80, epsilon=epsilon),
+        Accountant(SeededNoise(0), epsilon),
+    )  # fmt: skip
+    _, filled = random_field.field_samples(released, config.density, np.random.default_rng(0))
+    assert 3 < filled < 12
 
 
 @quick
@@ -326,6 +427,21 @@ def test_doubtful_cells_have_the_rank_of_their_surroundings() -> None:
     # One cell among others comes before a likelier one by itself.
     assert found[3, 3]
     assert not found[7, 7]
+
+
+def test_a_trusted_estimate_ranks_the_expected_number_of_cells() -> None:
+    chance = np.random.default_rng(0).random((9, 9)) / 2
+    coarse = -np.add.outer((np.arange(9) - 4) ** 2, (np.arange(9) - 4) ** 2).astype(float)
+    found = likely_cells(chance, 21, coarse, 1.0)
+    np.testing.assert_array_equal(found, coarse >= np.sort(coarse, axis=None)[-21])
+    # With little trust the chances decide, as many as without it.
+    for trust in (0.0, 1e-6):
+        near = likely_cells(chance, 21, coarse, trust)
+        assert (near != likely_cells(chance, 21)).sum() <= 2
+    # What is certain stays.
+    sure = np.zeros((9, 9))
+    sure[1:4, 1:4] = 1.0
+    np.testing.assert_array_equal(likely_cells(sure, 9, coarse, 0.4), sure > 0)
 
 
 def two_blobs(between: float) -> Floats:
@@ -527,7 +643,7 @@ def test_no_likely_cell_is_not_called_noise(
 ) -> None:
     # Structure without any cell is rare: here none is reported whatever the chances are.
     monkeypatch.setattr(
-        random_field, "likely_cells", lambda chance, expected: np.zeros(chance.shape, dtype=bool)
+        random_field, "likely_cells", lambda chance, *_: np.zeros(chance.shape, dtype=bool)
     )
     counts = np.random.default_rng(0).poisson(base, (8, 8))
     counts[:4] += np.random.default_rng(1).poisson(base, (4, 8))
@@ -609,6 +725,23 @@ def test_it_finds_more_than_noise_on_all_counts(name: str, epsilon: float) -> No
     """With the same budget, less than two thirds of the error; these seeds are fixed."""
     ours, theirs = (dsg(name, method, epsilon, range(4)) for method in ("twostage", "privthr"))
     assert ours < 0.67 * theirs
+
+
+def test_a_broad_cluster_of_few_records_is_found() -> None:
+    """No cell stands out by itself: the smoothed counts lower the error by a quarter."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(0.5, 0.15, (2_000, 2)).clip(0, 1)
+    source = Source.build(Dataset(name="", points=points), 32, Domain(((0.0, 1.0),) * 2))
+    config = Config(method="twostage", grid=32, density=0.8, epsilon=0.1)
+    true = Truth(source, config).stages.labels
+    whole, field = [], []
+    for errors, trust in ((whole, Smoothed.trust), (field, lambda *_: 0.0)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Smoothed, "trust", trust)
+            for seed in range(12):
+                found = run(source, config, SeededNoise(seed)).stages.labels
+                errors.append(dsg_c(true, found))
+    assert np.mean(whole) < 0.75 * np.mean(field)
 
 
 @pytest.mark.parametrize("wavelet", ["db2", "bior2.2", "sym4"])
