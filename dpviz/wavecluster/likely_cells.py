@@ -5,6 +5,8 @@ Post-processing alone: nothing here reads data.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
@@ -19,6 +21,10 @@ LIKELY = 0.55
 #: A cell with less than this chance does not join clusters that both hold this share of all
 #: reported cells, and at least so many.
 WEAK, LARGE, FEW = 0.95, 0.2, 5
+
+#: So many doubtful cells side by side make a wide join, which stays where one of them is likely to
+#: be significant. Narrower ones mostly stand in gaps that the field has closed.
+WIDE = 4
 
 #: Weight of a cell's surroundings in its rank where all cells are as doubtful as can be.
 SURROUNDINGS = 0.6
@@ -43,7 +49,8 @@ def likely_cells(
     nothing, and the expected one counts alone.
 
     A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
-    cluster in every score, and one of several doubtful cells is enough for one.
+    cluster in every score, and one of several doubtful cells is enough for one. A wrong gap costs
+    as much: wide joins, as between two parts of a broad cluster, stay.
 
     Parameters
     ----------
@@ -79,6 +86,17 @@ def likely_cells(
     order = order[np.argsort(-flat[order], kind="stable")]
     kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
     found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
+    return found | _wide_joins(chosen & ~found, chance)
+
+
+def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:
+    """Those of the cells left out that lie in wide groups, of which one is likely significant."""
+    groups, number = ndimage.label(cells, np.ones((3,) * cells.ndim))
+    sizes = np.bincount(groups.ravel(), minlength=number + 1)
+    none = np.bincount(groups.ravel(), np.log1p(-chance.clip(max=1 - 1e-9)).ravel(), number + 1)
+    wide = (sizes >= WIDE) & (none <= math.log(0.5))
+    wide[0] = False
+    found: NDArray[np.bool_] = wide[groups]
     return found
 
 

@@ -25,6 +25,7 @@ from dpviz.wavecluster.deconvolution import (
     Released,
     expectation_maximisation,
     likelihood,
+    noise_variance,
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings
@@ -131,7 +132,9 @@ def estimate(
         expected *= filled * len(samples) / max(float((samples > 0).sum()), 1.0)
     # Only where structure shows: smoothed enough, evenly spread records are one large cluster.
     coarse = smoothed(released)
-    trust = coarse.trust(float(samples.var(axis=0).mean())) if shown == "structure" else 0.0
+    # Bins of large counts are wide; the field itself is never worse than the noisy counts.
+    risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
+    trust = coarse.trust(risk) if shown == "structure" else 0.0
     mask = likely_cells(chance, expected, transform(coarse.counts.clip(0)[None])[0], trust)
     if shown in ("even", "noise"):
         mask = np.zeros_like(mask)

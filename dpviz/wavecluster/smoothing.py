@@ -13,9 +13,9 @@ from scipy import ndimage
 
 from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 
-#: Standard deviations of the Gaussian weights, in cells: from no smoothing at all on, each sqrt(2)
+#: Standard deviations of the Gaussian weights, in cells: from hardly any smoothing on, each sqrt(2)
 #: times as wide as the last. Wider ones hardly ever have the least risk.
-WIDTHS = tuple(2.0 ** (step / 2) for step in range(-4, 5))
+WIDTHS = tuple(2.0 ** (step / 2) for step in range(-3, 5))
 
 #: Power of the risks in the trust: 1 would be right for errors that are independent, but those of
 #: two estimates from the same releases are not, and then the better one is worth nearly all.

@@ -42,7 +42,7 @@ from dpviz.wavecluster.deconvolution import (
     noise_variance,
 )
 from dpviz.wavecluster.evidence import Evidence, coherence, evidence
-from dpviz.wavecluster.likely_cells import FEW, LIKELY, WEAK, likely_cells
+from dpviz.wavecluster.likely_cells import FEW, LIKELY, WEAK, WIDE, likely_cells
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.methods.twostage import release
 from dpviz.wavecluster.parameters import Config
@@ -203,10 +203,10 @@ def test_wide_clusters_are_smoothed_and_single_cells_are_not() -> None:
     taken = []
     for counts in (wide, single):
         found = smoothed(rough_alone(counts.round() + noise, 0.1))
-        taken.append(np.mean((found.counts - counts.round() - noise) ** 2) / noise_variance(0.1))
-    # Of the wide cluster nearly all noise is taken away, of the single cells none.
-    assert taken[0] > 0.8
-    assert taken[1] < 0.01
+        taken.append(np.mean((found.counts - counts.round() - noise) ** 2))
+    # From the wide cluster nearly all noise is taken, from the single cells next to nothing.
+    assert taken[0] > 0.8 * noise_variance(0.1)
+    assert taken[1] < 0.01 * (single + noise).var()
 
 
 # -- samples ---------------------------------------------------------------------------------
@@ -444,6 +444,15 @@ def test_a_trusted_estimate_ranks_the_expected_number_of_cells() -> None:
     np.testing.assert_array_equal(likely_cells(sure, 9, coarse, 0.4), sure > 0)
 
 
+@pytest.mark.parametrize(("cells", "between", "clusters"), [(3, 0.6, 2), (4, 0.6, 1), (5, 0.1, 2)])
+def test_wide_joins_stay_where_they_are_likely(cells: int, between: float, clusters: int) -> None:
+    chance = two_blobs(0.0)
+    chance[:cells, 6] = between
+    # Cells that are unlikely by themselves are reported where so many are expected.
+    likelier = likely_cells(chance, 60 + cells, (chance > 0).astype(float), 0.9)
+    assert connected_components(likelier)[1] == clusters
+
+
 def two_blobs(between: float) -> Floats:
     """Two certain 5 x 6 clusters, with a cell between them."""
     chance = np.zeros((5, 13))
@@ -486,6 +495,10 @@ def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
         sizes = np.bincount(labels.ravel(), minlength=number + 1)[near[near > 0]]
         if (sizes >= large).sum() < 2 or flat[place] >= WEAK:
             plain[at] = True
+    groups, number = connected_components(mask & ~plain)
+    for group in range(1, number + 1):
+        lost = groups == group
+        plain |= lost & (lost.sum() >= WIDE) & (1 - np.prod(1 - chance[lost]) >= 0.5)
     np.testing.assert_array_equal(kept, plain)
 
 
