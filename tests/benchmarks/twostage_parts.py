@@ -11,6 +11,7 @@ import numpy as np
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample
+from dpviz.domain import Domain
 from dpviz.metrics.matching import dsg_c
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.mechanisms import Accountant, Level
@@ -21,6 +22,7 @@ from dpviz.wavecluster.methods.twostage import FINER, ROUGH
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.random_field import neighbours
+from dpviz.wavecluster.smoothing import Smoothed, smoothed
 from dpviz.wavecluster.truth import Truth, run
 from tests.conftest import reference_file
 
@@ -45,6 +47,14 @@ def _config(grid: int, density: float) -> Config:
     return Config(method="twostage", grid=grid, density=density)
 
 
+def _broad(grid: int, density: float) -> Truth:
+    """True run on few records of two broad Gaussians, from a fixed seed."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(rng.choice([0.3, 0.7], (2_000, 1)), 0.1, (2_000, 2)).clip(0, 1)
+    data = Dataset(name="", points=points, domain=Domain(((0.0, 1.0),) * 2))
+    return Truth(Source.build(data, grid), _config(grid, density))
+
+
 def draw(truth: Truth, epsilon: float, seed: int) -> float:
     """DSG_C of one run."""
     config = Config(
@@ -59,6 +69,7 @@ DATA: Mapping[str, Callable[[], Truth]] = {
     "DS2": partial(_core, "ds2", 40, 0.10),
     "Gaussians": partial(_sample, "gaussians"),
     "Spirals": partial(_sample, "spirals"),
+    "Broad Gaussians": partial(_broad, 32, 0.5),
 }
 
 
@@ -115,9 +126,14 @@ def _alone(shape: tuple[int, ...]) -> Any:
     return np.full_like(near, -1), weights
 
 
-def _likely_alone(chance: Any, expected: float) -> Any:
+def _likely_alone(chance: Any, expected: float, *coarse: Any) -> Any:
     """As many cells as are likely, whatever number is to be expected."""
-    return likely_cells(chance, float((chance >= LIKELY).sum()))
+    return likely_cells(chance, float((chance >= LIKELY).sum()), *coarse)
+
+
+def _untrusted(released: Released) -> Smoothed:
+    """Smoothed counts in which there is no trust."""
+    return smoothed(released)._replace(risk=1e30)
 
 
 def _all_joined(order: Any, weak: Any, near: Any, large: float) -> Any:
@@ -151,6 +167,11 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         "Neighbours in the prior",
         "one prior for all cells",
         {f"{_FIELD}:neighbours": _alone},
+    ),
+    (
+        "Smoothed counts",
+        "the field's chances alone",
+        {f"{_FIELD}:smoothed": _untrusted},
     ),
     (
         "Gaps where a join is doubtful",
