@@ -107,6 +107,18 @@ def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     assert not hint.is_visible()
 
 
+def test_the_hint_gives_its_room_to_the_headline_once_epsilon_moves(first):
+    watched = drawn(first())
+    hint = watched.page.locator(".dpv-hint")
+    watched.page.keyboard.press("Tab")
+    assert hint.is_visible()
+    watched.page.keyboard.press(".")
+    hint.wait_for(state="hidden")
+    watched.page.reload()
+    drawn(watched)
+    assert not hint.is_visible()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_has_one_title_and_the_glossary_one_click_away(first, page):
     watched = first(page.replace("wavecluster", ""))

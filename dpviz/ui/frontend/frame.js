@@ -91,8 +91,9 @@ function showFramed() {
   window.location.replace(here);
 }
 
-// The hint of the first visit: shown until somebody closes it, and then never again. Its text comes
-// anew with every run, so whether it is seen stands at the root of the page.
+// The hint of the first visit: shown until somebody closes it or moves epsilon, and then never
+// again: the headline beside it, which follows epsilon, needs the room. Its text comes anew with
+// every run, so whether it is seen stands at the root of the page.
 const HINT = "dpviz hint closed";
 
 function closedBefore() {
@@ -103,14 +104,23 @@ function closedBefore() {
   }
 }
 
-function closeHint({ target }) {
-  if (!target.closest?.(".dpv-hint button")) return;
+function closeHint() {
   document.documentElement.dataset.dpvHint = "closed";
   try {
     window.localStorage.setItem(HINT, "yes");
   } catch {
     // Closed for this visit.
   }
+}
+
+let firstEpsilon;
+
+function watchHint({ type, target }) {
+  if (document.documentElement.dataset.dpvHint === "closed") return;
+  const epsilon = PLACES.epsilon()?.value;
+  if (type === "pointerdown" || type === "keydown") firstEpsilon ??= epsilon;
+  const moved = firstEpsilon !== undefined && epsilon !== firstEpsilon;
+  if (moved || (type === "click" && target.closest?.(".dpv-hint button"))) closeHint();
 }
 
 // Ways past the controls, as first stops of the keyboard. Outside of what Streamlit draws anew.
@@ -201,7 +211,8 @@ export default ({ data }) => {
   keepSteps();
   addSkips();
   document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
-  document.addEventListener("click", closeHint);
+  for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
+    document.addEventListener(type, watchHint, true);
   fetchAhead(data);
   // Listening twice is listening once.
   document.addEventListener("focusin", follow);
