@@ -1,4 +1,4 @@
-"""The library: passes over the data against their floor and NumPy, runs and scores."""
+"""The library: runs of the methods and scores."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.passes import cluster_sums
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import QUICK
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
@@ -41,25 +39,9 @@ def seconds(work: Callable[[], object], runs: int = 7) -> float:
 
 def main() -> None:
     """Print all figures."""
-    passes()
     runs()
     kmeans()
     scores()
-
-
-def passes() -> None:
-    """Quantizing 1M points, as multiples of reading the array once."""
-    points = np.random.default_rng(0).random((1_000_000, 2))
-    domain = Domain(((0, 1), (0, 1)))
-    floor = seconds(points.sum)
-    ours = seconds(lambda: quantize(points, domain, 256))
-    numpy = seconds(
-        lambda: np.histogram2d(points[:, 0], points[:, 1], bins=256, range=[[0, 1]] * 2), runs=3
-    )
-    print(
-        f"quantize 1M points, g 256: {ours * 1e3:.1f} ms = {ours / floor:.0f} x floor, "
-        f"{numpy / ours:.1f} x faster than numpy.histogram2d"
-    )
 
 
 def runs() -> None:
@@ -81,7 +63,7 @@ def runs() -> None:
 
 
 def kmeans() -> None:
-    """DPLloyd and its data pass on 1M points beside k-means; all methods on 30,000."""
+    """DPLloyd on 1M points beside k-means; all methods on 30,000."""
     rng = np.random.default_rng(0)
     blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), 1_000_000)
     points = np.clip(blobs + rng.normal(0, 0.03, blobs.shape), 0, 1)
@@ -96,9 +78,6 @@ def kmeans() -> None:
         f"DPLloyd, 1M points, K 15, T 5: {ours * 1e3:.0f} ms = {ours / peer:.2f} x KMeans with 5 "
         f"iterations ({peer * 1e3:.0f} ms)"
     )
-    centers = points[:10].copy()
-    once, floor = seconds(lambda: cluster_sums(points, centers)), seconds(points.sum)
-    print(f"data pass, 1M points, K 10: {once * 1e3:.1f} ms = {once / floor:.0f} x floor")
     records = Records.build(load_sample("gaussians"))
     truth = KMeansTruth(records, 15)
     for name in KMEANS:

@@ -1,0 +1,130 @@
+"""Passes over large data beside what they can't beat and what people would use instead.
+
+``python -m tests.benchmarks passes`` prints the table of the README. All figures of a row are
+measured in one run, one after the other, on the same array. The floor is one thread that reads the
+array once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
+
+from dpviz.counts import quantize
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.kmeans.passes import cluster_sums
+from dpviz.noise_source import SeededNoise
+from dpviz.threads import processors
+from dpviz.wavecluster.components import label_points
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import run
+from tests.benchmarks.core import seconds
+
+SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
+
+#: Cells per axis.
+GRID = 256
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """All passes on one thread."""
+    alone = SimpleNamespace(map=map)
+    with (
+        mock.patch("dpviz.threads.processors", return_value=1),
+        mock.patch("dpviz.kmeans.passes.pool", return_value=alone),
+    ):
+        yield
+
+
+def main() -> None:
+    """Print the table."""
+    print("| pass | records | one thread | all threads | beside it |")
+    print("|---|---|---|---|---|")
+    for millions in (1.0, 6.4, 50.0):
+        points = np.random.default_rng(0).random((int(millions * 1e6), 2))
+        floor = seconds(points.sum)
+        _quantize(points, floor)
+        _label(points, floor)
+        if millions == 1.0:
+            _sums(points, floor)
+            _clusters()
+
+
+def _row(what: str, n: int, floor: float, work: Callable[[], object], *beside: str) -> float:
+    """Print a row in multiples of the floor; return the time on one thread."""
+    with one_thread():
+        one = seconds(work)
+    every = seconds(work)
+    print(
+        f"| {what} | {n / 1e6:g}M | {one / floor:.1f} x floor ({one * 1e3:.0f} ms) | "
+        f"{every / floor:.1f} x on {processors()} | {', '.join(beside)} |",
+        flush=True,
+    )
+    return one
+
+
+def _quantize(points: NDArray[np.float64], floor: float) -> None:
+    """Points to counts, beside NumPy."""
+    beside = []
+    if len(points) <= 6_400_000:
+        numpy = seconds(
+            lambda: np.histogram2d(*points.T, bins=GRID, range=SQUARE.bounds), runs=1
+        )  # fmt: skip
+        with one_thread():
+            own = seconds(lambda: quantize(points, SQUARE, GRID))
+        beside.append(f"np.histogram2d takes {numpy / own:.0f} times as long as one thread")
+    _row(f"quantize, {GRID} x {GRID} cells", len(points), floor,
+         lambda: quantize(points, SQUARE, GRID), *beside)  # fmt: skip
+
+
+def _label(points: NDArray[np.float64], floor: float) -> None:
+    """Clusters of the points, given those of the cells."""
+    cells = np.random.default_rng(1).integers(0, 9, (GRID // 2, GRID // 2)).astype(np.int32)
+    _row("label", len(points), floor,
+         lambda: label_points(points, SQUARE, (GRID, GRID), cells, 1, "clip"))  # fmt: skip
+
+
+def _sums(points: NDArray[np.float64], floor: float) -> None:
+    """One iteration of DPLloyd."""
+    centers = points[:10].copy()
+    _row("k-means pass, K 10", len(points), floor, lambda: cluster_sums(points, centers))
+
+
+def _clusters() -> None:
+    """WaveCluster end to end beside clusterings of scikit-learn, on blobs."""
+    rng = np.random.default_rng(0)
+    for n in (30_000, 1_000_000):
+        blobs = rng.choice(rng.uniform(0.1, 0.9, (15, 2)), n)
+        points = np.clip(blobs + rng.normal(0, 0.03, blobs.shape), 0, 1)
+        data = Dataset(name="blobs", points=points, domain=SQUARE)
+
+        def work(data: Dataset = data) -> object:
+            config = Config(method="privthr", epsilon=1.0, density=0.5, grid=64)
+            return run(Source.build(data, 64), config, SeededNoise(0))
+
+        own = seconds(work)
+        radius = 0.01 * (30_000 / n) ** 0.5 * 2
+        peers = {
+            "KMeans": KMeans(15, n_init=1, random_state=0),
+            "DBSCAN": DBSCAN(eps=radius, min_samples=10),
+        }
+        if n <= 30_000:
+            peers["HDBSCAN"] = HDBSCAN(min_cluster_size=100, copy=False)
+        beside = []
+        for name, model in peers.items():
+            taken = seconds(lambda m=model: m.fit(points), runs=1)  # noqa: B023 - called at once
+            beside.append(f"{name} {taken / own:,.0f} times ({taken:.2g} s)")
+        print(
+            f"| private WaveCluster, points to clusters | {n / 1e6:g}M | | {own * 1e3:.1f} ms | "
+            f"{', '.join(beside)} |",
+            flush=True,
+        )
