@@ -13,6 +13,7 @@ from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.domain import Domain, Outside
 from dpviz.errors import listed
 from dpviz.figures.ground import PLAIN, Ground
+from dpviz.numbers import counted
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
@@ -135,7 +136,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         axes=shown_axes,
     )
     show_caption(
-        f"Active: {active.title} · {dataset.n:,} records · "
+        f"Active: {active.title} · {counted(dataset.n, 'record')} · "
         f"{'declared domain' if domain.declared else 'domain from the data'}"
         + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,

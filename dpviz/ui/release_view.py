@@ -16,6 +16,7 @@ from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
 from dpviz.home import home, home_folder
+from dpviz.numbers import counted
 from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
@@ -300,7 +301,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     )
     neighbours = config.neighbours
     unit = (
-        f"a person (column {draft.active.unit}, up to {neighbours.cap} records)"
+        f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
         else "a record"
     )
