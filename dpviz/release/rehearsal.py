@@ -40,11 +40,12 @@ MOST_RECORDS = 1_000_000
 _CLUSTERS = 5
 #: Share of a made stand-in's records that are in no cluster.
 _BACKGROUND = 0.1
-#: Standard deviation of its clusters, in sides of the domain.
-_SPREAD = (0.02, 0.05)
+#: Standard deviation of its clusters, in sides of the domain; and of small ones, as of a city's hot
+#: spots in a box around the city.
+_SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
 #: Shares of the filled cells that are left out, tried in place of the plan's.
-_DENSE = (0.8, 0.9)
+_DENSE = (0.8, 0.9, 0.96)
 
 #: A true cluster is found again if it shares so much with one of a draw (Jaccard index).
 _FOUND = 0.5
@@ -113,6 +114,9 @@ class Rehearsal:
         Clusters of each draw on evenly spread records, shape (R,).
     changes
         The same with one thing changed, by its words.
+    small
+        The plan, and the same changes of it, on a look-alike with small clusters; empty where
+        there is none. The plan has the word "".
     """
 
     stand_in: str
@@ -121,6 +125,7 @@ class Rehearsal:
     plan: Found
     nothing: Floats
     changes: dict[str, Found]
+    small: dict[str, Found]
 
     @property
     def sentence(self) -> str:
@@ -152,20 +157,49 @@ class Rehearsal:
     @property
     def advice(self) -> str:
         """What would help, as tried on the same stand-in; says so where nothing does."""
-        before = self._loss(self.plan)
-        helps = {
-            words: found
-            for words, found in self.changes.items()
-            if self._loss(found) <= before - max(0.5, 0.1 * before)
-        }
-        if not before >= 0.5:
+        if not self._loss(self.plan) >= 0.5:
             return "Nothing needs to change for that."
+        helps = self._helping(self.plan, self.changes)
         if not helps:
             return f"None of what was tried helps by itself: not {', not '.join(self.changes)}."
-        ordered = sorted(helps, key=lambda words: self._loss(helps[words]))
-        return "What would help: " + "; ".join(
-            f"{words} ({self._words(helps[words])})" for words in ordered
-        ) + "."  # fmt: skip
+        return f"What would help: {helps}."
+
+    @property
+    def if_small(self) -> str:
+        """What to expect of clusters that are small, where that is worse; else empty."""
+        tried = dict(self.small)
+        plan = tried.pop("", None)
+        if plan is None or self._loss(plan) <= self._loss(self.plan) + 0.5:
+            return ""
+        helps = self._helping(plan, tried)
+        return (
+            "Are your clusters small, about a hundredth of a side of the domain, such as hot spots "
+            f"of a city? Then expect {self._words(plan)}, {_about(plan.reported)} reported. "
+            + (f"What would help then: {helps}." if helps else "Nothing that was tried helps then.")
+        )
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """The words of the best change, and of the best one for small clusters, where any helps."""
+        plan, tried = self.small.get(""), {word: one for word, one in self.small.items() if word}
+        found = self._better(self.plan, self.changes)[:1]
+        if plan is not None and self.if_small:
+            found += self._better(plan, tried)[:1]
+        return tuple(dict.fromkeys(found))
+
+    def _better(self, plan: Found, tried: dict[str, Found]) -> list[str]:
+        """Words of the changes that help, the best first."""
+        before = self._loss(plan)
+        if not before >= 0.5:
+            return []
+        losses = {words: self._loss(found) for words, found in tried.items()}
+        helps = [words for words in tried if losses[words] <= before - max(0.5, 0.1 * before)]
+        return sorted(helps, key=losses.__getitem__)
+
+    def _helping(self, plan: Found, tried: dict[str, Found]) -> str:
+        """Those of the changes that help, the best first, with what they bring."""
+        better = self._better(plan, tried)
+        return "; ".join(f"{words} ({self._words(tried[words])})" for words in better)
 
     def _loss(self, found: Found) -> float:
         """How far draws are off, in clusters, by medians: invented and lost ones."""
@@ -178,7 +212,9 @@ class Rehearsal:
         return f"{_about(found.invented)} invented, {words}" if self.invents else words
 
 
-def made_up(domain: Domain, records: int, clusters: int = _CLUSTERS) -> StandIn:
+def made_up(
+    domain: Domain, records: int, clusters: int = _CLUSTERS, *, small: bool = False
+) -> StandIn:
     """Normal clusters of unequal size on a declared domain, with some records between them.
 
     The places are the same for all domains: nothing but the domain and these numbers tells them.
@@ -191,14 +227,14 @@ def made_up(domain: Domain, records: int, clusters: int = _CLUSTERS) -> StandIn:
     places = max(
         (generator.uniform(0.1, 0.9, (clusters, domain.ndim)) for _ in range(200)), key=_apart
     )
-    spreads = generator.uniform(*_SPREAD, clusters)
+    spreads = generator.uniform(*(_SMALL if small else _SPREAD), clusters)
     inside = np.minimum(labels, clusters - 1)
     points = generator.normal(places[inside], spreads[inside, None])
     alone = labels == clusters
     points[alone] = generator.uniform(size=(int(alone.sum()), domain.ndim))
     points = domain.lows + np.clip(points, 0, 1) * (np.array(domain.highs) - domain.lows)
     labels[alone] = -1
-    title = f"{clusters} made-up clusters"
+    title = f"{clusters} {'small ' * small}made-up clusters"
     return StandIn(title=title, dataset=Dataset(name=title, points=points), domain=domain,
                    labels=labels)  # fmt: skip
 
@@ -273,6 +309,7 @@ def rehearse(
     request: Request,
     stand_in: StandIn,
     *,
+    small: StandIn | None = None,
     draws: int = DRAWS,
     fewer: int = FEWER,
     progress: Progress | None = None,
@@ -286,8 +323,11 @@ def rehearse(
         The plan; its data are not asked for.
     stand_in
         Public data.
+    small
+        A look-alike with small clusters, for plans that can invent some; None leaves it out.
     draws, fewer
-        Draws of the plan, on the stand-in and without clusters, and of each change that may help.
+        Draws of the plan, on the stand-in and without clusters; and of each change that may help,
+        and on small clusters.
     progress, cancelled
         As for :class:`dpviz.work.Work`; a step is one draw.
 
@@ -300,7 +340,8 @@ def rehearse(
     """
     invents = request.family.finds_number
     tried = changes(request, stand_in.dataset.n)
-    steps = draws * (1 + invents) + fewer * len(tried)
+    others = {"": request, **tried} if invents and small is not None else {}
+    steps = draws * (1 + invents) + fewer * (len(tried) + len(others))
     work = Work(steps, "draws", progress, cancelled)
     records = stand_in.dataset.n
     plan = _found(request, stand_in, work.over(range(draws)))
@@ -324,6 +365,11 @@ def rehearse(
         nothing=nothing,
         changes={
             words: _found(one, stand_in, work.over(range(fewer))) for words, one in tried.items()
+        },
+        small={
+            words: _found(one, small, work.over(range(fewer)))
+            for words, one in others.items()
+            if small is not None
         },
     )
 

@@ -13,11 +13,18 @@ from dpviz.data.scale import scale_of
 from dpviz.experiments.prices import prices
 from dpviz.families import family_of
 from dpviz.family.parameter import CHOOSE
-from dpviz.release.rehearsal import MOST_RECORDS, Rehearsal, StandIn, made_up, rehearse
+from dpviz.release.rehearsal import (
+    MOST_RECORDS,
+    Rehearsal,
+    StandIn,
+    changes,
+    made_up,
+    rehearse,
+)
 from dpviz.release.request import Request
 from dpviz.ui.cache import sample_data
 from dpviz.ui.job import Job, follow, job_of, show_progress, start
-from dpviz.ui.messages import plain_text, show_caption, show_info
+from dpviz.ui.messages import plain_text, show_caption, show_info, show_warning
 from dpviz.ui.release import ReleaseDraft, public_records
 from dpviz.ui.show import job_button
 from dpviz.ui.state import UrlState, following
@@ -85,7 +92,7 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             cancel_key="release:rehearse stop",
             icon=":material/theater_comedy:",
         )
-    follow(job, lambda: _result(_of(plan)))
+    follow(job, lambda: _result(state, plan))
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
@@ -95,7 +102,8 @@ def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
         waits = rehearsing(state, draft)
         return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
     found: Rehearsal = job.result
-    return f"Rehearsal on {_where(found)}: {found.sentence} {found.on_nothing}"
+    told = f"{found.sentence} {found.if_small} {found.on_nothing}".replace("  ", " ")
+    return f"Rehearsal on {_where(found)}: {told}"
 
 
 def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
@@ -127,6 +135,7 @@ def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehe
     """Make the stand-in and draw the plan on it; in the thread of a job."""
     request, records, name = plan
     assert request.domain is not None  # noqa: S101 - refused before
+    small = None
     if name:
         facts = sample(name)
         stand_in = StandIn(
@@ -134,19 +143,45 @@ def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehe
         )
     else:
         clusters = request.parameters.get("clusters")
-        stand_in = made_up(request.domain, records, *([clusters] if clusters else []))
-    return rehearse(request, stand_in, progress=progress, cancelled=cancelled)
+        given = [clusters] if clusters else []
+        stand_in = made_up(request.domain, records, *given)
+        small = made_up(request.domain, records, *given, small=True)
+    return rehearse(request, stand_in, small=small, progress=progress, cancelled=cancelled)
 
 
-def _result(job: Job | None) -> None:
-    """Show progress or result of the rehearsal."""
+def _result(state: UrlState, plan: Plan) -> None:
+    """Show progress or result of the rehearsal, and offer what would help."""
+    job = _of(plan)
     if job is None or job.result is None:
         if job is not None:
             show_progress(job, "draws", "")
         return
     found: Rehearsal = job.result
     show_info(f"{found.sentence} {found.advice}", ":material/theater_comedy:")
+    if found.if_small:
+        show_warning(found.if_small)
+    offered = {
+        words: one
+        for words, one in changes(plan[0], found.records).items()
+        # Another method has other parameters: it is chosen above.
+        if words in found.best and one.config.method == plan[0].config.method
+    }
+    for words, one in offered.items():
+        st.button(
+            plain_text(f"Take {words}"),
+            key=f"release:take {words}",
+            on_click=partial(_take, state, one),
+            help="The rehearsal read public data alone, so its advice costs nothing and tells "
+            "nothing about yours.",
+        )
     show_caption(f"Rehearsed on {_where(found)}. {found.on_nothing}")
+
+
+def _take(state: UrlState, request: Request) -> None:
+    """Set the controls to the parameters of a change."""
+    for parameter in request.family.parameters:
+        if request.card.parameter(parameter.name):
+            state.set(parameter.link, getattr(request.config, parameter.name))
 
 
 def _where(found: Rehearsal) -> str:

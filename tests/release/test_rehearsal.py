@@ -58,7 +58,21 @@ def test_scattered_records_ask_for_a_larger_p() -> None:
     private = tried(plan(method="twostage", choose="private"))
     assert by_hand.advice.startswith("What would help: p 0.8 in place of 0.58 (0 invented, 0 of 5")
     assert "g 58 and p 0.8 by hand (0 invented, 0 of 5 lost)" in private.advice
-    assert not any(words.startswith("p ") for words in changes(plan(density=0.9)))
+    assert not any(words.startswith("p ") for words in changes(plan(density=0.96)))
+
+
+def test_small_clusters_are_tried_too_and_ask_for_a_still_larger_p() -> None:
+    """Five hot spots fill few cells: of a fifth of all cells most are scattered records."""
+    request = plan(method="twostage", grid=50, density=0.8)
+    small = made_up(BOX, 20_000, small=True)
+    found = rehearse(request, made_up(BOX, 20_000), small=small, draws=10, fewer=5)
+    assert found.advice == "Nothing needs to change for that."
+    assert "Are your clusters small" in found.if_small
+    assert "p 0.96 in place of 0.8 (0 invented" in found.if_small
+    assert found.best == ("p 0.96 in place of 0.8",)
+    without = tried(request)
+    assert without.if_small == ""
+    assert without.best == ()
 
 
 def test_more_noise_is_seen_by_the_rehearsal() -> None:
@@ -111,6 +125,7 @@ def test_changes_are_single_and_stay_valid() -> None:
         "g 32 in place of 64",
         "p 0.8 in place of 0.58",
         "p 0.9 in place of 0.58",
+        "p 0.96 in place of 0.58",
         "“Choose g and p: privately”",
         "Two-stage in place of PrivTHREM",
     ]

@@ -361,6 +361,23 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     assert not any("wait for its answer" in one.value for one in test.caption)
 
 
+def test_what_the_rehearsal_advises_is_taken_by_a_button(
+    page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def quick(*given: Any, **more: Any) -> Rehearsal:
+        return rehearse(*given, draws=4, fewer=2, **more)
+
+    monkeypatch.setattr(rehearsal_panel, "rehearse", quick)
+    test = page(data="gaussians", method="twostage", g=50, p=0.8, nhat=10_000)
+    press(test, "Rehearse")
+    assert test.session_state["release:rehearsal"].wait(60)
+    checked(test.run())
+    assert any("Are your clusters small" in one.value for one in test.warning)
+    press(test, "Take p 0.96 in place of 0.8")
+    assert test.query_params["p"] == ["0.96"]
+    assert not has_button(test, "Take")
+
+
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])
 def test_bounds_of_a_link_are_those_of_its_columns(page, named: str, declared: bool) -> None:
     test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,50")
