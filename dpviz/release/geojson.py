@@ -43,6 +43,16 @@ def clusters(document: Document) -> dict[str, Any]:
     }
 
 
+def without_doubtful(collection: dict[str, Any]) -> dict[str, Any]:
+    """Return the clusters that noise alone could hardly have made; it costs no budget.
+
+    Their numbers stay; ``left_out`` says how many are missing.
+    """
+    features = collection["features"]
+    sure = [one for one in features if not one["properties"].get("doubtful")]
+    return {**collection, "left_out": len(features) - len(sure), "features": sure}
+
+
 def _feature(facts: ClusterFacts, geometry: Geometry, share: float) -> dict[str, Any]:
     """One cluster with its facts."""
     properties: dict[str, Any] = {"cluster": facts.number}

@@ -208,7 +208,7 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     document
         The release.
     collection
-        Its clusters as GeoJSON.
+        Its clusters as GeoJSON, all of them or without the doubtful ones.
     """
     frame = Frame.build(document, right=44)
     features = [one for one in collection["features"] if one["geometry"]]
@@ -234,6 +234,9 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
         heading += f"; hatched: {doubtful:,} that may be noise"
         described += " Those that noise alone could have made are hatched, with a question mark."
         paths = f"{_HATCHING}\n{paths}"
+    if away := collection.get("left_out"):
+        heading += f"; {away:,} that may be noise {'is' if away == 1 else 'are'} left out"
+        described += f" {away:,} more, which noise alone could have made, are left out."
     line = run_line(document)
     if left_out:
         line += f"; {left_out:,} without a number, for want of room"

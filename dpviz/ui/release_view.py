@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import json
 import zipfile
 from functools import partial
 from typing import Any
@@ -21,6 +22,9 @@ from dpviz.privacy.budget_log import Account, decimal, granted
 from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
+from dpviz.release.files import written
+from dpviz.release.geojson import without_doubtful
+from dpviz.release.pictures import clusters_svg
 from dpviz.release.tables import doubt_words
 from dpviz.ui.about_picture import about_picture
 from dpviz.ui.data_panel import data_panel
@@ -397,7 +401,7 @@ def bundle() -> bool:
         show(f"{words} {done.document['doubtful']['how']}")
         show_caption(
             "Cells that touch are one cluster: where the picture of the counts shows two crowds in "
-            "one cluster, say so."
+            "one cluster, say so when you publish it."
         )
     name = f"dpviz-release-{done.document['method']['name']}"
     one, two, three = st.columns(3)
@@ -427,13 +431,40 @@ def bundle() -> bool:
     )
     show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
-    shown = [(done.files[file], alt) for file, alt in pictures.items() if file in done.files]
+    files = {**done.files, **_sure_alone(done, name)}
+    shown = [(files[file], alt) for file, alt in pictures.items() if file in files]
     for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
         data = base64.b64encode(picture).decode()
         column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
     if shown:
         about_picture("release")
     return True
+
+
+def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
+    """Offer to leave out what may be noise; return the picture that takes another's place."""
+    doubtful = done.document.get("doubtful")
+    if not (doubtful and doubtful["clusters"] and "clusters.geojson" in done.files):
+        return {}
+    left, right = st.columns([2, 1], vertical_alignment="center")
+    if not left.toggle(
+        "Leave out the clusters that may be noise",
+        key="release:sure",
+        help="It reads released numbers alone, so it costs no budget. The bundle keeps all "
+        "clusters and says of each whether it is doubtful.",
+    ):
+        return {}
+    sure = without_doubtful(json.loads(done.files["clusters.geojson"]))
+    right.download_button(
+        "These clusters (GeoJSON)",
+        written(sure),
+        f"{name}-sure.geojson",
+        "application/geo+json",
+        icon=":material/map:",
+        width="stretch",
+        on_click="ignore",
+    )
+    return {"clusters.svg": clusters_svg(done.document, sure).encode()}
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

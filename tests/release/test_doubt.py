@@ -20,6 +20,8 @@ from dpviz.privacy.ledger import Neighbours, Spend
 from dpviz.release import doubt as module
 from dpviz.release.doubt import LEVEL, doubt
 from dpviz.release.files import files, schema
+from dpviz.release.geojson import without_doubtful
+from dpviz.release.pictures import clusters_svg
 from dpviz.release.seeded import LatticeAccountant, seeded_run
 from dpviz.release.tables import doubt_words
 from dpviz.serialize import jsonable
@@ -175,6 +177,11 @@ def test_files_mark_what_is_doubtful_and_files_of_version_1_stay_as_they_are() -
     assert "1 of 2 clusters may be noise." in report
     assert "By a rule." in report
     assert "may be noise" not in before["clusters.svg"].decode()
+    sure = without_doubtful(json.loads(after["clusters.geojson"]))
+    assert [one["properties"]["cluster"] for one in sure["features"]] == [1]
+    alone = clusters_svg(json.loads(after["release.json"]), sure)
+    assert "1 that may be noise is left out" in alone
+    assert "url(#clusters-doubtful)" not in alone
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import os
+import re
 import zipfile
 from pathlib import Path
 from threading import Event
@@ -359,6 +361,27 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
     assert button(test, "Debit").label == "Debit ε 1 and release"
     assert any("Rehearsal on" in one.value and "draws" in one.value for one in test.markdown)
     assert not any("wait for its answer" in one.value for one in test.caption)
+
+
+def test_doubtful_clusters_can_be_left_out_without_another_spend(page, home: Path) -> None:
+    test = release_now(page(data="noise", method="privqt", g=32, p=0.6))
+    spent = [account.spent for account in accounts(home)]
+    done = test.session_state["release:done"]
+    doubtful = done.document["doubtful"]["clusters"]
+    assert doubtful
+
+    def picture() -> str:
+        bodies = [one.proto.body for one in test.get("html")]
+        body = next(one for one in bodies if 'alt="Private clusters"' in one)
+        return base64.b64decode(re.search('base64,([^"]*)', body)[1]).decode()
+
+    assert picture().count("?</text>") > 0
+    checked(control(test.toggle, "release:sure").set_value(True).run())
+    assert "?</text>" not in picture()
+    assert f"{len(doubtful):,} that may be noise" in picture()
+    labels = [one.proto.label for one in test.get("download_button")]
+    assert "These clusters (GeoJSON)" in labels
+    assert [account.spent for account in accounts(home)] == spent
 
 
 def test_what_the_rehearsal_advises_is_taken_by_a_button(
