@@ -227,7 +227,8 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     )
     if not total:
         x0, y0 = frame.left + frame.width / 2, _TOP + frame.height / 2
-        labels = _text("No cluster was found.", x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
+        none = "None is sure." if collection.get("left_out") else "No cluster was found."
+        labels = _text(none, x=x0, y=y0, font_size=_LABEL, text_anchor="middle")
     heading = f"{found} of dense cells" if of_cells else f"{found} and their centres"
     doubtful = sum(map(_doubtful, features))
     if doubtful:
