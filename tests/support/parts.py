@@ -1,0 +1,76 @@
+"""Parts of records and work on them for tests of engines, at hand for workers of a cluster."""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpviz.errors import InputError
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A .npy file; its reader may be told to wait, so that it can be killed."""
+
+    path: str
+    told: str | None = None
+
+    @property
+    def title(self) -> str:
+        return Path(self.path).name
+
+    def chunks(self) -> Iterator[tuple[np.ndarray, int]]:
+        if self.told:
+            hold(Path(self.told))
+        yield np.load(self.path), 0
+
+    def check(self) -> None:
+        pass
+
+
+def hold(place: Path) -> None:
+    """Tell who reads, and wait until somebody says go on; whoever comes second just goes on."""
+    try:
+        (place / "reader").open("x").write(str(os.getpid()))
+    except FileExistsError:
+        return
+    until = time.monotonic() + 20
+    while not (place / "go").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def reader(place: Path) -> int:
+    """Process that holds a part; waits for it."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if (place / "reader").exists() and (text := (place / "reader").read_text()):
+            return int(text)
+        time.sleep(0.02)
+    raise AssertionError("nobody reads")
+
+
+def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers that any order adds up, and floats that only one order does."""
+    values = np.concatenate([chunk for chunk, _ in part.chunks()])
+    return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
+
+
+def changed(part: Numbers) -> tuple[np.ndarray]:
+    if part.path.endswith("3.npy"):
+        raise InputError(f"{part.title} has changed since it was opened: open the data again.")
+    return both(part)[:1]
+
+
+def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Numbers]:
+    """Files whose sums hang on the order; the reader of the second is told to wait."""
+    generator, parts = np.random.default_rng(number), []
+    for place in range(number):
+        values = generator.normal(size=(50, 2)) * 10.0 ** generator.integers(-8, 8, size=(50, 1))
+        np.save(folder / f"part{place}.npy", values)
+        parts.append(
+            Numbers(str(folder / f"part{place}.npy"), str(told) if place == 1 and told else None)
+        )
+    return parts
