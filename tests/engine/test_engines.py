@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +14,7 @@ from dpviz.engine.dask import Cluster
 from dpviz.engine.local import Local
 from dpviz.errors import InputError
 from dpviz.work import Cancelled
-from tests.support.parts import both, changed, reader, write_parts
+from tests.support.parts import both, changed, killing, write_parts
 
 #: More than a task joins, so that the tree has two levels.
 PARTS = 40
@@ -90,16 +89,9 @@ def test_local_reads_a_few_parts_ahead_and_no_more(tmp_path, monkeypatch):
 
 def test_a_worker_that_dies_costs_no_count(dask_workers, tmp_path):
     parts = write_parts(tmp_path, PARTS, told=tmp_path)
-    told = iter([True])
-
-    def kill_once() -> bool:
-        if (tmp_path / "reader").exists() and next(told, None):
-            os.kill(reader(tmp_path), signal.SIGKILL)
-        return False
-
-    with Cluster(scheduler=dask_workers, cancelled=kill_once) as cluster:
+    with Cluster(scheduler=dask_workers, cancelled=killing(tmp_path)) as cluster:
         counts, sums = cluster.total(parts, both)
-    assert next(told, None) is None, "nobody was killed"
+    assert (tmp_path / "killed").exists()
     expected = Local().total(parts, both)
     assert (counts == expected[0]).all()
     assert (sums == expected[1]).all()

@@ -1,14 +1,18 @@
 """Parts of records and work on them for tests of engines, at hand for workers of a cluster."""
 
 import os
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from dpviz.errors import InputError
+
+#: Records that a part reads at once.
+CHUNK = 300
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,9 @@ class Numbers:
     def chunks(self) -> Iterator[tuple[np.ndarray, int]]:
         if self.told:
             hold(Path(self.told))
-        yield np.load(self.path), 0
+        values = np.load(self.path)
+        for begin in range(0, len(values), CHUNK):
+            yield np.ascontiguousarray(values[begin : begin + CHUNK]), 0
 
     def check(self) -> None:
         pass
@@ -65,12 +71,35 @@ def changed(part: Numbers) -> tuple[np.ndarray]:
 
 
 def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Numbers]:
-    """Files whose sums hang on the order; the reader of the second is told to wait."""
-    generator, parts = np.random.default_rng(number), []
-    for place in range(number):
-        values = generator.normal(size=(50, 2)) * 10.0 ** generator.integers(-8, 8, size=(50, 1))
+    """Files whose sums hang on the order; the reader of the second one is told to wait."""
+    generator = np.random.default_rng(number)
+    return stored_parts(
+        folder,
+        [
+            generator.normal(size=(50, 2)) * 10.0 ** generator.integers(-8, 8, size=(50, 1))
+            for _ in range(number)
+        ],
+        told,
+    )
+
+
+def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = None) -> list[Numbers]:
+    """Tables as files; the reader of the second one is told to wait."""
+    parts = []
+    for place, values in enumerate(tables):
         np.save(folder / f"part{place}.npy", values)
-        parts.append(
-            Numbers(str(folder / f"part{place}.npy"), str(told) if place == 1 and told else None)
-        )
+        held = str(told) if told and place == 1 else None
+        parts.append(Numbers(str(folder / f"part{place}.npy"), held))
     return parts
+
+
+def killing(place: Path) -> Callable[[], bool]:
+    """Never cancels, but kills whoever is told to wait; says afterwards whether it did."""
+
+    def ask() -> bool:
+        if (place / "reader").exists() and not (place / "killed").exists():
+            os.kill(reader(place), signal.SIGKILL)
+            (place / "killed").touch()
+        return False
+
+    return ask

@@ -1,0 +1,286 @@
+"""Records that stay where they are stored: k-means reads them pass by pass, through an engine.
+
+A pass sends what it needs of the released numbers (centres, a grid's sides) to whoever reads a
+part, and tables come back. The noise is drawn after they are added, here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import quantize
+from dpviz.domain import Domain, Outside, check_outside
+from dpviz.engine.tables import Engine, Tables
+from dpviz.errors import InputError, shown
+from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt
+from dpviz.kmeans.space import Space
+from dpviz.lru import LRUCache
+from dpviz.privacy.secure import on_lattice
+
+#: Methods that cluster the records themselves, not counts and sums of them.
+WHOLE = ("kmeans", "gupt")
+
+#: Starts that are read off the records, as published; sound, they are read off noisy numbers.
+RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
+
+
+class Part(Protocol):
+    """A part of stored records; it can be sent to another process."""
+
+    @property
+    def title(self) -> str:
+        """Name for messages."""
+        ...
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        ...
+
+    def check(self) -> None:
+        """Raise InputError where the part is not what it was when it was opened."""
+        ...
+
+
+@dataclass(frozen=True)
+class View:
+    """How a method sees records: domain, what becomes of those outside, lattice.
+
+    Parameters
+    ----------
+    domain
+        Bounds.
+    outside
+        ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out; None leaves
+        them where they are.
+    cut
+        Whether scaled records are cut to the lattice.
+    space
+        Scaled coordinates; None for the units of the data.
+    """
+
+    domain: Domain
+    outside: Outside | None
+    cut: bool = False
+    space: Space | None = None
+
+    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Records that take part, in the view's coordinates."""
+        if self.outside == "drop":
+            points = points[self.domain.contains(points)]
+        elif self.outside == "clip":
+            points = np.clip(points, self.domain.lows, self.domain.highs)
+        if self.space is None:
+            return points
+        scaled = self.space.scale(points)
+        return on_lattice(scaled) if self.cut else scaled
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Rows of stored records: columns are computed anew in each pass, chunk by chunk."""
+
+    records: StoredRecords
+    view: View
+    places: tuple[Placing, ...] = ()
+
+    def then(self, place: Placing) -> StoredRows:
+        """Return rows with other columns."""
+        return replace(self, places=(*self.places, place))
+
+    def total(self, work: RowWork) -> Tables:
+        """Return the tables of all records."""
+        return self.records.engine.total(
+            self.records.parts, partial(_read, self.view, self.places, work)
+        )
+
+
+class StoredRecords(Records):
+    """Records that are read in passes: the same interface, but for the points themselves.
+
+    Parameters
+    ----------
+    name
+        What to call them in messages.
+    parts
+        Where they are, in a fixed order; at least one.
+    engine
+        Reads the parts.
+    domain, outside, cut
+        As in :meth:`dpviz.kmeans.records.Records.build`.
+
+    Notes
+    -----
+    The numbers are those of the same records in memory, to the bit where sums are exact: counts
+    always, and all that comes of records on the lattice (``cut``). Other sums are added in another
+    order, which changes their last digits. :meth:`dealt` draws from the same law, but other sets.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    engine: Engine
+    outside: Outside
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        parts: Sequence[Part],
+        engine: Engine,
+        domain: Domain,
+        outside: Outside = "clip",
+        cut: bool = False,
+    ) -> None:
+        check_outside(outside)
+        # Not the initialization of records in memory, which would ask for points.
+        given = {
+            "name": name, "parts": tuple(parts), "engine": engine, "domain": domain,
+            "outside": outside, "cut": cut, "weights": None, "classes": None,
+            "_kept": LRUCache(24),
+        }  # fmt: skip
+        for key, value in given.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Refuse: the records stay where they are."""
+        raise InputError(
+            f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
+            "load it into memory, or ask for what counts and sums of records can tell."
+        )
+
+    def scaled(self, space: Space) -> NDArray[np.float64]:
+        """Refuse likewise."""
+        return self.points
+
+    @cached_property
+    def _numbers(self) -> tuple[int, int]:
+        """Records inside the domain and outside of it: one data pass."""
+        (found,) = StoredRows(self, View(self.domain, None)).total(partial(_count, self.domain))
+        inside, outside = (int(number) for number in found)
+        if not (inside or self.cut):
+            raise InputError(
+                f"domain {self.domain} holds none of the {outside:,} points of "
+                f"{shown(self.name)}: declare bounds in the units of the data."
+            )
+        return inside, outside
+
+    @property
+    def n(self) -> int:
+        """Number of records that take part."""
+        return sum(self._numbers) if self.outside == "clip" else self._numbers[0]
+
+    @property
+    def n_outside(self) -> int:
+        """Records that lie outside the domain."""
+        return self._numbers[1]
+
+    def rows(self, space: Space) -> StoredRows:
+        """Records in scaled coordinates, for passes over them."""
+        return StoredRows(self, View(self.domain, self.outside, self.cut, space))
+
+    def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Count the records in every cell of a uniform grid over the domain."""
+        rows = StoredRows(self, View(self.domain, self.outside, self.cut))
+        (counts,) = rows.total(partial(_cells, self.domain, shape))
+        return counts
+
+    def dealt(
+        self, space: Space, parts: int, generator: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw.
+
+        Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
+        """
+        root = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
+        seeded = [
+            _Seeded(part, seed)
+            for part, seed in zip(self.parts, root.spawn(len(self.parts)), strict=True)
+        ]
+        view = View(self.domain, self.outside, self.cut, space)
+        (table,) = self.engine.total(seeded, partial(_read_dealt, view, parts))
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class _Seeded:
+    """A part with the seed of its draws."""
+
+    part: Part
+    seed: np.random.SeedSequence
+
+    @property
+    def title(self) -> str:
+        """Name of the part."""
+        return self.part.title
+
+
+def check_passes(config: KMeansConfig, name: str) -> None:
+    """Refuse methods that need all records at once, before anything is read or paid for.
+
+    Raises
+    ------
+    InputError
+        Where the method clusters the records themselves, or starts from raw ones.
+    """
+    if config.method in WHOLE:
+        raise InputError(
+            f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
+            "load it into memory, or choose a method that needs counts and sums of records alone, "
+            "such as dprefine or dplloyd."
+        )
+    if config.variant == "published" and config.start in RAW_STARTS:
+        raise InputError(
+            f"{config.method}, published, starts from the raw records (start {config.start}), and "
+            f"{shown(name)} stays on disk: load it into memory, or choose the sound variant."
+        )
+
+
+def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
+    """Tables of a part, its chunks added in their order."""
+
+    def of(points: NDArray[np.float64]) -> Tables:
+        columns: tuple[NDArray[Any], ...] = (view.of(points),)
+        for place in places:
+            columns = place(*columns)
+        return work(None, *columns)
+
+    # Tables of no records have the right shapes, also for a part without any.
+    total = of(np.empty((0, view.domain.ndim)))
+    for points, _ in part.chunks():
+        for table, more in zip(total, of(points), strict=True):
+            table += more
+    part.check()
+    return total
+
+
+def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
+    """Counts and sums of the sets that a part's records join."""
+    generator = np.random.default_rng(seeded.seed)
+    return _read(view, (), partial(_dealt, sets, generator), seeded.part)
+
+
+def _dealt(
+    sets: int, generator: np.random.Generator, weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Counts and sums of sets that records join by their own draws."""
+    return (dealt(points, sets, generator),)
+
+
+def _count(domain: Domain, weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Records inside the domain, and outside of it."""
+    inside = int(np.count_nonzero(domain.contains(points)))
+    return (np.array([inside, len(points) - inside]),)
+
+
+def _cells(
+    domain: Domain, shape: tuple[int, ...], weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Records in the cells of a grid."""
+    return (quantize(points, domain, shape)[0],)
