@@ -6,7 +6,7 @@ parts: any engine returns the same bits, however many workers it has and whichev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +27,18 @@ class Titled(Protocol):
     @property
     def title(self) -> str:
         """Name for messages."""
+        ...
+
+
+class Part(Titled, Protocol):
+    """Stored records, or some of them."""
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        ...
+
+    def check(self) -> None:
+        """Raise InputError where the part is not what it was when it was opened."""
         ...
 
 

@@ -6,17 +6,17 @@ part, and tables come back. The noise is drawn after they are added, here alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import quantize
 from dpviz.domain import Domain, Outside, check_outside
-from dpviz.engine.tables import Engine, Tables
+from dpviz.engine.tables import Engine, Part, Tables
 from dpviz.errors import InputError, shown
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt
@@ -29,23 +29,6 @@ WHOLE = ("kmeans", "gupt")
 
 #: Starts that are read off the records, as published; sound, they are read off noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
-
-
-class Part(Protocol):
-    """A part of stored records; it can be sent to another process."""
-
-    @property
-    def title(self) -> str:
-        """Name for messages."""
-        ...
-
-    def chunks(self) -> Iterator[tuple[NDArray[np.float64], int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        ...
-
-    def check(self) -> None:
-        """Raise InputError where the part is not what it was when it was opened."""
-        ...
 
 
 @dataclass(frozen=True)
