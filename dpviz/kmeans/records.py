@@ -15,9 +15,18 @@ from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.engine.tables import Tables
 from dpviz.errors import InputError
-from dpviz.kmeans.passes import Sums, cluster_sums, excess, nearest
+from dpviz.kmeans.optimum import descended, optimum
+from dpviz.kmeans.passes import (
+    Sums,
+    cluster_sums,
+    excess,
+    nearest,
+    simplified_silhouettes,
+    wcss,
+)
 from dpviz.kmeans.space import Space
 from dpviz.lru import LRUCache
+from dpviz.metrics.matching import contingency
 from dpviz.privacy.secure import LATTICE, on_lattice
 
 T = TypeVar("T")
@@ -63,6 +72,20 @@ class HeldRows:
     def total(self, work: RowWork) -> Tables:
         """Return the tables of all records."""
         return work(self.weights, *self.columns)
+
+
+class Clustered(Protocol):
+    """A clustering of the records."""
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Centres (K, d), in the units of the data."""
+        ...
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Cluster of every record, shape (n,)."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,6 +199,34 @@ class Records:
         """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
         (found,) = self.rows(space).total(partial(_excess, candidates))
         return found
+
+    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
+        return wcss(self.points if space is None else self.scaled(space), centers)
+
+    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
+        return simplified_silhouettes(self.scaled(space), centers)
+
+    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+        """Best scaled centres (K, d) that a search finds, without noise."""
+        return optimum(self.scaled(space), clusters)
+
+    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scaled centres (K, d) to which Lloyd's iteration leads: never worse."""
+        return descended(self.scaled(space), centers)
+
+    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
+        """Records by their clusters in one clustering and in another."""
+        return contingency(one.labels, other.labels)
+
+    def within(self, domain: Domain) -> Records:
+        """Return the same records with other bounds around them."""
+        return Records(points=self.points, domain=domain)
+
+    def drawn_in(self, ball: Space) -> Records:
+        """Return the records drawn into a ball, in the units of the data."""
+        return Records(points=ball.restore(self.scaled(ball)), domain=ball.domain)
 
     def dealt(
         self, space: Space, parts: int, generator: np.random.Generator

@@ -6,6 +6,7 @@ part, and tables come back. The noise is drawn after they are added, here alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,21 +15,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize
+from dpviz.counts import quantize, tally
 from dpviz.domain import Domain, Outside, check_outside
 from dpviz.engine.tables import Engine, Part, Tables
 from dpviz.errors import InputError, shown
+from dpviz.kmeans.optimum import optimum
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.records import Placing, Records, RowWork, Weights, dealt
+from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
+from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
 from dpviz.kmeans.space import Space
 from dpviz.lru import LRUCache
 from dpviz.privacy.secure import on_lattice
 
 #: Methods that cluster the records themselves, not counts and sums of them.
-WHOLE = ("kmeans", "gupt")
+WHOLE = ("gupt",)
 
 #: Starts that are read off the records, as published; sound, they are read off noisy numbers.
 RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
+
+
+#: The true run: records in the sample of its search, most rounds of Lloyd's iteration on all
+#: records, and the least share of the error that a round has to gain.
+SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
 
 
 @dataclass(frozen=True)
@@ -46,12 +54,15 @@ class View:
         Whether scaled records are cut to the lattice.
     space
         Scaled coordinates; None for the units of the data.
+    ball
+        Space into whose ball records are drawn before; None leaves them where they are.
     """
 
     domain: Domain
     outside: Outside | None
     cut: bool = False
     space: Space | None = None
+    ball: Space | None = None
 
     def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Records that take part, in the view's coordinates."""
@@ -59,6 +70,8 @@ class View:
             points = points[self.domain.contains(points)]
         elif self.outside == "clip":
             points = np.clip(points, self.domain.lows, self.domain.highs)
+        if self.ball is not None:
+            points = self.ball.restore(self.ball.scale(points))
         if self.space is None:
             return points
         scaled = self.space.scale(points)
@@ -109,6 +122,7 @@ class StoredRecords(Records):
     parts: tuple[Part, ...]
     engine: Engine
     outside: Outside
+    taken: View
 
     def __init__(
         self,
@@ -125,7 +139,7 @@ class StoredRecords(Records):
         given = {
             "name": name, "parts": tuple(parts), "engine": engine, "domain": domain,
             "outside": outside, "cut": cut, "weights": None, "classes": None,
-            "_kept": LRUCache(24),
+            "_kept": LRUCache(24), "taken": View(domain, outside, cut),
         }  # fmt: skip
         for key, value in given.items():
             object.__setattr__(self, key, value)
@@ -145,7 +159,8 @@ class StoredRecords(Records):
     @cached_property
     def _numbers(self) -> tuple[int, int]:
         """Records inside the domain and outside of it: one data pass."""
-        (found,) = StoredRows(self, View(self.domain, None)).total(partial(_count, self.domain))
+        bounds = self.taken.domain
+        (found,) = StoredRows(self, View(bounds, None)).total(partial(_count, bounds))
         inside, outside = (int(number) for number in found)
         if not (inside or self.cut):
             raise InputError(
@@ -166,13 +181,67 @@ class StoredRecords(Records):
 
     def rows(self, space: Space) -> StoredRows:
         """Records in scaled coordinates, for passes over them."""
-        return StoredRows(self, View(self.domain, self.outside, self.cut, space))
+        return self._seen(space)
 
     def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """Count the records in every cell of a uniform grid over the domain."""
-        rows = StoredRows(self, View(self.domain, self.outside, self.cut))
-        (counts,) = rows.total(partial(_cells, self.domain, shape))
+        (counts,) = self._seen(None).total(partial(_cells, self.domain, shape))
         return counts
+
+    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
+        (found,) = self._seen(space).total(partial(_wcss, centers))
+        return float(found[0])
+
+    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
+        (table,) = self.rows(space).total(partial(_contours, centers))
+        return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
+
+    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+        """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
+
+        The sample is the only thing that leaves the parts besides tables: ``SAMPLE`` records or
+        so, for the true run, which nobody may publish.
+        """
+        seeds = np.random.SeedSequence(0)
+        share = min(1.0, SAMPLE / max(self.n, 1))
+        found = self.engine.tables(
+            self._seeded(seeds), partial(_read_sample, self._view(space), share)
+        )
+        sample = np.concatenate([points for (points,) in found])
+        return self.descended(space, optimum(sample, clusters))
+
+    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scaled centres (K, d) after rounds of Lloyd's iteration: never worse.
+
+        It ends where a round gains less than ``LEAST_GAIN``, or after ``ROUNDS`` of them.
+        """
+        best, least = centers, math.inf
+        for _ in range(ROUNDS):
+            table, error = self.rows(space).total(partial(_round, centers))
+            if not error[0] < least:
+                break
+            best, gain, least = centers, least - error[0], float(error[0])
+            if gain <= LEAST_GAIN * least:
+                break
+            counts = table[:, :1]
+            centers = np.where(counts > 0, table[:, 1:] / np.maximum(counts, 1), centers)
+        return best
+
+    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
+        """Records by their clusters in one clustering and in another: one data pass."""
+        pair = space.scale(one.centers), space.scale(other.centers)
+        (table,) = self.rows(space).total(partial(_crossed, *pair))
+        return table
+
+    def within(self, domain: Domain) -> StoredRecords:
+        """Return the same records with other bounds around them."""
+        return self._with(domain, self.taken)
+
+    def drawn_in(self, ball: Space) -> StoredRecords:
+        """Return the records drawn into a ball, in the units of the data."""
+        return self._with(ball.domain, replace(self.taken, ball=ball))
 
     def dealt(
         self, space: Space, parts: int, generator: np.random.Generator
@@ -181,14 +250,32 @@ class StoredRecords(Records):
 
         Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
         """
-        root = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
-        seeded = [
-            _Seeded(part, seed)
-            for part, seed in zip(self.parts, root.spawn(len(self.parts)), strict=True)
-        ]
-        view = View(self.domain, self.outside, self.cut, space)
-        (table,) = self.engine.total(seeded, partial(_read_dealt, view, parts))
+        seeds = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
+        work = partial(_read_dealt, self._view(space), parts)
+        (table,) = self.engine.total(self._seeded(seeds), work)
         return table
+
+    def _view(self, space: Space | None) -> View:
+        """How records are seen in scaled coordinates; None for the units of the data."""
+        return replace(self.taken, space=space)
+
+    def _seen(self, space: Space | None) -> StoredRows:
+        """Records in scaled coordinates; None for the units of the data."""
+        return StoredRows(self, self._view(space))
+
+    def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
+        """Parts with seeds of their own."""
+        pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
+        return [_Seeded(part, seed) for part, seed in pairs]
+
+    def _with(self, domain: Domain, taken: View) -> StoredRecords:
+        """Return the same records, taken otherwise."""
+        other = StoredRecords(
+            name=self.name, parts=self.parts, engine=self.engine, domain=domain,
+            outside=self.outside, cut=self.cut,
+        )  # fmt: skip
+        object.__setattr__(other, "taken", taken)
+        return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +347,46 @@ def _count(domain: Domain, weights: Weights, points: NDArray[np.float64]) -> Tab
     """Records inside the domain, and outside of it."""
     inside = int(np.count_nonzero(domain.contains(points)))
     return (np.array([inside, len(points) - inside]),)
+
+
+def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
+    """Records of a part, each taken with the same chance."""
+    generator = np.random.default_rng(seeded.seed)
+    found = [np.empty((0, view.domain.ndim))]
+    for points, _ in seeded.part.chunks():
+        points = view.of(points)
+        found.append(points[generator.random(len(points)) < share])
+    return (np.concatenate(found),)
+
+
+def _wcss(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Squared distances to the nearest centres, added up."""
+    return (np.array([wcss(points, centers)]),)
+
+
+def _round(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Counts and sums by nearest centre, and the sum of squares."""
+    found = cluster_sums(points, centers)
+    return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
+
+
+def _contours(
+    centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Records and the sum of their silhouettes by nearest centre."""
+    found = fit(points, centers)
+    return (np.column_stack([found.counts, found.contours]),)
+
+
+def _crossed(
+    one: NDArray[np.float64],
+    other: NDArray[np.float64],
+    weights: Weights,
+    points: NDArray[np.float64],
+) -> Tables:
+    """Records by their nearest centres among these and among those."""
+    pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
+    return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
 
 
 def _cells(

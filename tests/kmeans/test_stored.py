@@ -18,8 +18,10 @@ from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
+from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords, check_passes
+from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise_source import SeededNoise
 from tests.support.parts import Numbers, killing, stored_parts
@@ -71,7 +73,7 @@ def in_passes() -> list[KMeansConfig]:
     """All methods and variants that need no more than passes."""
     found = []
     for name, method in METHODS.items():
-        for variant in method.card.variants:
+        for variant in method.card.variants if method.card.spends else ():
             config = KMeansConfig(method=name, clusters=4, epsilon=1.0, variant=variant.name)
             try:
                 check_passes(config, "")
@@ -123,7 +125,8 @@ def test_methods_that_need_all_records_say_so_before_anything_is_read(tmp_path):
     refused -= {(one.method, one.variant) for one in in_passes()}
     assert {name for name, variant in refused if variant == "sound"} == {"kmeans", "gupt"}
     for name, variant in refused:
-        if variant not in [one.name for one in METHODS[name].card.variants]:
+        card = METHODS[name].card
+        if not card.spends or variant not in [one.name for one in card.variants]:
             continue
         config = KMeansConfig(method=name, clusters=4, epsilon=1.0, variant=variant)
         with pytest.raises(InputError, match=r"big\.csv stays on disk: load it into memory, or"):
@@ -173,3 +176,46 @@ def test_a_domain_without_records_is_refused_unless_a_release_asks(tmp_path):
         StoredRecords(**given).n  # noqa: B018
     released = StoredRecords(**given, outside="drop", cut=True)
     assert (released.n, released.n_outside) == (0, 1251)
+
+
+@pytest.mark.parametrize("geometry", ["box", "l1"])
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_true_run_and_scores_are_those_in_memory(tmp_path, monkeypatch, outside, geometry):
+    records = both(tmp_path, 2, cut=False, outside=outside)
+    names = (*OF_CENTERS, "zhang_f")
+    config = KMeansConfig(method="dplloyd", clusters=4, epsilon=0.5, geometry=geometry)
+    trials = [KMeansTrial.of(one, config) for one in records]
+    held, stored = (one.scores(one.draw(5), 5, names) for one in trials)
+    assert stored.keys() == held.keys()
+    for name in names:
+        # Both end at a local optimum, stored records after fewer rounds.
+        assert stored[name] == pytest.approx(held[name], rel=2e-5), name
+    assert (trials[1].true()["wcss"]) == pytest.approx(trials[0].true()["wcss"], rel=1e-5)
+    # On a sample alone, the search leads to nearly the same, and never below a ratio of 1.
+    monkeypatch.setattr("dpviz.kmeans.stored.SAMPLE", 400)
+    sampled = KMeansTrial.of(both(tmp_path, 2, cut=False, outside=outside)[1], config)
+    assert sampled.true()["wcss"] == pytest.approx(trials[0].true()["wcss"], rel=0.02)
+    best = sampled.draw(0)
+    assert sampled.scores(best, 0, ("nicv_ratio", "wcss_ratio"))["nicv_ratio"] >= 1
+
+
+def test_no_pass_of_the_true_run_sends_more_than_a_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpviz.kmeans.stored.SAMPLE", 100)
+    sizes: list[int] = []
+
+    class Watched(Local):
+        def tables(self, parts, work):
+            found = super().tables(parts, work)
+            sizes.append(sum(table.size for tables in found for table in tables))
+            return found
+
+        def total(self, parts, work):
+            found = super().total(parts, work)
+            sizes.append(sum(table.size for table in found))
+            return found
+
+    stored = both(tmp_path, 2, cut=False, engine=Watched())[1]
+    trial = KMeansTrial.of(stored, KMeansConfig(method="dplloyd", clusters=4, epsilon=1.0))
+    trial.scores(trial.draw(0), 0, OF_CENTERS)
+    assert max(sizes) < 2 * 150
+    assert len(sizes) > 10
