@@ -277,8 +277,9 @@ def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None
     for path, (part, there, numbers) in zip(paths, [first, *others], strict=True):
         for column in names:
             if column not in there:
+                other = Path(paths[0]).name
                 raise InputError(
-                    f'{shown(path, 120)} has no column "{shown(column)}", which {shown(Path(paths[0]).name)} '
+                    f'{shown(path, 120)} has no column "{shown(column)}", which {shown(other)} '
                     "has: give files with the same columns."
                 )
             if column not in numbers:
