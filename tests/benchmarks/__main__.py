@@ -7,9 +7,9 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, room, screen
+from tests.benchmarks import core, mapreduce, room, screen
 
-ALL = {"core": core.main, "screen": screen.main, "room": room.main}
+ALL = {"core": core.main, "screen": screen.main, "room": room.main, "mapreduce": mapreduce.main}
 PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")

@@ -882,9 +882,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     good = run_json(cli, *shared, "--repeats", 3)
     assert not any("better than" in note for note in good["data"]["notes"])
     # A search that finds next to nothing.
-    monkeypatch.setattr(
-        "dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters]
-    )
+    monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     report = run_json(cli, *shared, "--repeats", 3)
     assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
     for one in report["private"]:

@@ -21,6 +21,7 @@ class Numbers:
 
     path: str
     told: str | None = None
+    chunk: int = CHUNK
 
     @property
     def title(self) -> str:
@@ -30,8 +31,8 @@ class Numbers:
         if self.told:
             hold(Path(self.told))
         values = np.load(self.path)
-        for begin in range(0, len(values), CHUNK):
-            yield np.ascontiguousarray(values[begin : begin + CHUNK]), 0
+        for begin in range(0, len(values), self.chunk):
+            yield np.ascontiguousarray(values[begin : begin + self.chunk]), 0
 
     def check(self) -> None:
         pass
