@@ -91,8 +91,10 @@ def main() -> None:
         for workers in WORKERS:
             with cluster(workers) as engine:
                 over_records(engine, workers, sets, times)
-                for parts in (*sets.values(), *tiny.values()):
-                    passes.append((size(parts), len(parts), workers, one_pass(engine, parts)))
+                passes += [
+                    (size(parts), len(parts), workers, one_pass(engine, parts))
+                    for parts in (*sets.values(), *tiny.values())
+                ]
                 if workers == WORKERS[-1]:
                     over_epsilon(engine, sets[10**6])
         report(times)

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,10 +11,12 @@ from functools import reduce
 import numpy as np
 import pytest
 
+from dpviz.engine.choice import engine_of
 from dpviz.engine.dask import Cluster
 from dpviz.engine.local import Local
 from dpviz.errors import InputError
 from dpviz.work import Cancelled
+from tests.support import ROOT
 from tests.support.parts import both, changed, killing, write_parts
 
 #: More than a task joins, so that the tree has two levels.
@@ -110,3 +113,29 @@ def test_what_is_missing_is_said_in_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r'pip install "dpviz\[dask\]"'):
         Cluster(scheduler="tcp://127.0.0.1:9")
+
+
+def test_engines_go_by_name(dask_workers):
+    with engine_of() as engine:
+        assert isinstance(engine, Local)
+    with engine_of("dask", dask_workers) as engine:
+        assert isinstance(engine, Cluster)
+    for name, scheduler, said in (
+        ("spark", None, "choose local or dask"),
+        ("dask", None, "needs the address of a scheduler"),
+        ("local", "tcp://127.0.0.1:1", "leave it out, or choose dask"),
+    ):
+        with pytest.raises(InputError, match=said), engine_of(name, scheduler):
+            pass
+
+
+def test_nobody_loads_dask_who_does_not_ask_for_it():
+    code = (
+        "import sys, dpviz.engine.choice as choice, dpviz.kmeans.stored, dpviz.data.counted\n"
+        "with choice.engine_of(): pass\n"
+        "print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert found.stdout == "[]\n"
