@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,34 +11,45 @@ from numpy.typing import NDArray
 
 from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
 from dpviz.engine.tables import Engine, Part, Tables
 
 
-def counted(
-    name: str,
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counted:
+    """What one pass over stored records counts.
+
+    Parameters
+    ----------
+    counts
+        Records per cell, as :func:`dpviz.counts.quantize` returns them.
+    n_outside
+        Points outside the domain.
+    dropped
+        Rows left out because a value was missing or infinite.
+    """
+
+    counts: NDArray[np.int64]
+    n_outside: int
+    dropped: int
+
+
+def count_cells(
     parts: Sequence[Part],
     grid: int | tuple[int, ...],
     domain: Domain,
     outside: Outside,
     engine: Engine,
-    columns: tuple[str, ...] = (),
-) -> Dataset:
-    """Count the records of all parts in every cell of a grid.
+) -> Counted:
+    """Count the records of all parts in every cell of a grid, to the last unit as in memory.
 
     Parameters
     ----------
-    name, columns
-        As in :class:`dpviz.data.dataset.Dataset`.
     parts, engine
         Where the records are, and who reads them.
     grid, domain, outside
         As in :func:`dpviz.counts.quantize`.
-
-    Returns
-    -------
-    dataset
-        The counts, to the last unit those of the same records in memory, with their domain.
 
     Raises
     ------
@@ -47,11 +59,35 @@ def counted(
     check_outside(outside)
     shape = grid_shape(grid, domain.ndim)
     counts, others = engine.total(parts, partial(_count, domain, shape, outside))
-    n_outside, dropped = (int(number) for number in others)
+    return Counted(counts=counts, n_outside=int(others[0]), dropped=int(others[1]))
+
+
+def counted(
+    source: Stored,
+    grid: int | tuple[int, ...],
+    domain: Domain,
+    outside: Outside,
+    engine: Engine,
+) -> Dataset:
+    """Stored records as a grid of counts, with the domain that it covers.
+
+    Parameters
+    ----------
+    source
+        Records.
+    grid, domain, outside, engine
+        As in :func:`count_cells`, which raises the errors.
+    """
+    found = count_cells(source.parts, grid, domain, outside, engine)
     fate = "left out" if outside == "drop" else "moved to its border"
-    notes = (f"Outside the domain: {n_outside:,} points, {fate}.",) if n_outside else ()
+    note = f"Outside the domain: {found.n_outside:,} points, {fate}."
     return Dataset(
-        name=name, counts=counts, columns=columns, domain=domain, dropped=dropped, notes=notes
+        name=source.name,
+        counts=found.counts,
+        columns=source.columns,
+        domain=domain,
+        dropped=found.dropped,
+        notes=(note,) if found.n_outside else (),
     )
 
 

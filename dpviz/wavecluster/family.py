@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from dpviz.data.counted import count_cells
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain, Outside
+from dpviz.engine.tables import Engine
+from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
-from dpviz.family.run_domain import run_domain
+from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
@@ -31,6 +36,26 @@ def _material(
     """Lay the grid over a data set."""
     domain = run_domain(dataset, config.variant, domain)
     return Source.build(dataset, config.grid, domain, outside, empty=secure)
+
+
+def _stored(
+    source: Stored,
+    config: Config,
+    domain: Domain | None,
+    outside: Outside,
+    engine: Engine,
+    secure: bool = False,
+) -> Source:
+    """Count stored records on the grid, once; nothing reads them again."""
+    domain = stored_domain(source, config.variant, engine, domain)
+    found = count_cells(source.parts, config.grid, domain, outside, engine)
+    if not (secure or found.counts.any()):
+        raise InputError(
+            f"domain {domain} holds none of the {found.n_outside:,} points of "
+            f"{shown(source.name)}: declare bounds in the units of the data."
+        )
+    counts = Dataset(name=source.name, counts=found.counts, domain=domain)
+    return replace(Source.build(counts, config.grid), n_outside=found.n_outside)
 
 
 def _released(run: Run, domain: Domain) -> dict[str, Any]:
@@ -84,6 +109,7 @@ FAMILY = Family(
     searched=(("epsilon", "alpha"), ("grid", "density")),
     moves_truth=frozenset({"grid", "density"}),
     material=_material,
+    stored=_stored,
     preparing="quantize",
     trial=WaveClusterTrial.of,
     comparison=WaveClusterComparison,

@@ -18,8 +18,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy.optimize import nnls
 
+from dpviz.data.stored import Stored, stored
 from dpviz.domain import Domain
 from dpviz.engine.dask import Cluster
 from dpviz.engine.local import Local
@@ -29,7 +32,6 @@ from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise_source import SeededNoise
-from tests.support.parts import Numbers
 
 METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
 RECORDS = (10**5, 10**6, 10**7)
@@ -85,15 +87,17 @@ def main() -> None:
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as place:
         sets = {n: write(Path(place) / str(n), n, PARTS) for n in RECORDS}
-        tiny = {tasks: write(Path(place) / f"tiny{tasks}", tasks * 10, tasks) for tasks in (1, 256)}
+        tiny = {
+            10 * tasks: write(Path(place) / f"tiny{tasks}", 10 * tasks, tasks) for tasks in (1, 256)
+        }
         times: dict[tuple[str, int, int], float] = {}
         passes: list[tuple[float, float, float, float]] = []
         for workers in WORKERS:
             with cluster(workers) as engine:
                 over_records(engine, workers, sets, times)
                 passes += [
-                    (size(parts), len(parts), workers, one_pass(engine, parts))
-                    for parts in (*sets.values(), *tiny.values())
+                    (n, len(source.parts), workers, one_pass(engine, source))
+                    for n, source in [*sets.items(), *tiny.items()]
                 ]
                 if workers == WORKERS[-1]:
                     over_epsilon(engine, sets[10**6])
@@ -103,22 +107,16 @@ def main() -> None:
     ahead(Model.fitted(passes))
 
 
-def write(folder: Path, records: int, parts: int) -> list[Numbers]:
-    """Clusters of Gaussian records in files."""
+def write(folder: Path, records: int, parts: int) -> Stored:
+    """Clusters of Gaussian records in Parquet files."""
     folder.mkdir()
-    rng, found = np.random.default_rng(0), []
+    rng, names = np.random.default_rng(0), [f"x{axis}" for axis in range(COLUMNS)]
     middles = rng.uniform(0.2, 0.8, (CLUSTERS, COLUMNS))
     for part in range(parts):
         some = middles[rng.integers(CLUSTERS, size=records // parts)]
         some += rng.normal(0, 0.08, some.shape)
-        np.save(folder / f"{part}.npy", some)
-        found.append(Numbers(str(folder / f"{part}.npy"), chunk=2**18))
-    return found
-
-
-def size(parts: list[Numbers]) -> int:
-    """Records of all parts."""
-    return sum(len(np.load(part.path, mmap_mode="r")) for part in parts)
+        pq.write_table(pa.table(list(some.T), names=names), folder / f"{part:04}.parquet")
+    return stored(folder)
 
 
 @contextmanager
@@ -135,15 +133,15 @@ def cluster(workers: int) -> Iterator[Cluster]:
         yield engine
 
 
-def records_of(parts: list[Numbers], engine: Engine) -> StoredRecords:
+def records_of(source: Stored, engine: Engine) -> StoredRecords:
     """Records of files."""
-    return StoredRecords(name="records", parts=parts, engine=engine, domain=DOMAIN)
+    return StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
 
 
-def clustered(method: str, epsilon: float, parts: list[Numbers], engine: Engine) -> int:
+def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> int:
     """Run a method; returns its iterations."""
     config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon)
-    return len(run_kmeans(records_of(parts, engine), config, SeededNoise(0)).iterations)
+    return len(run_kmeans(records_of(source, engine), config, SeededNoise(0)).iterations)
 
 
 def median_seconds(work: Callable[[], object]) -> float:
@@ -157,9 +155,9 @@ def median_seconds(work: Callable[[], object]) -> float:
     return float(np.median(times))
 
 
-def one_pass(engine: Engine, parts: list[Numbers]) -> float:
+def one_pass(engine: Engine, source: Stored) -> float:
     """Seconds of counts and sums by nearest centre."""
-    records = records_of(parts, engine)
+    records = records_of(source, engine)
     centers = np.random.default_rng(1).uniform(-1, 1, (CLUSTERS, COLUMNS))
     return median_seconds(partial(records.sums, Space(DOMAIN), centers))
 
@@ -167,24 +165,24 @@ def one_pass(engine: Engine, parts: list[Numbers]) -> float:
 def over_records(
     engine: Engine,
     workers: int,
-    sets: dict[int, list[Numbers]],
+    sets: dict[int, Stored],
     times: dict[tuple[str, int, int], float],
 ) -> None:
     """Figure 5: time over the number of records."""
     for method in METHODS:
-        for n, parts in sets.items():
+        for n, source in sets.items():
             times[method, n, workers] = median_seconds(
-                partial(clustered, method, 0.5, parts, engine)
+                partial(clustered, method, 0.5, source, engine)
             )
 
 
-def over_epsilon(engine: Engine, parts: list[Numbers]) -> None:
+def over_epsilon(engine: Engine, source: Stored) -> None:
     """Figure 6: time over ε, with the iterations that it follows from."""
     for method in METHODS:
         cells = []
         for epsilon in EPSILONS:
-            taken = median_seconds(partial(clustered, method, epsilon, parts, engine))
-            steps = clustered(method, epsilon, parts, engine)
+            taken = median_seconds(partial(clustered, method, epsilon, source, engine))
+            steps = clustered(method, epsilon, source, engine)
             cells.append(f"ε {epsilon:g} {taken:.2f} s ({steps})")
         print(f"{method:<19} 10^6 records, 2 workers (iterations): {', '.join(cells)}")
 

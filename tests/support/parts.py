@@ -21,7 +21,6 @@ class Numbers:
 
     path: str
     told: str | None = None
-    chunk: int = CHUNK
 
     @property
     def title(self) -> str:
@@ -31,8 +30,8 @@ class Numbers:
         if self.told:
             hold(Path(self.told))
         values = np.load(self.path)
-        for begin in range(0, len(values), self.chunk):
-            yield np.ascontiguousarray(values[begin : begin + self.chunk]), 0
+        for begin in range(0, len(values), CHUNK):
+            yield np.ascontiguousarray(values[begin : begin + CHUNK]), 0
 
     def check(self) -> None:
         pass
