@@ -200,7 +200,7 @@ class ParquetPart(_FilePart):
         with (
             _no_traceback(self.path, _DAMAGED),
             _opened(self.path) as file,
-            pq.ParquetFile(file) as table,
+            pq.ParquetFile(file, buffer_size=2**20, pre_buffer=False) as table,
         ):
             groups = range(table.num_row_groups) if self.groups is None else self.groups
             for batch in table.iter_batches(
