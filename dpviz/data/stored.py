@@ -39,6 +39,9 @@ Floats = NDArray[np.float64]
 #: Records that a pass has in memory at once, for each thread.
 CHUNK = 2**18
 
+#: Bytes that a reader of Parquet asks for at once.
+BUFFER = 2**20
+
 #: Rows of a Parquet file from which on its row groups are several parts.
 PART_ROWS = 2**22
 
@@ -77,12 +80,15 @@ class Stored:
         Where the records are, in the order in which sums are added.
     domain
         Public bounds, if somebody declared them.
+    notes
+        Sentences about changes made on the way, for the screen.
     """
 
     name: str
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     domain: Domain | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -152,7 +158,7 @@ def stored(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _FilePart:
+class FilePart:
     """A file, as it was when it was opened.
 
     Parameters
@@ -163,16 +169,32 @@ class _FilePart:
         Names of the chosen columns.
     mark
         Size and time of the last change.
+    names
+        All columns of the file.
     """
 
     path: str
     columns: tuple[str, ...]
     mark: tuple[int, int]
+    names: tuple[str, ...]
 
     @property
     def title(self) -> str:
         """Name of the file."""
         return self.path
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows."""
+        raise NotImplementedError
+
+    def rows_at_most(self) -> int:
+        """Upper limit to the number of rows, without reading them."""
+        raise NotImplementedError
+
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        for cells in self.batches(self.columns):
+            yield _finite(as_points(cells))
 
     def check(self) -> None:
         """Raise InputError where the file has changed."""
@@ -184,7 +206,7 @@ class _FilePart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ParquetPart(_FilePart):
+class ParquetPart(FilePart):
     """A Parquet file, or some of its row groups.
 
     Parameters
@@ -195,50 +217,61 @@ class ParquetPart(_FilePart):
 
     groups: tuple[int, ...] | None = None
 
-    def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+    def rows_at_most(self) -> int:
+        """Number of rows, as the footer tells."""
+        with _no_traceback(self.path, _DAMAGED), _opened(self.path) as file:
+            facts = pq.read_metadata(file)
+        groups = range(facts.num_row_groups) if self.groups is None else self.groups
+        return sum(facts.row_group(group).num_rows for group in groups)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows."""
         with (
             _no_traceback(self.path, _DAMAGED),
             _opened(self.path) as file,
-            pq.ParquetFile(file, buffer_size=2**20, pre_buffer=False) as table,
+            # A small buffer takes a quarter of the memory of whole column chunks.
+            pq.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False) as table,
         ):
             groups = range(table.num_row_groups) if self.groups is None else self.groups
             for batch in table.iter_batches(
-                CHUNK, row_groups=list(groups), columns=list(self.columns), use_threads=False
+                CHUNK, row_groups=list(groups), columns=list(columns), use_threads=False
             ):
-                yield _finite([batch[column] for column in self.columns])
+                yield [batch[column] for column in columns]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TextPart(_FilePart):
+class TextPart(FilePart):
     """A text file, parsed block by block.
 
     Parameters
     ----------
-    names
-        All columns of the file.
     delimiter
         Separator of the fields.
     skipped
         Lines before the first record.
     """
 
-    names: tuple[str, ...]
     delimiter: str
     skipped: int
 
-    def chunks(self) -> Iterator[tuple[Floats, int]]:
-        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+    def rows_at_most(self) -> int:
+        """A field and a line break take two bytes; packed text is a tenth as large, about."""
+        return self.mark[0] * (10 if self.path.lower().endswith(".gz") else 1) // 2 + 1
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
         # Names may be repeated: columns are told apart by their numbers.
         every = [str(number) for number in range(len(self.names))]
-        chosen = [str(self.names.index(column)) for column in self.columns]
+        wanted = [str(self.names.index(column)) for column in columns]
+        kinds = [pa.float64() if column in self.columns else pa.string() for column in columns]
         read = pyarrow.csv.ReadOptions(
             use_threads=False, skip_rows=self.skipped, column_names=every
         )
         convert = pyarrow.csv.ConvertOptions(
-            include_columns=chosen,
-            column_types=dict.fromkeys(chosen, pa.float64()),
+            include_columns=wanted,
+            column_types=dict(zip(wanted, kinds, strict=True)),
             null_values=["", *MISSING],
+            strings_can_be_null=True,
         )
         parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter)
         with (
@@ -249,7 +282,7 @@ class TextPart(_FilePart):
             for batch in reader:
                 for begin in range(0, len(batch), CHUNK):
                     few = batch.slice(begin, CHUNK)
-                    yield _finite([few[number] for number in chosen])
+                    yield [few[number] for number in wanted]
 
 
 # -- finding files -----------------------------------------------------------------------------
@@ -355,7 +388,7 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
             one.name for one in schema
             if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
         )  # fmt: skip
-        return ParquetPart(path=path, columns=names, mark=mark), names, numeric
+        return ParquetPart(path=path, columns=names, mark=mark, names=names), names, numeric
     with _no_traceback(path, "can't be read as text"), _opened(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
@@ -414,26 +447,32 @@ def _split(part: ParquetPart | TextPart) -> Iterator[Part]:
     yield replace(part, groups=tuple(groups) if len(groups) < len(sizes) else None)
 
 
-def _finite(columns: Sequence[pa.Array]) -> tuple[Floats, int]:
-    """Records (m, d) of columns, without rows that lack a number; and how many those are."""
+def as_points(columns: Sequence[pa.Array]) -> Floats:
+    """Records (m, d) of columns of numbers; NaN where one is missing."""
     points = np.empty((len(columns[0]), len(columns)))
     for axis, column in enumerate(columns):
         numbers = plain(column)
         if numbers.type != pa.float64():
             numbers = numbers.cast(pa.float64(), safe=False)
         points[:, axis] = numbers.to_numpy(zero_copy_only=False)
-    return _without_gaps(points)
+    return points
 
 
-def _without_gaps(points: Floats) -> tuple[Floats, int]:
-    """Rows with a finite number in each column, and how many have none."""
+def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
+    """Mask (m,) of the rows with a finite number in each column; None where all have."""
     # Mostly all rows have: one pass without another array tells.
     if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
-        return points, 0
+        return None
     known = np.ones(len(points), dtype=bool)
     for axis in range(points.shape[1]):
         known &= np.abs(points[:, axis]) <= LARGEST
-    return np.ascontiguousarray(points[known]), int(len(points) - known.sum())
+    return known
+
+
+def _finite(points: Floats) -> tuple[Floats, int]:
+    """Rows with a finite number in each column, and how many have none."""
+    known = whole_rows(points)
+    return (points, 0) if known is None else (points[known], int((~known).sum()))
 
 
 @contextmanager
@@ -549,7 +588,7 @@ class ArrayPart:
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
         for begin in range(0, len(self.points), CHUNK):
-            yield _without_gaps(np.ascontiguousarray(self.points[begin : begin + CHUNK]))
+            yield _finite(np.ascontiguousarray(self.points[begin : begin + CHUNK]))
 
     def check(self) -> None:
         """Nothing can have changed."""
