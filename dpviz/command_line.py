@@ -310,8 +310,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help=f"a file ({ACCEPTED}), - for standard input, or a sample set: "
-        + ", ".join(sample_names()),
+        help=f"a file ({ACCEPTED}), - for standard input, a folder of Parquet or CSV files, a "
+        "pattern or an address of such files, or a sample set: " + ", ".join(sample_names()),
     )
     share(parser, "counts", "sheet", "columns", "no-header", "domain", "outside", "unit", "cap")
-    share(parser, "neighbours", "seed", "json")
+    share(parser, "neighbours", "seed", "json", "engine", "scheduler")

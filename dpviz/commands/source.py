@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
+from dpviz.data.stored import Stored, is_stored, stored
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.engine.choice import check_engine, engine_of
+from dpviz.engine.tables import Engine
+from dpviz.errors import InputError, shown
+from dpviz.family.run_domain import range_of
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
@@ -21,6 +28,49 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     if given.data in sample_names() and not Path(given.data).exists():
         return sample(given.data)
     return None
+
+
+#: Options that only data in memory take, with what they ask for.
+_IN_MEMORY = {
+    "sheet": "has no sheets", "classes": "has no known classes here",
+    "labels": "is not labelled record by record", "unit": "has no persons here",
+    "no_header": "names its columns", "header": "names its columns",
+}  # fmt: skip
+
+
+def stored_data(given: argparse.Namespace) -> Stored | None:
+    """Open DATA where it stays if it is many files, or if another engine than local reads it.
+
+    Raises
+    ------
+    InputError
+        Where it can't be opened, or an option asks for records in memory.
+    """
+    check_engine(given.engine, given.scheduler)
+    if known_sample(given) is not None or given.counts or given.data == "-":
+        if given.engine != "local":
+            raise InputError(
+                f"--engine {given.engine} reads files, and DATA is {shown(given.data)}: name a "
+                "file or a folder, or leave the engine out."
+            )
+        return None
+    if given.engine == "local" and not is_stored(given.data):
+        return None
+    for option, why in _IN_MEMORY.items():
+        if getattr(given, option, None):
+            name = option.replace("_", "-")
+            raise InputError(
+                f"--{name} goes with data in memory: what is read part by part {why}; leave it "
+                "out, or name a single file and no engine."
+            )
+    return stored(given.data, given.columns)
+
+
+@contextmanager
+def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
+    """Engine of the options, with a line of progress on a terminal."""
+    with engine_of(given.engine, given.scheduler, progress=progress_line("parts")) as engine:
+        yield engine
 
 
 def load(given: argparse.Namespace) -> Dataset:
@@ -100,12 +150,17 @@ def _check_counts(given: argparse.Namespace) -> None:
         )
 
 
-def domain_of(text: str | None, data: Dataset) -> Domain | None:
-    """Domain from the option; "data" takes the range of the points."""
+def domain_of(
+    text: str | None, data: Dataset | Stored, engine: Engine | None = None
+) -> Domain | None:
+    """Domain from the option; "data" takes the range of the points, of stored ones in a pass."""
     if text is None:
         return None
     if text != "data":
         return Domain.parse(text)
+    if isinstance(data, Stored):
+        assert engine is not None  # noqa: S101 - who has stored data has an engine
+        return range_of(data, engine)
     if data.points is None:
         raise InputError('--domain data needs points; a grid of counts has its own: "lo,hi;lo,hi".')
     return Domain.from_data(data.points)

@@ -43,6 +43,11 @@ class Material(Protocol):
         """Points outside the domain."""
         ...
 
+    @property
+    def dropped(self) -> int:
+        """Rows left out by the pass that counted stored records; else 0."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:

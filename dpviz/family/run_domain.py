@@ -40,18 +40,23 @@ def stored_domain(
     """
     box = domain or (None if variant == "published" else source.domain)
     if box is None:
-        ends = engine.tables(source.parts, partial(_range, source.ndim))
-        lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
-        found = np.stack([lows.min(axis=0), highs.max(axis=0)])
-        if not np.isfinite(found).all():
-            raise InputError(f"{shown(source.name)} has no records: load at least one.")
-        return Domain.from_data(found)
+        return range_of(source, engine)
     if box.ndim != source.ndim:
         raise InputError(
             f"domain has {box.ndim} axes but the data has {source.ndim} columns: "
             "give one lo,hi pair per column."
         )
     return box
+
+
+def range_of(source: Stored, engine: Engine) -> Domain:
+    """Smallest box around stored records, which tells about them; InputError without any."""
+    ends = engine.tables(source.parts, partial(_range, source.ndim))
+    lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
+    found = np.stack([lows.min(axis=0), highs.max(axis=0)])
+    if not np.isfinite(found).all():
+        raise InputError(f"{shown(source.name)} has no records: load at least one.")
+    return Domain.from_data(found)
 
 
 def _range(ndim: int, part: Part) -> Tables:

@@ -107,6 +107,8 @@ class Records:
     classes
         Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
         and where ``cut``.
+    dropped
+        Rows left out by the pass that counted stored records.
     """
 
     points: NDArray[np.float64]
@@ -115,6 +117,7 @@ class Records:
     cut: bool = False
     weights: Weights = None
     classes: NDArray[np.intp] | None = None
+    dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
     @classmethod

@@ -161,27 +161,32 @@ class StoredRecords(Records):
         return self.points
 
     @cached_property
-    def _numbers(self) -> tuple[int, int]:
-        """Records inside the domain and outside of it: one data pass."""
-        bounds = self.taken.domain
-        (found,) = StoredRows(self, View(bounds, None)).total(partial(_count, bounds))
-        inside, outside = (int(number) for number in found)
+    def _numbers(self) -> tuple[int, int, int]:
+        """Records inside the domain and outside of it, and rows left out: one data pass."""
+        (found,) = self.engine.total(self.parts, partial(_count, self.taken.domain))
+        inside, outside, dropped = (int(number) for number in found)
         if not (inside or self.cut):
             raise InputError(
                 f"domain {self.domain} holds none of the {outside:,} points of "
                 f"{shown(self.name)}: declare bounds in the units of the data."
             )
-        return inside, outside
+        return inside, outside, dropped
 
     @property
     def n(self) -> int:
         """Number of records that take part."""
-        return sum(self._numbers) if self.outside == "clip" else self._numbers[0]
+        inside, outside, _ = self._numbers
+        return inside + outside if self.outside == "clip" else inside
 
     @property
     def n_outside(self) -> int:
         """Records that lie outside the domain."""
         return self._numbers[1]
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because a value was missing or infinite."""
+        return self._numbers[2]
 
     def rows(self, space: Space) -> StoredRows:
         """Records in scaled coordinates, for passes over them."""
@@ -348,10 +353,14 @@ def _dealt(
     return (dealt(points, sets, generator),)
 
 
-def _count(domain: Domain, weights: Weights, points: NDArray[np.float64]) -> Tables:
-    """Records inside the domain, and outside of it."""
-    inside = int(np.count_nonzero(domain.contains(points)))
-    return (np.array([inside, len(points) - inside]),)
+def _count(domain: Domain, part: Part) -> Tables:
+    """Records of a part inside the domain, those outside of it, and rows left out."""
+    total = np.zeros(3, dtype=np.int64)
+    for points, dropped in part.chunks():
+        inside = int(np.count_nonzero(domain.contains(points)))
+        total += inside, len(points) - inside, dropped
+    part.check()
+    return (total,)
 
 
 def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:

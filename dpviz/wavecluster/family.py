@@ -49,13 +49,19 @@ def _stored(
     """Count stored records on the grid, once; nothing reads them again."""
     domain = stored_domain(source, config.variant, engine, domain)
     found = count_cells(source.parts, config.grid, domain, outside, engine)
-    if not (secure or found.counts.any()):
+    moved = found.n_outside if outside == "clip" else 0
+    if not secure and found.counts.sum() == moved:
         raise InputError(
             f"domain {domain} holds none of the {found.n_outside:,} points of "
             f"{shown(source.name)}: declare bounds in the units of the data."
         )
     counts = Dataset(name=source.name, counts=found.counts, domain=domain)
-    return replace(Source.build(counts, config.grid), n_outside=found.n_outside)
+    return replace(
+        Source.build(counts, config.grid),
+        n_outside=found.n_outside,
+        dropped=found.dropped,
+        stored=True,
+    )
 
 
 def _released(run: Run, domain: Domain) -> dict[str, Any]:

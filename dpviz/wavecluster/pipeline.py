@@ -79,6 +79,11 @@ class Source:
         Known class of each point that takes part, from 0, shape (n,), for scores alone.
     fixed
         Whether the data came as counts, which have only this grid.
+    stored
+        Whether the records stay where they are stored, and nothing but counts came of them: no
+        record can be held out.
+    dropped
+        Rows left out by the pass that counted stored records.
     """
 
     counts: NDArray[np.int64]
@@ -88,6 +93,8 @@ class Source:
     locate: Callable[[], WeightedPoints] | None = None
     classes: NDArray[np.intp] | None = None
     fixed: bool = False
+    stored: bool = False
+    dropped: int = 0
 
     @classmethod
     def build(
@@ -156,6 +163,11 @@ class Source:
     def shape(self) -> tuple[int, ...]:
         """Cells per axis."""
         return self.counts.shape
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether records can be held out, to score what was found without them."""
+        return self.n > 1 and not self.stored
 
     def notices(self, level: int) -> list[str]:
         """Notes for users on unexpected properties of this grid."""
