@@ -30,10 +30,9 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     _check(given)
     config = config_of(given)
     seconds: dict[str, float] = {}
-    with timed(seconds, "read"):
-        opened = stored_data(given)
-        data = opened or capped(load(given), given)
-    with engine_for(given) as engine:
+    with stored_data(given) as opened, engine_for(given) as engine:
+        with timed(seconds, "read"):
+            data = opened or capped(load(given), given)
         comparison = _comparison(given, config, data, engine, seconds)
         return _run(given, config, data, comparison, seconds)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.stored import Stored, is_stored, stored
+from dpviz.data.stored_units import capped as capped_parts
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.ending import say
@@ -30,16 +31,26 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     return None
 
 
-#: Options that only data in memory take, with what they ask for.
+#: Options that only data in memory take, with the reason.
 _IN_MEMORY = {
-    "sheet": "has no sheets", "classes": "has no known classes here",
-    "labels": "is not labelled record by record", "unit": "has no persons here",
-    "no_header": "names its columns", "header": "names its columns",
+    "sheet": "it has no sheets", "classes": "its known classes are not read",
+    "labels": "no record gets a label", "no_header": "its columns have names",
+    "header": "its columns have names",
 }  # fmt: skip
 
 
-def stored_data(given: argparse.Namespace) -> Stored | None:
+@contextmanager
+def stored_data(
+    given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
+) -> Iterator[Stored | None]:
     """Open DATA where it stays if it is many files, or if another engine than local reads it.
+
+    Parameters
+    ----------
+    seed
+        Of the choice of a person's records, where persons have too many.
+    check
+        Called before any record is read; may refuse.
 
     Raises
     ------
@@ -53,17 +64,31 @@ def stored_data(given: argparse.Namespace) -> Stored | None:
                 f"--engine {given.engine} reads files, and DATA is {shown(given.data)}: name a "
                 "file or a folder, or leave the engine out."
             )
-        return None
+        yield None
+        return
     if given.engine == "local" and not is_stored(given.data):
-        return None
+        yield None
+        return
     for option, why in _IN_MEMORY.items():
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
-                f"--{name} goes with data in memory: what is read part by part {why}; leave it "
-                "out, or name a single file and no engine."
+                f"--{name} goes with data in memory; of data that is read part by part, {why}: "
+                "leave it out, or name a single file and no engine."
             )
-    return stored(given.data, given.columns)
+    source = stored(given.data, given.columns)
+    if check is not None:
+        check(source)
+    if given.unit is None:
+        yield source
+        return
+    if given.engine != "local":
+        raise InputError(
+            f"--unit {shown(given.unit)} goes with --engine local: the chosen records of persons "
+            "are kept in temporary files of this machine, which other machines don't see."
+        )
+    with capped_parts(source, given.unit, given.cap, seed) as few:
+        yield few
 
 
 @contextmanager
@@ -91,14 +116,19 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     table = read_table(_file(given), header=header, unreadable="missing", sheet=given.sheet)
     others = [column for column in table.columns if column != given.unit]
     if given.columns is None and len(others) > 2:
-        raise InputError(
-            f"--columns is missing: name the columns to release, for example --columns "
-            f"{','.join(others[:2])}; which ones hold numbers must not be read off the data."
-        )
+        raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
     for note in table.notes:  # unlike those of the data, they hang on no record
         say(f"note: {note.removesuffix('.')}")
     return data
+
+
+def columns_missing(columns: Sequence[str]) -> InputError:
+    """Refusal of a release that leaves it to the data which columns it is of."""
+    return InputError(
+        f"--columns is missing: name the columns to release, for example --columns "
+        f"{','.join(columns[:2])}; which ones hold numbers must not be read off the data."
+    )
 
 
 def _file(given: argparse.Namespace) -> Any:

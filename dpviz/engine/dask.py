@@ -7,10 +7,12 @@ others, so the total is the same.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Event
 from types import TracebackType
 from typing import Any
 
@@ -94,46 +96,50 @@ class Cluster:
             every += level
         try:
             return self._waited(level[0], leaves, steps)
-        except BaseException:
-            self._client.cancel(every)
-            raise
+        finally:
+            # What nobody wants any more is not begun.
+            for future in every:
+                future.release()
 
     def _waited(self, last: Any, leaves: list[Any], steps: Work) -> Any:
         """Result of the last task; looks at progress and cancelling meanwhile."""
         from distributed import KilledWorker
 
+        finished = Event()
+        last.add_done_callback(lambda _: finished.set())
         left = leaves
         while True:
             steps.check()
-            try:
-                found = last.result(timeout=LOOK)
-            except TimeoutError:
-                done = [leaf for leaf in left if leaf.done()]
-                left = [leaf for leaf in left if not leaf.done()]
-                for leaf in done:
-                    # What is added need not stay in a worker's memory.
-                    leaf.release()
-                    steps.advance()
-            except InputError as error:
-                raise InputError(str(error)) from None  # without the worker's traceback
-            except KilledWorker as error:
-                raise InputError(
-                    f"{error.allowed_failures + 1} workers died at the same task: give them more "
-                    "memory, or see their logs for the reason."
-                ) from None
-            except CancelledError:
-                raise InputError(
-                    f"the Dask scheduler at {shown(self.scheduler)} was lost in mid-run: start it "
-                    "and its workers again, and run again."
-                ) from None
-            except ModuleNotFoundError as error:
-                raise InputError(
-                    f"the workers lack a package ({shown(error)}): install dpviz there in the same "
-                    "version as here."
-                ) from None
-            else:
-                steps.advance(len(left))
-                return found
+            if finished.wait(LOOK):
+                break
+            done = [leaf for leaf in left if leaf.done()]
+            left = [leaf for leaf in left if not leaf.done()]
+            for leaf in done:
+                # What is added need not stay in a worker's memory.
+                leaf.release()
+                steps.advance()
+        try:
+            found = last.result()
+        except InputError as error:
+            raise InputError(str(error)) from None  # without the worker's traceback
+        except KilledWorker as error:
+            raise InputError(
+                f"{error.allowed_failures + 1} workers died at the same task: give them more "
+                "memory, or see their logs for the reason."
+            ) from None
+        except CancelledError:
+            raise InputError(
+                f"the Dask scheduler at {shown(self.scheduler)} was lost in mid-run: start it "
+                "and its workers again, and run again."
+            ) from None
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"the workers lack a package ({shown(error)}): install dpviz there in the same "
+                "version as here."
+            ) from None
+        else:
+            steps.advance(len(left))
+            return found
 
 
 def _read_alone(work: PartWork, part: Titled) -> Waiting:
@@ -150,6 +156,9 @@ def _connected(scheduler: str) -> Any:
             'engine = "dask" needs a package that is not installed: pip install "dpviz[dask]", '
             "or choose the engine local."
         ) from None
+    # What goes wrong is said in one sentence, not in the log of every layer.
+    for layer in ("client", "core", "comm"):
+        logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
     try:
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -17,6 +17,7 @@ from dpviz.engine.local import Local
 from dpviz.errors import InputError
 from dpviz.work import Cancelled
 from tests.support import ROOT
+from tests.support.cluster import started
 from tests.support.parts import both, changed, killing, write_parts
 
 #: More than a task joins, so that the tree has two levels.
@@ -98,6 +99,18 @@ def test_a_worker_that_dies_costs_no_count(dask_workers, tmp_path):
     expected = Local().total(parts, both)
     assert (counts == expected[0]).all()
     assert (sums == expected[1]).all()
+
+
+def test_a_scheduler_that_dies_is_named(tmp_path, capfd):
+    parts = write_parts(tmp_path, 4, told=tmp_path)
+    with (
+        started() as (address, process),
+        Cluster(scheduler=address, cancelled=killing(tmp_path, process)) as cluster,
+        pytest.raises(InputError, match=f"^the Dask scheduler at {address} was lost in mid-run"),
+    ):
+        cluster.total(parts, both)
+    (tmp_path / "go").touch()
+    assert not capfd.readouterr().err
 
 
 def test_work_travels_as_names_and_numbers():

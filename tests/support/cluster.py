@@ -7,6 +7,7 @@ disturb those that follow.
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -16,6 +17,13 @@ from tests.support import ROOT
 @pytest.fixture(scope="session")
 def dask_workers() -> Iterator[str]:
     """Address of their scheduler. A worker that dies comes back."""
+    with started() as (address, _):
+        yield address
+
+
+@contextmanager
+def started() -> Iterator[tuple[str, int]]:
+    """Address and process of a scheduler with two workers."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.support.cluster"],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -25,7 +33,7 @@ def dask_workers() -> Iterator[str]:
         assert process.stdout
         address = process.stdout.readline().strip()
         assert address, "no scheduler"
-        yield address
+        yield address, process.pid
         process.stdin.close()
 
 

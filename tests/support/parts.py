@@ -93,12 +93,12 @@ def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = Non
     return parts
 
 
-def killing(place: Path) -> Callable[[], bool]:
-    """Never cancels, but kills whoever is told to wait; says afterwards whether it did."""
+def killing(place: Path, process: int | None = None) -> Callable[[], bool]:
+    """Never cancels, but kills whoever is told to wait, or a process meanwhile, and notes it."""
 
     def ask() -> bool:
         if (place / "reader").exists() and not (place / "killed").exists():
-            os.kill(reader(place), signal.SIGKILL)
+            os.kill(process or reader(place), signal.SIGKILL)
             (place / "killed").touch()
         return False
 
