@@ -7,9 +7,15 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, mapreduce, room, screen
+from tests.benchmarks import core, mapreduce, room, screen, stored
 
-ALL = {"core": core.main, "screen": screen.main, "room": room.main, "mapreduce": mapreduce.main}
+ALL = {
+    "core": core.main,
+    "screen": screen.main,
+    "room": room.main,
+    "mapreduce": mapreduce.main,
+    "stored": stored.main,
+}
 PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
