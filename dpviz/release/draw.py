@@ -133,12 +133,10 @@ class Prepared:
         """
         request.check()
         check_parts(source)
-        family = request.family
-        material = family.stored(
+        material = request.family.stored(
             source, request.config, request.domain, request.outside, engine, secure=True
         )
-        counted = bool(family.given_by_data(material))
-        return cls(request, source.columns, material, counted=counted)
+        return cls(request, source.columns, material)
 
     @property
     def domain(self) -> Domain:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.data.counted import count_cells
 from dpviz.data.dataset import Dataset
@@ -55,12 +58,21 @@ def _stored(
             f"domain {domain} holds none of the {found.n_outside:,} points of "
             f"{shown(source.name)}: declare bounds in the units of the data."
         )
-    counts = Dataset(name=source.name, counts=found.counts, domain=domain)
-    return replace(
-        Source.build(counts, config.grid),
+    return Source(
+        counts=found.counts,
+        domain=domain,
         n_outside=found.n_outside,
+        gather=partial(_not_at_hand, source.name),
+        recount=lambda shape: count_cells(source.parts, shape, domain, outside, engine).counts,
         dropped=found.dropped,
-        stored=True,
+    )
+
+
+def _not_at_hand(name: str) -> NDArray[np.float64]:
+    """Refuse what needs all records at once."""
+    raise InputError(
+        f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
+        "into memory, or ask for what counts of a grid can tell."
     )
 
 
