@@ -204,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     option(drawing, "repeats", "R", "draws of each; as in the paper unless told", WHOLE)
     share(drawing, "jobs", "resume", "json")
     # A figure compares methods on points; what only single runs can take stays out.
-    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None)
+    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None, engine=None, scheduler=None)
 
     reading = _command(
         commands,

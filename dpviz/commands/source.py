@@ -57,6 +57,9 @@ def stored_data(
     InputError
         Where it can't be opened, or an option asks for records in memory.
     """
+    if given.engine is None:  # a command that needs all data in memory
+        yield None
+        return
     check_engine(given.engine, given.scheduler)
     if known_sample(given) is not None or given.counts or given.data == "-":
         if given.engine != "local":
@@ -94,7 +97,9 @@ def stored_data(
 @contextmanager
 def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
     """Engine of the options, with a line of progress on a terminal."""
-    with engine_of(given.engine, given.scheduler, progress=progress_line("parts")) as engine:
+    with engine_of(
+        given.engine or "local", given.scheduler, progress=progress_line("parts")
+    ) as engine:
         yield engine
 
 

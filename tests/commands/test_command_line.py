@@ -326,7 +326,7 @@ def assert_refused(answer, *fragments):
 def test_missing_files_and_commands_are_one_sentence(cli, tmp_path):
     for arguments, fragment in (
         (["run", str(tmp_path / "none.csv"), "--method", "privqt"], "none.csv"),
-        (["run", str(tmp_path), "--method", "privqt"], "is a directory"),
+        (["run", str(tmp_path), "--method", "privqt"], "has no file to read"),
         (["sample", "nothing", "--out", "x.csv"], "gaussians"),
         (["sample", "spirals"], "--out"),
         (["sample", "spirals", "--out", str(tmp_path / "no" / "x.csv")], "can't be written"),
