@@ -330,11 +330,9 @@ def _paths(source: str) -> list[str]:
     if _ADDRESS.match(source):
         return _remote_paths(source)
     if os.path.isdir(source):
-        found = sorted(
-            entry.path
-            for entry in os.scandir(source)
-            if entry.is_file() and entry.name.lower().endswith(ENDINGS)
-        )
+        with _no_traceback(source, "can't be listed"):
+            names = [name for name in os.listdir(source) if name.lower().endswith(ENDINGS)]
+        found = sorted(filter(os.path.isfile, (os.path.join(source, name) for name in names)))
         what = "folder"
     elif os.path.exists(source):
         return [os.path.abspath(source)]

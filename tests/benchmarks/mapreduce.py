@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -85,6 +86,7 @@ class Model:
 def main() -> None:
     """Print all figures."""
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(f"two plain loops side by side: S(2) = {yardstick():.2f}, what the machine can give")
     with tempfile.TemporaryDirectory() as place:
         sets = {n: write(Path(place) / str(n), n, PARTS) for n in RECORDS}
         tiny = {
@@ -107,6 +109,23 @@ def main() -> None:
     ahead(Model.fitted(passes))
 
 
+def yardstick() -> float:
+    """S(2) of work that shares nothing: below 2 where others use the machine."""
+    with ProcessPoolExecutor(2) as processes:
+        list(processes.map(spin, [1, 1]))  # starts them
+        times = []
+        for work in ([2], [1, 1]):
+            start = time.perf_counter()
+            list(processes.map(spin, work))
+            times.append(time.perf_counter() - start)
+    return times[0] / times[1]
+
+
+def spin(parts: int) -> int:
+    """Count."""
+    return sum(range(parts * 10**8))
+
+
 def write(folder: Path, records: int, parts: int) -> Stored:
     """Clusters of Gaussian records in Parquet files."""
     folder.mkdir()
@@ -121,10 +140,13 @@ def write(folder: Path, records: int, parts: int) -> Stored:
 
 @contextmanager
 def cluster(workers: int) -> Iterator[Cluster]:
-    """Workers of one thread each, started beforehand."""
+    """Workers of one thread each, started beforehand, as the README starts them."""
+    import dask
     from distributed import LocalCluster
 
+    memory = {"MALLOC_TRIM_THRESHOLD_": 2**28, "MALLOC_MMAP_THRESHOLD_": 2**25}
     with (
+        dask.config.set({"distributed.nanny.pre-spawn-environ": memory}),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
         ) as local,

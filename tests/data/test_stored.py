@@ -98,7 +98,7 @@ def test_counts_are_those_of_the_same_records_in_memory(
     domain = Domain(((0, grid), (0, grid)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "CHUNK", chunk)
-        found = counted("here", stored(place).parts, grid, domain, outside, Local())
+        found = counted(stored(place), grid, domain, outside, Local())
     assert np.array_equal(found.counts, quantize(points, domain, grid, outside=outside)[0])
 
 
