@@ -204,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     option(drawing, "repeats", "R", "draws of each; as in the paper unless told", WHOLE)
     share(drawing, "jobs", "resume", "json")
     # A figure compares methods on points; what only single runs can take stays out.
-    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None)
+    drawing.set_defaults(counts=False, unit=None, cap=None, grid=None, engine=None, scheduler=None)
 
     reading = _command(
         commands,
@@ -310,8 +310,8 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help=f"a file ({ACCEPTED}), - for standard input, or a sample set: "
-        + ", ".join(sample_names()),
+        help=f"a file ({ACCEPTED}), - for standard input, a folder of Parquet or CSV files, a "
+        "pattern or an address of such files, or a sample set: " + ", ".join(sample_names()),
     )
     share(parser, "counts", "sheet", "columns", "no-header", "domain", "outside", "unit", "cap")
-    share(parser, "neighbours", "seed", "json")
+    share(parser, "neighbours", "seed", "json", "engine", "scheduler")

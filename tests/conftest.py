@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
+from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
 

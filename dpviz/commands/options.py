@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from dpviz.commands.source import known_sample
+from dpviz.engine.choice import ENGINES
 from dpviz.errors import InputError, shown
 from dpviz.experiments.sweep import MOST_SEED
 from dpviz.families import CARDS, FAMILIES, family_of
@@ -57,6 +58,8 @@ _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]]
     "seed": ("N", "first seed", WHOLE, {"default": 0}),
     "variant": ("V", "sound or published", str, {"default": "sound"}),
     "method": ("M", ", ".join(CARDS), str, {"required": True}),
+    "engine": (None, " or ".join(ENGINES), str, {"default": "local"}),
+    "scheduler": ("ADDRESS", "of Dask, for --engine dask", str, {}),
     "jobs": ("J", "processes; 1", WHOLE, {"default": 1}),
 }
 _FLAGS = {

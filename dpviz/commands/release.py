@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from dpviz.commands.options import check_options, config_of
 from dpviz.commands.output import spend_lines
-from dpviz.commands.source import known_sample, load_for_release
+from dpviz.commands.source import (
+    columns_missing,
+    engine_for,
+    known_sample,
+    load_for_release,
+    stored_data,
+)
 from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain
 from dpviz.ending import say
 from dpviz.errors import InputError
@@ -19,6 +28,7 @@ from dpviz.privacy.lifetime_budget import Budget
 from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.document import Document
+from dpviz.release.draw import check_parts
 
 #: Standard input.
 _NAMELESS = "-"
@@ -30,19 +40,25 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     source = _source(given)
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
-    data = load_for_release(given)
-    request = Request(
-        config=config_of(given),
-        domain=_domain(given, data),
-        outside=given.outside,
-        unit=given.unit,
-        title=given.title,
-    )
-    budget = Budget(given.budget_file)
-    is_new = budget.find(source) is None
-    done = release(
-        data, request, budget=budget, source=source, total=given.total, folder=Path(given.out)
-    )
+    # The key that selects a person's records is discarded.
+    with (
+        stored_data(given, secrets.randbits(63), partial(_check_stored, given)) as opened,
+        engine_for(given) as engine,
+    ):
+        data = opened or load_for_release(given)
+        request = Request(
+            config=config_of(given),
+            domain=_domain(given, data),
+            outside=given.outside,
+            unit=given.unit,
+            title=given.title,
+        )
+        budget = Budget(given.budget_file)
+        is_new = budget.find(source) is None
+        done = release(
+            data, request, engine=engine, budget=budget, source=source, total=given.total,
+            folder=Path(given.out),
+        )  # fmt: skip
     # Another process may have opened the source meanwhile, with a different total.
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
@@ -72,12 +88,19 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     )
 
 
+def _check_stored(given: argparse.Namespace, source: Stored) -> None:
+    """Refuse stored records whose columns or reading would tell about a record."""
+    check_parts(source)
+    if given.columns is None and source.ndim > 2:
+        raise columns_missing(source.columns)
+
+
 def _values(document: Document, names: list[str]) -> Report:
     """Parameters of a release with these names."""
     return {name: document["parameters"][name] for name in names}
 
 
-def _domain(given: argparse.Namespace, data: Dataset) -> Domain | None:
+def _domain(given: argparse.Namespace, data: Dataset | Stored) -> Domain | None:
     """Declared bounds, or None if nobody declared any; the release then refuses."""
     if given.domain is None:
         # The default bounds of a grid of counts are only its cell numbers.

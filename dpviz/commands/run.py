@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
-from dpviz.commands.source import capped, domain_of, load
+from dpviz.commands.source import capped, domain_of, engine_for, load, stored_data
 from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
+from dpviz.engine.tables import Engine
 from dpviz.errors import InputError
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION, claim
@@ -28,9 +30,21 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     _check(given)
     config = config_of(given)
     seconds: dict[str, float] = {}
-    with timed(seconds, "read"):
-        data = capped(load(given), given)
-    comparison = _comparison(given, config, data, seconds)
+    with stored_data(given) as opened, engine_for(given) as engine:
+        with timed(seconds, "read"):
+            data = opened or capped(load(given), given)
+        comparison = _comparison(given, config, data, engine, seconds)
+        return _run(given, config, data, comparison, seconds)
+
+
+def _run(
+    given: argparse.Namespace,
+    config: Configuration,
+    data: Dataset | Stored,
+    comparison: Comparison,
+    seconds: dict[str, float],
+) -> tuple[Report, str]:
+    """Draw and score; return the report and its text for people."""
     with timed(seconds, "true"):
         comparison.true()
     card = CARDS[config.method]
@@ -41,7 +55,7 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
         comparison = comparison.beyond(draws)
         pairs = list(zip(draws, seeds, strict=True))
         scores = [comparison.scores(one, seed) for one, seed in progress(pairs, "scored")]
-    if given.labels and data.points is not None:
+    if given.labels and isinstance(data, Dataset) and data.points is not None:
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {
         "note": EXPLORATION,
@@ -63,15 +77,20 @@ def run_command(given: argparse.Namespace) -> tuple[Report, str]:
     return report, _as_text(report, comparison)
 
 
-def _data_report(data: Dataset, comparison: Comparison) -> Report:
+def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
     """Report on the data as read and as used."""
+    dropped, notes = comparison.dropped, comparison.notes()
+    if isinstance(data, Dataset):
+        dropped, notes = data.dropped, [*data.notes, *notes]
+    elif dropped:
+        notes = [f"Left out: {dropped:,} rows with a missing or infinite value.", *notes]
     return {
         "name": data.name,
         "n": comparison.n,
         "columns": data.columns,
         "outside": comparison.n_outside,
-        "dropped": data.dropped,
-        "notes": [*data.notes, *comparison.notes()],
+        "dropped": dropped,
+        "notes": notes,
     }
 
 
@@ -97,14 +116,18 @@ def _check(given: argparse.Namespace) -> None:
 def _comparison(
     given: argparse.Namespace,
     config: Configuration,
-    data: Dataset,
+    data: Dataset | Stored,
+    engine: Engine,
     seconds: dict[str, float],
 ) -> Comparison:
     """Comparison of data and configuration by their family."""
     family = family_of(config.method)
-    domain = domain_of(given.domain, data)
+    domain = domain_of(given.domain, data, engine)
     with timed(seconds, family.preparing):
-        material = family.material(data, config, domain, given.outside)
+        if isinstance(data, Stored):
+            material = family.stored(data, config, domain, given.outside, engine)
+        else:
+            material = family.material(data, config, domain, given.outside)
         return family.comparison(family.trial(material, config), given.outside)
 
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
+from dpviz.data.stored import Stored, is_stored, stored
+from dpviz.data.stored_units import capped as capped_parts
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.engine.choice import check_engine, engine_of
+from dpviz.engine.tables import Engine
+from dpviz.errors import InputError, shown
+from dpviz.family.run_domain import range_of
 
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
@@ -21,6 +29,78 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     if given.data in sample_names() and not Path(given.data).exists():
         return sample(given.data)
     return None
+
+
+#: Options that only data in memory take, with the reason.
+_IN_MEMORY = {
+    "sheet": "it has no sheets", "classes": "its known classes are not read",
+    "labels": "no record gets a label", "no_header": "its columns have names",
+    "header": "its columns have names",
+}  # fmt: skip
+
+
+@contextmanager
+def stored_data(
+    given: argparse.Namespace, seed: int = 0, check: Callable[[Stored], None] | None = None
+) -> Iterator[Stored | None]:
+    """Open DATA where it stays if it is many files, or if another engine than local reads it.
+
+    Parameters
+    ----------
+    seed
+        Of the choice of a person's records, where persons have too many.
+    check
+        Called before any record is read; may refuse.
+
+    Raises
+    ------
+    InputError
+        Where it can't be opened, or an option asks for records in memory.
+    """
+    if given.engine is None:  # a command that needs all data in memory
+        yield None
+        return
+    check_engine(given.engine, given.scheduler)
+    if known_sample(given) is not None or given.counts or given.data == "-":
+        if given.engine != "local":
+            raise InputError(
+                f"--engine {given.engine} reads files, and DATA is {shown(given.data)}: name a "
+                "file or a folder, or leave the engine out."
+            )
+        yield None
+        return
+    if given.engine == "local" and not is_stored(given.data):
+        yield None
+        return
+    for option, why in _IN_MEMORY.items():
+        if getattr(given, option, None):
+            name = option.replace("_", "-")
+            raise InputError(
+                f"--{name} goes with data in memory; of data that is read part by part, {why}: "
+                "leave it out, or name a single file and no engine."
+            )
+    source = stored(given.data, given.columns)
+    if check is not None:
+        check(source)
+    if given.unit is None:
+        yield source
+        return
+    if given.engine != "local":
+        raise InputError(
+            f"--unit {shown(given.unit)} goes with --engine local: the chosen records of persons "
+            "are kept in temporary files of this machine, which other machines don't see."
+        )
+    with capped_parts(source, given.unit, given.cap, seed) as few:
+        yield few
+
+
+@contextmanager
+def engine_for(given: argparse.Namespace) -> Iterator[Engine]:
+    """Engine of the options, with a line of progress on a terminal."""
+    with engine_of(
+        given.engine or "local", given.scheduler, progress=progress_line("parts")
+    ) as engine:
+        yield engine
 
 
 def load(given: argparse.Namespace) -> Dataset:
@@ -41,14 +121,19 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
     table = read_table(_file(given), header=header, unreadable="missing", sheet=given.sheet)
     others = [column for column in table.columns if column != given.unit]
     if given.columns is None and len(others) > 2:
-        raise InputError(
-            f"--columns is missing: name the columns to release, for example --columns "
-            f"{','.join(others[:2])}; which ones hold numbers must not be read off the data."
-        )
+        raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")
     for note in table.notes:  # unlike those of the data, they hang on no record
         say(f"note: {note.removesuffix('.')}")
     return data
+
+
+def columns_missing(columns: Sequence[str]) -> InputError:
+    """Refusal of a release that leaves it to the data which columns it is of."""
+    return InputError(
+        f"--columns is missing: name the columns to release, for example --columns "
+        f"{','.join(columns[:2])}; which ones hold numbers must not be read off the data."
+    )
 
 
 def _file(given: argparse.Namespace) -> Any:
@@ -100,12 +185,17 @@ def _check_counts(given: argparse.Namespace) -> None:
         )
 
 
-def domain_of(text: str | None, data: Dataset) -> Domain | None:
-    """Domain from the option; "data" takes the range of the points."""
+def domain_of(
+    text: str | None, data: Dataset | Stored, engine: Engine | None = None
+) -> Domain | None:
+    """Domain from the option; "data" takes the range of the points, of stored ones in a pass."""
     if text is None:
         return None
     if text != "data":
         return Domain.parse(text)
+    if isinstance(data, Stored):
+        assert engine is not None  # noqa: S101 - who has stored data has an engine
+        return range_of(data, engine)
     if data.points is None:
         raise InputError('--domain data needs points; a grid of counts has its own: "lo,hi;lo,hi".')
     return Domain.from_data(data.points)

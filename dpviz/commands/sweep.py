@@ -13,13 +13,18 @@ import pandas as pd
 
 from dpviz.commands.options import check_common, check_repeats, given_of, neighbours
 from dpviz.commands.output import progress_line
-from dpviz.commands.source import capped, domain_of, known_sample, load
+from dpviz.commands.source import capped, domain_of, engine_for, known_sample, load, stored_data
+from dpviz.data.counted import counted
+from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.engine.tables import Engine
+from dpviz.errors import InputError, shown
 from dpviz.experiments.sweep import Plan, Subject, run_sweeps, settings_of
-from dpviz.families import PARAMETERS
+from dpviz.families import PARAMETERS, family_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
+from dpviz.family.run_domain import stored_domain
 
 #: Options with a list of values, with an example.
 _LISTS = {
@@ -88,14 +93,37 @@ def draw(given: argparse.Namespace, plans: Sequence[Plan], out: Path) -> pd.Data
 def read_subject(
     given: argparse.Namespace, name: str | None = None, settings: dict[str, Any] | None = None
 ) -> Subject:
-    """Data set of DATA with the given name or its own; a sample set has its own parameters."""
+    """Data set of DATA with the given name or its own; a sample set has its own parameters.
+
+    Data that is read part by part is counted on the grid of the sweep, once for all its draws.
+    """
     known = known_sample(given)
-    data = load(given)
+    with stored_data(given) as opened, engine_for(given) as engine:
+        if opened:
+            data = _on_grid(given, opened, engine)
+            dataset, domain = data, None
+        else:
+            data = load(given)
+            dataset, domain = capped(data, given), domain_of(given.domain, data)
     return Subject(
         name=name or data.name,
         title=known.title if known else data.name,
-        dataset=capped(data, given),
-        domain=domain_of(given.domain, data),
+        dataset=dataset,
+        domain=domain,
         outside=given.outside,
         settings=(settings_of(known) if known else {}) | (settings or {}),
     )
+
+
+def _on_grid(given: argparse.Namespace, source: Stored, engine: Engine) -> Dataset:
+    """Stored records as counts of the grid that all methods of the sweep take."""
+    for method in given.methods:
+        if not family_of(method).fits_counts:
+            raise InputError(
+                f"--methods {method}: a sweep reads {shown(source.name)} once, as counts of a "
+                "grid, which that method does not take; draw it with run, or name a single file."
+            )
+    grid = PARAMETERS["grid"].default if given.grid is None else given.grid
+    domain = domain_of(given.domain, source, engine)
+    bounds = stored_domain(source, given.variant, engine, domain)
+    return counted(source, grid, bounds, given.outside, engine)

@@ -14,6 +14,7 @@ from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.cells import NUMBER
 from dpviz.errors import InputError
+from dpviz.numbers import counted
 
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
@@ -46,7 +47,7 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
-    known = dataset.take(_exact(dataset.units))
+    known = dataset.take(unrounded(dataset.units))
     assert known.units is not None  # noqa: S101 - those of the data set
     persons = identified(known.units)
     frame = pd.DataFrame(known.points)
@@ -60,11 +61,11 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         "text, with a letter in front": dataset.n - known.n,
         f"at most {cap} of each person are kept": len(frame) - len(keep),
     }
-    said = [f"{many:,} records left out: {why}." for why, many in notes.items() if many]
+    said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
     return replace(known.take(keep), notes=(*dataset.notes, *said))
 
 
-def _exact(units: NDArray[np.generic]) -> NDArray[np.bool_]:
+def unrounded(units: NDArray[np.generic]) -> NDArray[np.bool_]:
     """Mask (n,) of the identifiers that no rounding has made equal to others.
 
     The others count as missing: a refusal would reveal one record.

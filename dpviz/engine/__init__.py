@@ -1,1 +1,1 @@
-"""Passes over the records for pictures and methods, computed once."""
+"""Passes over stored records: one task a part, and nothing but tables leaves it."""

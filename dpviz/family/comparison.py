@@ -47,6 +47,11 @@ class Comparison(ABC):
         """Points outside the domain."""
         return int(self.trial.material.n_outside)
 
+    @property
+    def dropped(self) -> int:
+        """Rows left out by the pass that counted stored records."""
+        return int(self.trial.material.dropped)
+
     def settings(self) -> Report:
         """All public choices."""
         return asdict(self.trial.config)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -12,8 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored, stored
+from dpviz.data.stored_units import capped
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
+from dpviz.engine.local import Local
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
@@ -37,18 +42,26 @@ class Estimator(ClusterMixin, BaseEstimator):
     domain: DomainLike = "data"
     outside: Outside = "clip"
 
-    def fit(self, X: ArrayLike, y: object = None, units: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | str | os.PathLike[str] | Stored,
+        y: object = None,
+        units: ArrayLike | str | None = None,
+    ) -> Self:
         """Cluster points.
 
         Parameters
         ----------
         X
-            Points, shape (n, d): array, pandas DataFrame or pyarrow Table.
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table. Or records that stay
+            where they are, as from :func:`dpviz.data.stored.stored`, or a path for it: they are
+            read part by part, and there is no ``labels_``.
         y
             Ignored.
         units
             Identifier of the person behind each point, shape (n,), where the privacy unit is a
-            person: at most ``cap`` points of each take part.
+            person: at most ``cap`` points of each take part. Of stored records, the name of the
+            column of persons.
 
         Raises
         ------
@@ -56,11 +69,32 @@ class Estimator(ClusterMixin, BaseEstimator):
             If a parameter is wrong or does not fit the data; the message names it, its value
             and how to fix it.
         """
+        if isinstance(X, str | os.PathLike | Stored):
+            return self._fit_stored(X, units)
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
         dataset = dataset_of(self, points, units)
         taken = points if dataset.points is None else dataset.points
         self._fit(dataset, domain_of(self.domain, taken), self.outside)
         self.labels_ = self._label(points)
+        return self
+
+    def _fit_stored(self, X: str | os.PathLike[str] | Stored, units: object) -> Self:
+        """Cluster records that stay where they are."""
+        if units is not None and not isinstance(units, str):
+            raise InputError("units of stored records are a column: give its name.")
+        cap = _cap(self, units is not None)
+        if isinstance(X, Stored):
+            source = X
+        else:
+            source = stored(X)
+            if units in source.columns:
+                source = stored(X, [column for column in source.columns if column != units])
+        domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
+        with nullcontext(source) if units is None else capped(source, units, cap) as taken:
+            self._fit(taken, domain, self.outside)
+        for left in ("labels_", "feature_names_in_"):
+            self.__dict__.pop(left, None)
+        self.n_features_in_ = source.ndim
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
@@ -69,7 +103,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
         return self._label(points)
 
-    def _fit(self, dataset: Dataset, domain: Domain | None, outside: Outside) -> None:
+    def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
         """Run the method on a data set, and store what it found."""
         family, given = self._family, self.get_params(deep=False)
         seed = seed_of(given.get("random_state", 0))
@@ -81,7 +115,11 @@ class Estimator(ClusterMixin, BaseEstimator):
             **{"variant": given["variant"]} if "variant" in given else {},
             **{one.name: given[one.python] for one in family.parameters if one.python in given},
         )
-        material = family.material(dataset, config, domain, outside)
+        material = (
+            family.stored(data, config, domain, outside, Local())
+            if isinstance(data, Stored)
+            else family.material(data, config, domain, outside)
+        )
         accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
         self.config_, self.run_ = config, family.run(material, config, accountant)
         self.claim_ = claim(family.methods[self._method].card, config, material.domain)
@@ -121,14 +159,9 @@ def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
 
 def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:
     """Points (n, d) of at most ``cap`` records of each person, where there are units (n,)."""
-    cap = getattr(estimator, "cap", None)
+    cap = _cap(estimator, units is not None)
     if units is None:
-        if cap not in (None, 1):
-            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
         return Dataset(name="X", points=points)
-    if cap is None:
-        name = type(estimator).__name__
-        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
     persons = np.asarray(units)
     if persons.shape != (len(points),):
         raise InputError(
@@ -136,6 +169,19 @@ def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike 
             "identifier per point."
         )
     return cap_records(Dataset(name="X", points=points, units=persons), cap)
+
+
+def _cap(estimator: object, has_units: bool) -> int:
+    """Most records of a person; InputError where it is given without persons, or the reverse."""
+    cap: int | None = getattr(estimator, "cap", None)
+    if not has_units:
+        if cap not in (None, 1):
+            raise InputError(f"cap = {cap} needs units: say in fit(X, units=...) whose points.")
+        return 1
+    if cap is None:
+        name = type(estimator).__name__
+        raise InputError(f"units = ... go with private methods, and {name} is none of them.")
+    return cap
 
 
 def as_frame(X: Any) -> Any:

@@ -43,6 +43,11 @@ class Material(Protocol):
         """Points outside the domain."""
         ...
 
+    @property
+    def dropped(self) -> int:
+        """Rows left out by the pass that counted stored records; else 0."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Family:
@@ -83,6 +88,9 @@ class Family:
         ``material(dataset, config, domain, outside, secure=False)``: data as the methods read it;
         a release (``secure``) must accept any records. Without a domain, that of
         :func:`dpviz.family.run_domain.run_domain`.
+    stored
+        ``stored(source, config, domain, outside, engine, secure=False)``: the same for records
+        that stay where they are stored, read by an engine.
     preparing
         Name of the step that builds the material, among the timed steps.
     trial, comparison
@@ -126,6 +134,7 @@ class Family:
     searched: tuple[tuple[str, str], ...]
     moves_truth: frozenset[str]
     material: Callable[..., Any]
+    stored: Callable[..., Any]
     preparing: str
     trial: Callable[[Any, Any], Trial]
     comparison: Callable[[Any, Outside], Comparison]

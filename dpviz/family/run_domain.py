@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+
 from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain
+from dpviz.engine.tables import Engine, Part, Tables
+from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 
 
@@ -19,3 +26,44 @@ def run_domain(dataset: Dataset, variant: VariantName, domain: Domain | None = N
         If domain and data have different numbers of axes.
     """
     return dataset.bounds(domain, from_data=variant == "published")
+
+
+def stored_domain(
+    source: Stored, variant: VariantName, engine: Engine, domain: Domain | None = None
+) -> Domain:
+    """Bounds of a run on stored records, likewise; their range takes a data pass.
+
+    Raises
+    ------
+    InputError
+        If domain and data have different numbers of axes, or there is no record to tell a range.
+    """
+    box = domain or (None if variant == "published" else source.domain)
+    if box is None:
+        return range_of(source, engine)
+    if box.ndim != source.ndim:
+        raise InputError(
+            f"domain has {box.ndim} axes but the data has {source.ndim} columns: "
+            "give one lo,hi pair per column."
+        )
+    return box
+
+
+def range_of(source: Stored, engine: Engine) -> Domain:
+    """Smallest box around stored records, which tells about them; InputError without any."""
+    ends = engine.tables(source.parts, partial(_range, source.ndim))
+    lows, highs = (np.stack(column) for column in zip(*ends, strict=True))
+    found = np.stack([lows.min(axis=0), highs.max(axis=0)])
+    if not np.isfinite(found).all():
+        raise InputError(f"{shown(source.name)} has no records: load at least one.")
+    return Domain.from_data(found)
+
+
+def _range(ndim: int, part: Part) -> Tables:
+    """Smallest and largest values of a part in each column."""
+    lows, highs = np.full(ndim, np.inf), np.full(ndim, -np.inf)
+    for points, _ in part.chunks():
+        lows = np.minimum(lows, points.min(axis=0, initial=np.inf))
+        highs = np.maximum(highs, points.max(axis=0, initial=-np.inf))
+    part.check()
+    return lows, highs

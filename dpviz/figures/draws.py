@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dpviz.counts import cell_width
 from dpviz.domain import Domain
-from dpviz.engine.raster import cell_means
 from dpviz.experiments.draws import Draws
 from dpviz.families import score_of
 from dpviz.figures.ground import Ground
@@ -41,6 +40,7 @@ from dpviz.figures.theme import BACKGROUND, BOTH, CLUSTERS, INK, INVENTED, Mode
 from dpviz.figures.wavecluster import WaveClusterPicture, significant_cells
 from dpviz.metrics.bands import Band, band_words, end_names
 from dpviz.numbers import readable
+from dpviz.raster import cell_means
 from dpviz.wavecluster.theorems import KBounds
 
 #: Cells per axis of the map of records that change their cluster.

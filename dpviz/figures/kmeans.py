@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from dpviz.counts import cell_width
 from dpviz.domain import Domain
-from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.errors import InputError
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.figures.marks import (
@@ -49,6 +48,7 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.numbers import counted, readable
 from dpviz.privacy.steps import group_epsilon, grouped
+from dpviz.raster import MOST_CELLS, RecordRaster
 
 View = Literal["regions", "noise", "grid", "chain"]
 

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from dpviz.counts import cell_width
 from dpviz.domain import Domain
-from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures import subbands
 from dpviz.figures.cell_numbers import (
@@ -52,6 +51,7 @@ from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, MISSED, Mode, z
 from dpviz.figures.threshold import threshold_frame, threshold_panels
 from dpviz.metrics.matching import matched_numbers
 from dpviz.numbers import counted, readable
+from dpviz.raster import MOST_CELLS, Raster
 from dpviz.wavecluster.pipeline import Run, Stages
 from dpviz.wavecluster.trial import WaveClusterTrial
 from dpviz.wavecluster.truth import Truth

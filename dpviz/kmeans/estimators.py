@@ -19,7 +19,7 @@ from dpviz.family.parameter import Choose
 from dpviz.kmeans.family import FAMILY
 from dpviz.kmeans.grid import Cells
 from dpviz.kmeans.parameters import Start, Temperature
-from dpviz.kmeans.passes import nearest, wcss
+from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.schedule import Schedule
 from dpviz.kmeans.space import Geometry, Space
@@ -52,7 +52,7 @@ class _KMeansEstimator(Estimator):
         """Store the centres of the run."""
         run = self.run_
         self.cluster_centers_ = run.centers
-        self.inertia_ = wcss(material.points, run.centers)
+        self.inertia_ = material.wcss(None, run.centers)
         self.n_iter_ = len(run.iterations)
         self.path_ = list(run.path)
         self.kept_centers_ = run.kept_centers

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain, Outside
+from dpviz.engine.tables import Engine
 from dpviz.errors import PrivacyRefusal
 from dpviz.family.family import Family
-from dpviz.family.run_domain import run_domain
+from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.kmeans.comparison import KMeansComparison
 from dpviz.kmeans.lloyd import START_SHARE, space_of
 from dpviz.kmeans.methods import METHODS
@@ -23,6 +25,7 @@ from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.schedule import budgets
 from dpviz.kmeans.scores import QUICK, SCORES, TELLING
 from dpviz.kmeans.space import Space
+from dpviz.kmeans.stored import StoredRecords, check_passes
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.metrics.centers import match
 from dpviz.privacy.secure import LATTICE, WIDEST
@@ -44,6 +47,29 @@ def _material(
     """Take the records of a data set."""
     domain = run_domain(dataset, config.variant, domain)
     records = Records.build(dataset, domain, outside, cut=secure)
+    if secure:
+        _check_noise(records, config)
+    return records
+
+
+def _stored(
+    source: Stored,
+    config: KMeansConfig,
+    domain: Domain | None,
+    outside: Outside,
+    engine: Engine,
+    secure: bool = False,
+) -> StoredRecords:
+    """Take stored records as they are: each pass reads them."""
+    check_passes(config, source.name)
+    records = StoredRecords(
+        name=source.name,
+        parts=source.parts,
+        engine=engine,
+        domain=stored_domain(source, config.variant, engine, domain),
+        outside=outside,
+        cut=secure,
+    )
     if secure:
         _check_noise(records, config)
     return records
@@ -120,6 +146,7 @@ FAMILY = Family(
     searched=(("epsilon", "iterations"),),
     moves_truth=frozenset(),
     material=_material,
+    stored=_stored,
     preparing="scale",
     trial=KMeansTrial.of,
     comparison=KMeansComparison,

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
@@ -176,10 +175,7 @@ def noisy_grid(
 
 def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Records in the cells of a uniform grid, in row-major order, shape (m,)."""
-    return records.kept(
-        ("grid", shape),
-        lambda: quantize(records.points, records.domain, shape, weights=records.weights)[0].ravel(),
-    )
+    return records.kept(("grid", shape), lambda: records.cells(shape).ravel())
 
 
 def grid_sides(

@@ -8,12 +8,15 @@ gives each group's mean.
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpviz.kmeans.choose_clusters import choose_clusters
 from dpviz.kmeans.nested_grid import NestedGrid, nested_grid
-from dpviz.kmeans.passes import assigned, projected
+from dpviz.kmeans.passes import assigned, projected, squares_to
 from dpviz.kmeans.residual import Prototypes, residual_step, spread
 from dpviz.kmeans.residual_tree import (
     Seeding,
@@ -45,7 +48,7 @@ def grid_seeds(task: Seeding) -> Seeds:
         return _projected(task)
     noise, K, choice = accountant.noise, task.usual, None
     grid = nested_grid(
-        records.scaled(task.space), records.weights, accountant,
+        records.rows(task.space), records.domain.ndim, accountant,
         epsilon=task.epsilon, clusters=K, size=task.size, sparse=task.sparse,
     )  # fmt: skip
     if task.clusters is None:
@@ -76,7 +79,7 @@ def _projected(task: Seeding) -> Seeds:
     """K clusters from a grid in a random projection."""
     records, space, accountant = task.records, task.space, task.accountant
     epsilon, clusters, size = task.epsilon, task.clusters, task.size
-    points, d, noise = records.scaled(space), records.domain.ndim, accountant.noise
+    d, noise = records.domain.ndim, accountant.noise
     times = accountant.neighbours.multiplier
     whole, records_size = root(records, space, accountant, ROOT * epsilon, size)
     room = MEANS * epsilon * records_size / mean_noise(d, times)
@@ -85,13 +88,13 @@ def _projected(task: Seeding) -> Seeds:
     normal = noise.generator("directions").normal(size=(d, DIMENSIONS))
     directions = np.linalg.qr(normal)[0]
     width = WIDTH * float(whole.scales[0]) / math.sqrt(d)
-    places = projected(points, whole.centers[0], np.ascontiguousarray(directions / width))
+    scaled = np.ascontiguousarray(directions / width)
+    rows = records.rows(space).then(partial(_with_places, whole.centers[0], scaled))
     grid = nested_grid(
-        places, records.weights, accountant, epsilon=GRID * epsilon, clusters=groups, size=size
-    )
+        rows.then(_places), DIMENSIONS, accountant,
+        epsilon=GRID * epsilon, clusters=groups, size=size,
+    )  # fmt: skip
     middles = found(grid, groups, noise.generator("groups")).centers
-    # A record's group hangs on its own place and on what was released.
-    labels = assigned(places, middles)[0]
     start = Prototypes(
         np.clip(whole.centers + middles @ directions.T * width, -1, 1),
         np.zeros(groups),
@@ -99,6 +102,33 @@ def _projected(task: Seeding) -> Seeds:
     )
     tree = residual_step(
         records, space, accountant, start,
-        number=1, epsilon=MEANS * epsilon, size=records_size, labels=labels,
+        number=1, epsilon=MEANS * epsilon, size=records_size,
+        rows=rows.then(partial(_grouped, middles, np.ascontiguousarray(start.centers))),
     )  # fmt: skip
     return settled(tree, clusters, accountant, MEANS * epsilon, records_size, 1)
+
+
+def _with_places(
+    center: NDArray[np.float64], directions: NDArray[np.float64], points: NDArray[np.float64]
+) -> tuple[NDArray[Any], ...]:
+    """Points with their places in a projection."""
+    return points, projected(points, center, directions)
+
+
+def _places(points: NDArray[np.float64], places: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Places alone."""
+    return (places,)
+
+
+def _grouped(
+    middles: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    points: NDArray[np.float64],
+    places: NDArray[np.float64],
+) -> tuple[NDArray[Any], ...]:
+    """Points with their groups, and their squared distances to the groups' centres.
+
+    A record's group hangs on its own place and on what was released.
+    """
+    labels = assigned(places, middles)[0]
+    return points, labels, squares_to(points, centers, labels)

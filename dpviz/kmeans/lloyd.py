@@ -245,14 +245,15 @@ def _partition(
 
     In the list, one more record moves all later records, some of them into other sets.
     """
-    points, K = records.scaled(space), config.clusters
+    K = config.clusters
     if config.variant == "published":
+        points = records.scaled(space)
         sets = np.arange(len(points)) * K // len(points)
         columns = [np.bincount(sets, weights=column, minlength=K) for column in points.T]
         values = np.column_stack([np.bincount(sets, minlength=K), *columns])
     else:
         values = records.dealt(space, K, accountant.noise.generator("sets"))
     noisy = accountant.laplace("partition", values, sensitivity=space.sensitivity, epsilon=epsilon)
-    middle = space.placed(np.zeros((K, points.shape[1])))
+    middle = space.placed(np.zeros((K, records.domain.ndim)))
     update = updated_centers if config.variant == "sound" else printed_centers
     return update(middle, noisy[:, 0], noisy[:, 1:], space)[0]

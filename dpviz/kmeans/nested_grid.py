@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import tally
+from dpviz.engine.tables import Tables
 from dpviz.kmeans.choose_clusters import NoisyPoints
 from dpviz.kmeans.denoise import denoised, denoised_parts
 from dpviz.kmeans.grid import NoisyGrid, onto_simplex
-from dpviz.kmeans.records import Records
+from dpviz.kmeans.records import Records, Rows, Weights
 from dpviz.privacy.mechanisms import Accountant, Level
 
 #: Share of the budget for the rough counts.
@@ -112,8 +115,8 @@ class NestedGrid:
 
 
 def nested_grid(
-    points: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
+    rows: Rows,
+    ndim: int,
     accountant: Accountant,
     *,
     epsilon: float,
@@ -125,10 +128,10 @@ def nested_grid(
 
     Parameters
     ----------
-    points
+    rows
         Records, each at a place in [-1, 1]^d that hangs on no other record, shape (n, d).
-    weights
-        Records at each point, shape (n,); None for one each.
+    ndim
+        d.
     clusters
         K: the grid has at least as many cells.
     size
@@ -136,14 +139,15 @@ def nested_grid(
     sparse
         Whether cells hold few records beside their noise: none is split.
     """
-    d, halves = points.shape[1], accountant.noise.generator("halves")
+    d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
     times = accountant.neighbours.multiplier
     side = grid_side(size.value * epsilon / (clusters * times), clusters, d)
-    cells = _cells(points, side)
     m = side**d
+    in_cells = rows.then(partial(_cells, side))
+    (rough,) = in_cells.total(partial(_tally, m))
     levels = (Level("rough cells", first), Level("fine cells", epsilon))
-    gradual = accountant.gradual(tally(cells, m, weights), levels, sensitivity=1)
+    gradual = accountant.gradual(rough, levels, sensitivity=1)
     rough_variance, fine_variance = (2 * scale**2 for scale in gradual.scales)
     sub_variance = 2 * (times / second) ** 2
     total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
@@ -154,11 +158,8 @@ def nested_grid(
     of_cell = np.where(split, parts**d, 0)
     firsts = np.cumsum(of_cell) - of_cell
     owners = np.repeat(np.arange(m), of_cell)
-    counts[~split], sub_counts = accountant.split(
-        gradual,
-        ~split,
-        _sub_counts(points, weights, side, cells, parts, firsts, len(owners)),
-    )
+    (in_parts,) = in_cells.total(partial(_sub_counts, side, parts, firsts, len(owners)))
+    counts[~split], sub_counts = accountant.split(gradual, ~split, in_parts)
     if split.any():
         # Two noisy counts of a split cell, each weighted by the other's variance.
         added, of_added = np.bincount(owners, sub_counts, m), np.maximum(of_cell, 1) * sub_variance
@@ -180,11 +181,11 @@ def nested_grid(
         which = parts == number
         inside = NoisyGrid(shape=(int(number),) * d, weights=np.empty(0), scale=0).centers / side
         places.append((middles[which][:, None] + inside).reshape(-1, d))
-        rows = firsts[which][:, None] + np.arange(number**d)
-        known = np.maximum(sub_weights[rows].sum(axis=1), 1e-9)
-        means[which] += sub_weights[rows] @ inside / known[:, None]
-        shares.append(sub_weights[rows].ravel())
-        found.append(sub_counts[rows].ravel())
+        numbers = firsts[which][:, None] + np.arange(number**d)
+        known = np.maximum(sub_weights[numbers].sum(axis=1), 1e-9)
+        means[which] += sub_weights[numbers] @ inside / known[:, None]
+        shares.append(sub_weights[numbers].ravel())
+        found.append(sub_counts[numbers].ravel())
     return NestedGrid(
         points=np.vstack(places),
         weights=np.concatenate(shares),
@@ -224,28 +225,35 @@ def subcells(records: NDArray[np.float64], ndim: int) -> NDArray[np.int64]:
     return sides
 
 
-def _cells(points: NDArray[np.float64], side: int) -> NDArray[np.int64]:
-    """Cell of every point of the box, shape (n,)."""
+def _cells(side: int, points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Points of the box with their cells."""
     from dpviz.kmeans import kernels
 
     cells = np.empty(len(points), dtype=np.int64)
     kernels.grid_cells(points, side, cells)
-    return cells
+    return points, cells
+
+
+def _tally(
+    total: int, weights: Weights, points: NDArray[np.float64], cells: NDArray[np.int64]
+) -> Tables:
+    """Records in all cells."""
+    return (tally(cells, total, weights),)
 
 
 def _sub_counts(
-    points: NDArray[np.float64],
-    weights: NDArray[np.int64] | None,
     side: int,
-    cells: NDArray[np.int64],
     parts: NDArray[np.int64],
     firsts: NDArray[np.int64],
     total: int,
-) -> NDArray[np.int64]:
+    weights: Weights,
+    points: NDArray[np.float64],
+    cells: NDArray[np.int64],
+) -> Tables:
     """Records in all subcells; those in cells that are not split count nowhere."""
     from dpviz.kmeans import kernels
 
     found = np.empty(len(points), dtype=np.int64)
     kernels.sub_cells(points, side, cells, parts, firsts, found)
     inside = found >= 0
-    return tally(found[inside], total, None if weights is None else weights[inside])
+    return (tally(found[inside], total, None if weights is None else weights[inside]),)

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import laid_out, weighted_cells
+from dpviz.counts import laid_out, quantize, weighted_cells
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
+from dpviz.engine.tables import Tables
 from dpviz.errors import InputError
-from dpviz.kmeans.passes import Sums, cluster_sums, excess, nearest
+from dpviz.kmeans.optimum import descended, optimum
+from dpviz.kmeans.passes import (
+    Sums,
+    cluster_sums,
+    excess,
+    nearest,
+    simplified_silhouettes,
+    wcss,
+)
 from dpviz.kmeans.space import Space
 from dpviz.lru import LRUCache
+from dpviz.metrics.matching import contingency
 from dpviz.privacy.secure import LATTICE, on_lattice
 
 T = TypeVar("T")
@@ -23,6 +34,58 @@ T = TypeVar("T")
 #: Up to as many records, divided by the columns, 64-bit sums of squared distances are exact. Each
 #: cell may hold an equal share of them.
 MOST_WEIGHED = 2**40
+
+
+Weights = NDArray[np.int64] | None
+
+#: From what is known of some records, one array a column, to their tables, which are additive.
+#: A function of a module or a partial of one: for records that are stored it runs elsewhere.
+RowWork = Callable[..., Tables]
+
+#: From columns to other columns, each record by itself; likewise.
+Placing = Callable[..., tuple[NDArray[Any], ...]]
+
+
+class Rows(Protocol):
+    """What is known of every record, one array a column, first of all its scaled place (n, d)."""
+
+    def then(self, place: Placing) -> Rows:
+        """Return rows with other columns: ``place(*columns)``."""
+        ...
+
+    def total(self, work: RowWork) -> Tables:
+        """Return the tables of all records: ``work(weights, *columns)``. One data pass."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HeldRows:
+    """Rows in memory: each column is computed once."""
+
+    columns: tuple[NDArray[Any], ...]
+    weights: Weights = None
+
+    def then(self, place: Placing) -> HeldRows:
+        """Return rows with other columns."""
+        return HeldRows(place(*self.columns), self.weights)
+
+    def total(self, work: RowWork) -> Tables:
+        """Return the tables of all records."""
+        return work(self.weights, *self.columns)
+
+
+class Clustered(Protocol):
+    """A clustering of the records."""
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Centres (K, d), in the units of the data."""
+        ...
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Cluster of every record, shape (n,)."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,14 +107,17 @@ class Records:
     classes
         Known class of each record, from 0, shape (n,), for scores alone; None where there is none,
         and where ``cut``.
+    dropped
+        Rows left out by the pass that counted stored records.
     """
 
     points: NDArray[np.float64]
     domain: Domain
     n_outside: int = 0
     cut: bool = False
-    weights: NDArray[np.int64] | None = None
+    weights: Weights = None
     classes: NDArray[np.intp] | None = None
+    dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
     @classmethod
@@ -119,17 +185,51 @@ class Records:
 
         return self.kept(("scaled", space), build)
 
+    def rows(self, space: Space) -> Rows:
+        """Records in scaled coordinates, for passes over them."""
+        return HeldRows((self.scaled(space),), self.weights)
+
+    def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Count the records in every cell of a uniform grid over the domain."""
+        return quantize(self.points, self.domain, shape, weights=self.weights)[0]
+
     def sums(self, space: Space, centers: NDArray[np.float64]) -> Sums:
         """Counts and sums by nearest centre (K, d), in scaled coordinates: one data pass."""
-        points = self.scaled(space)
-        if self.weights is None:
-            return cluster_sums(points, centers)
-        table = _weighed(points, self.weights, nearest(points, centers), len(centers))
+        (table,) = self.rows(space).total(partial(_sums, centers))
         return Sums(counts=table[:, 0], sums=table[:, 1:])
 
     def excess(self, space: Space, candidates: NDArray[np.float64]) -> NDArray[np.float64]:
         """WCSS of sets of centres (m, K, d) beyond the least, in multiples of ``LATTICE``."""
-        return excess(self.scaled(space), self.weights, candidates, LATTICE)
+        (found,) = self.rows(space).total(partial(_excess, candidates))
+        return found
+
+    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
+        return wcss(self.points if space is None else self.scaled(space), centers)
+
+    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
+        return simplified_silhouettes(self.scaled(space), centers)
+
+    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+        """Best scaled centres (K, d) that a search finds, without noise."""
+        return optimum(self.scaled(space), clusters)
+
+    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scaled centres (K, d) to which Lloyd's iteration leads: never worse."""
+        return descended(self.scaled(space), centers)
+
+    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
+        """Records by their clusters in one clustering and in another."""
+        return contingency(one.labels, other.labels)
+
+    def within(self, domain: Domain) -> Records:
+        """Return the same records with other bounds around them."""
+        return Records(points=self.points, domain=domain)
+
+    def drawn_in(self, ball: Space) -> Records:
+        """Return the records drawn into a ball, in the units of the data."""
+        return Records(points=ball.restore(self.scaled(ball)), domain=ball.domain)
 
     def dealt(
         self, space: Space, parts: int, generator: np.random.Generator
@@ -137,9 +237,7 @@ class Records:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
         points = self.scaled(space)
         if self.weights is None:
-            sets = generator.integers(parts, size=len(points))
-            columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
-            return np.column_stack([np.bincount(sets, minlength=parts), *columns])
+            return dealt(points, parts, generator)
         return np.concatenate(
             [
                 _weighed(points, share, np.zeros(len(points), dtype=np.intp), 1)
@@ -160,6 +258,30 @@ class Records:
     def kept(self, key: Hashable, build: Callable[[], T]) -> T:
         """Return what does not depend on noise or budget, built once."""
         return self._kept.get(key, build)
+
+
+def dealt(
+    points: NDArray[np.float64], parts: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """Counts and sums (parts, 1 + d) of sets that each of the points (n, d) joins by a draw."""
+    sets = generator.integers(parts, size=len(points))
+    columns = [np.bincount(sets, weights=column, minlength=parts) for column in points.T]
+    return np.column_stack([np.bincount(sets, minlength=parts), *columns]).astype(float)
+
+
+def _sums(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Counts and sums (K, 1 + d) by nearest centre."""
+    if weights is not None:
+        return (_weighed(points, weights, nearest(points, centers), len(centers)),)
+    found = cluster_sums(points, centers)
+    return (np.column_stack([found.counts, found.sums]),)
+
+
+def _excess(
+    candidates: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """WCSS of sets of centres beyond the least."""
+    return (excess(points, weights, candidates, LATTICE),)
 
 
 def _weighed(

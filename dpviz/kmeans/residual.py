@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.counts import tally
+from dpviz.engine.tables import Tables
 from dpviz.kmeans.grid import onto_simplex
-from dpviz.kmeans.passes import assigned, residuals, squares_to
-from dpviz.kmeans.records import Records
+from dpviz.kmeans.passes import assigned, residuals
+from dpviz.kmeans.records import Records, Rows, Weights
 from dpviz.kmeans.space import Space
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import LATTICE
@@ -97,7 +100,7 @@ def residual_step(
     epsilon: float,
     size: float,
     least: float | None = None,
-    labels: NDArray[np.int32] | None = None,
+    rows: Rows | None = None,
 ) -> Prototypes:
     """Move centres to their clusters' noisy means.
 
@@ -112,40 +115,57 @@ def residual_step(
     least
         Each centre moves less the more its move is noise (empirical Bayes), where true moves are
         taken for at least so many mean squares of the distances; None moves all the way.
-    labels
-        Cluster of each record, shape (n,), computed from the record and from what was released
-        alone; None takes the nearest centre.
+    rows
+        Records with their clusters (n,), computed from the record and from what was released
+        alone, and their squared distances to the centres (n,); None takes the nearest centre.
     """
-    points, d = records.scaled(space), records.domain.ndim
+    d = records.domain.ndim
     centers, m = np.ascontiguousarray(prototypes.centers), len(prototypes.centers)
     times = accountant.neighbours.multiplier
     share = min(max(DISTANCES * times / (size * epsilon), LEAST_SHARE), MOST_SHARE)
-    if labels is None:
-        labels, squares = assigned(points, centers)
-    else:
-        squares = squares_to(points, centers, labels)
+    if rows is None:
+        rows = records.rows(space).then(partial(_nearest, centers))
     # One clip radius for all: each cluster's own would need its scale, which is noisier.
     scale = max(float(np.median(prototypes.scales)), LEAST_SCALE)
-    bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
-    noisy = accountant.laplace(
-        f"distances {number}",
-        tally(bins, len(EDGES), records.weights),
-        sensitivity=1,
-        epsilon=share * epsilon,
-    )
+    (found,) = rows.total(partial(_distances, scale))
+    noisy = accountant.laplace(f"distances {number}", found, sensitivity=1, epsilon=share * epsilon)
     left = epsilon - share * epsilon
     noise = times / left
     radius = clip_radius(noisy, size, d, noise * m / size) * scale
     radius = min(radius, 2 * math.sqrt(d))
-    table = accountant.k_norm(
-        f"residuals {number}",
-        residuals(points, records.weights, centers, labels, squares, radius, LATTICE),
-        ball=d,
-        sensitivity=1,
-        epsilon=left,
-    )
+    (found,) = rows.total(partial(_residuals, centers, radius))
+    table = accountant.k_norm(f"residuals {number}", found, ball=d, sensitivity=1, epsilon=left)
     least = None if least is None else least * scale**2
     return _moved(centers, table, radius, noise, least=least)
+
+
+def _nearest(centers: NDArray[np.float64], points: NDArray[np.float64]) -> tuple[NDArray[Any], ...]:
+    """Points with the numbers of their nearest centres, and the squared distances to them."""
+    return (points, *assigned(points, centers))
+
+
+def _distances(
+    scale: float,
+    weights: Weights,
+    points: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    squares: NDArray[np.float64],
+) -> Tables:
+    """Records by their distance in scales, shape of ``EDGES``."""
+    bins = np.minimum(np.searchsorted(EDGES, np.sqrt(squares) / scale), len(EDGES) - 1)
+    return (tally(bins, len(EDGES), weights),)
+
+
+def _residuals(
+    centers: NDArray[np.float64],
+    radius: float,
+    weights: Weights,
+    points: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    squares: NDArray[np.float64],
+) -> Tables:
+    """Counts, squares and residuals by cluster."""
+    return (residuals(points, weights, centers, labels, squares, radius, LATTICE),)
 
 
 def clip_radius(noisy: NDArray[np.float64], size: float, ndim: int, noise: float) -> float:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.engine.tables import Tables
 from dpviz.kmeans.choose_clusters import (
     MOST,
     USUAL,
@@ -23,7 +24,7 @@ from dpviz.kmeans.choose_clusters import (
 from dpviz.kmeans.grid import NoisyGrid, onto_simplex
 from dpviz.kmeans.nested_grid import Estimate
 from dpviz.kmeans.passes import assigned
-from dpviz.kmeans.records import Records
+from dpviz.kmeans.records import Records, Weights
 from dpviz.kmeans.residual import Prototypes, noise_deviation, residual_step
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.start import sphere_packing
@@ -250,12 +251,9 @@ def root(
     records: Records, space: Space, accountant: Accountant, epsilon: float, size: Estimate
 ) -> tuple[Prototypes, float]:
     """Noisy number, mean and scale of all records, and the number pooled with another one."""
-    points, d = records.scaled(space), records.domain.ndim
+    d = records.domain.ndim
     scale = accountant.neighbours.multiplier / epsilon
-    # Squares lie in [-1, 1], too: the less a number may change, the less is its noise worth.
-    values = np.column_stack([points, 2 * (points**2).sum(axis=1) / d - 1])
-    whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
-    sums = _exact_sums(whole, records.weights)
+    (sums,) = records.rows(space).total(_all_sums)
     (noisy,) = accountant.k_norm("root", sums[None], ball=0, sensitivity=1, epsilon=epsilon)
     deviation = noise_deviation(d + 2, scale)
     count = max(float(noisy[0]), deviation, size.least)
@@ -269,13 +267,14 @@ def root(
     return whole_box, size.pooled(float(noisy[0]), deviation**2)
 
 
-def _exact_sums(
-    values: NDArray[np.float64], weights: NDArray[np.int64] | None
-) -> NDArray[np.float64]:
-    """Column sums of values (n, m) on the lattice, exact."""
-    whole = (values / LATTICE).astype(np.int64)
-    total = whole.sum(axis=0) if weights is None else weights @ whole
-    return np.asarray(total * LATTICE)
+def _all_sums(weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Number of the points (n, d), their sums and that of their squares, exact on the lattice."""
+    # Squares lie in [-1, 1], too: the less a number may change, the less is its noise worth.
+    values = np.column_stack([points, 2 * (points**2).sum(axis=1) / points.shape[1] - 1])
+    whole = np.column_stack([np.ones(len(points)), on_lattice(values)])
+    units = (whole / LATTICE).astype(np.int64)
+    total = units.sum(axis=0) if weights is None else weights @ units
+    return (np.asarray(total * LATTICE),)
 
 
 def _split(

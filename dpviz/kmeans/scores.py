@@ -21,7 +21,6 @@ from dpviz.family.score import (
     ratio_to_true,
     table_likeness,
 )
-from dpviz.kmeans.passes import simplified_silhouettes
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.metrics import matching
 from dpviz.metrics.centers import displacement
@@ -62,7 +61,7 @@ class Evaluation:
     @cached_property
     def table(self) -> NDArray[np.int64]:
         """Records by true and by private cluster."""
-        return matching.contingency(self.truth.labels, self.labels)
+        return self.truth.records.crossed(self.truth.space, self.truth, self)
 
     @cached_property
     def class_table(self) -> NDArray[np.int64]:
@@ -88,8 +87,8 @@ class Evaluation:
     def silhouette(self) -> float:
         """Mean simplified silhouette of the private clusters."""
         truth = self.truth
-        scaled = truth.records.scaled(truth.space), truth.space.scale(self.centers)
-        return float(simplified_silhouettes(*scaled).mean())
+        scaled = truth.space.scale(self.centers)
+        return float(truth.records.silhouettes(truth.space, scaled).mean())
 
 
 _ALL = (

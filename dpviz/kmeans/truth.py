@@ -12,15 +12,13 @@ from dpviz.domain import Domain
 from dpviz.family.method import check_method
 from dpviz.kmeans.lloyd import restored
 from dpviz.kmeans.methods import METHODS
-from dpviz.kmeans.optimum import descended
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.passes import nearest, wcss
+from dpviz.kmeans.passes import nearest
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import Centers, KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS, SCORES, Evaluation
 from dpviz.kmeans.space import Space
 from dpviz.metrics import centers as of_centers
-from dpviz.metrics import matching
 from dpviz.noise_source import NoiseSource, Silenced
 from dpviz.privacy.ledger import Ledger
 from dpviz.privacy.mechanisms import Accountant
@@ -64,7 +62,7 @@ class KMeansTruth:
         config = KMeansConfig(method="kmeans", clusters=self.clusters)
         if self.start is None:
             return run_kmeans(self.records, config, _Nothing())
-        centers = descended(self.records.scaled(self.space), self.space.scale(self.start))
+        centers = self.records.descended(self.space, self.space.scale(self.start))
         return restored(KMeansRun(config=config, centers=centers, ledger=Ledger()), self.space)
 
     def at(self, clusters: int) -> KMeansTruth:
@@ -93,18 +91,17 @@ class KMeansTruth:
         cube = Domain(tuple((low, low + side) for low, _ in domain.bounds))
         if np.allclose(cube.highs, domain.highs, rtol=0, atol=_ROUNDING * side):
             return self
-        return KMeansTruth(Records(points=self.records.points, domain=cube), self.clusters)
+        return KMeansTruth(self.records.within(cube), self.clusters)
 
     @property
     def in_ball(self) -> KMeansTruth:
         """k-means of the records drawn into the unit L1 ball, in the units of the data."""
         ball = Space(self.records.domain, "l1")
 
-        def build() -> KMeansTruth:
-            drawn = ball.restore(self.records.scaled(ball))
-            return KMeansTruth(Records(points=drawn, domain=ball.domain), self.clusters)
-
-        return self.records.kept(("in ball", self.clusters), build)
+        return self.records.kept(
+            ("in ball", self.clusters),
+            lambda: KMeansTruth(self.records.drawn_in(ball), self.clusters),
+        )
 
     @property
     def centers(self) -> Centers:
@@ -127,12 +124,12 @@ class KMeansTruth:
 
     def wcss(self, centers: Centers) -> float:
         """Within-cluster sum of squares of centres (K, d), in the units of the data."""
-        return wcss(self.records.points, centers)
+        return self.records.wcss(None, centers)
 
     def nicv(self, centers: Centers) -> float:
         """WCSS per record on data scaled to [0, 1]^d (Su et al. 2016; Hu et al., eq. 17)."""
         # Scaled coordinates span 2, so their squares are four times those of the unit cube.
-        scaled = wcss(self.records.scaled(self.space), self.space.scale(centers))
+        scaled = self.records.wcss(self.space, self.space.scale(centers))
         return scaled / 4 / self.records.n
 
     @cached_property
@@ -167,7 +164,8 @@ class KMeansTruth:
     def against_silenced(self, run: KMeansRun, noise: NoiseSource) -> float:
         """F-measure of a run against the same method without noise (Zhang, Liu, Wang 2018)."""
         silent = run_kmeans(self.records, run.config, Silenced(noise))
-        table = matching.contingency(self.assign(silent.centers), self.assign(run.centers))
+        one, other = Evaluation(self, silent), Evaluation(self, run)
+        table = self.records.crossed(self.space, one, other)
         return of_centers.matched_f_measure(table)
 
 

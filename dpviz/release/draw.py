@@ -16,8 +16,11 @@ import numpy as np
 from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.table import LARGEST
+from dpviz.data.stored import ParquetPart, Stored
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
+from dpviz.engine.local import Local
+from dpviz.engine.tables import Engine
 from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.family.family import Material
 from dpviz.privacy.budget_log import Entry, decimal, granted
@@ -115,6 +118,26 @@ class Prepared:
         )
         return cls(request, dataset.columns, material, counted=dataset.counts is not None)
 
+    @classmethod
+    def of_stored(cls, source: Stored, request: Request, engine: Engine) -> Prepared:
+        """Combine stored records and request, likewise.
+
+        Parameters
+        ----------
+        source
+            Records in Parquet files, whose columns hold numbers by their types: whether a text's
+            cell is one would hang on the record. If the privacy unit is a person, each has no
+            more records than its cap.
+        engine
+            Reads them.
+        """
+        request.check()
+        check_parts(source)
+        material = request.family.stored(
+            source, request.config, request.domain, request.outside, engine, secure=True
+        )
+        return cls(request, source.columns, material)
+
     @property
     def domain(self) -> Domain:
         """Declared bounds."""
@@ -158,10 +181,26 @@ class Prepared:
         return document(request, self, run, accountant, null_sets)
 
 
+def check_parts(source: Stored) -> None:
+    """Refuse to release from other files than Parquet, part by part.
+
+    Columns of Parquet hold numbers by their types; whether a cell of text is one hangs on its
+    record, and would stop the release.
+    """
+    for part in source.parts:
+        if not isinstance(part, ParquetPart):
+            raise InputError(
+                f"{shown(part.title, 120)} can't be released part by part, since a cell of "
+                "text that is no number would stop it, which tells about a record: write "
+                "Parquet files, or name a single file and no engine."
+            )
+
+
 def release(
-    dataset: Dataset,
+    dataset: Dataset | Stored,
     request: Request,
     *,
+    engine: Engine | None = None,
     budget: Budget,
     source: str,
     total: float | None,
@@ -175,9 +214,12 @@ def release(
     Parameters
     ----------
     dataset
-        The owner's data; with ``units`` if the privacy unit is a person.
+        The owner's data; with ``units`` if the privacy unit is a person. Of stored records each
+        person has no more than the cap already.
     request
         Public choices.
+    engine
+        Reads stored records; by default threads of this process.
     budget, source, total
         Lifetime budget, the owner's name for the data, and its total epsilon where it is new.
     folder
@@ -192,7 +234,10 @@ def release(
     """
     # All tests before the debit use the epsilon that the debit will grant.
     request = request.granted(granted(request.config.epsilon))
-    prepared = Prepared.build(dataset, request)
+    if isinstance(dataset, Stored):
+        prepared = Prepared.of_stored(dataset, request, engine or Local())
+    else:
+        prepared = Prepared.build(dataset, request)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon, null_sets=1))
     # An absolute path is not enough: "out/.." would name an existing folder.

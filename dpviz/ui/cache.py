@@ -14,13 +14,13 @@ import streamlit as st
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain, Outside
-from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.experiments.sweep import Subject
 from dpviz.families import family_of
 from dpviz.family.trial import Configuration
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
+from dpviz.raster import Raster, RecordRaster
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, true_config

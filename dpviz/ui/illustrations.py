@@ -5,11 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpviz.engine.raster import Raster
 from dpviz.experiments.illustrations import NoiseFigure, Picture
 from dpviz.figures.noise import noise_curve
 from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
+from dpviz.raster import Raster
 from dpviz.ui.cache import sample_data
 from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME

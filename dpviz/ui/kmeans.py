@@ -13,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import sample
 from dpviz.domain import Domain
-from dpviz.engine.raster import RecordRaster
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS
 from dpviz.family.claim import claim
@@ -32,6 +31,7 @@ from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import counted, decimals, readable
+from dpviz.raster import RecordRaster
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState

@@ -48,7 +48,11 @@ class WaveClusterComparison(Comparison):
 
     def scores(self, one: Run, seed: int) -> dict[str, float]:
         """All scores of one draw."""
-        names = (*OF_LABELS, *(HELD_OUT if self.n > 1 else ()), *self.class_scores)
+        names = (
+            *OF_LABELS,
+            *(HELD_OUT if self.trial.truth.source.holds_out else ()),
+            *self.class_scores,
+        )
         return self.trial.scores(one, seed, names)
 
     def summary(self, one: Run, scores: dict[str, float]) -> Report:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.counted import count_cells
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import Sample
+from dpviz.data.stored import Stored
 from dpviz.domain import Domain, Outside
+from dpviz.engine.tables import Engine
+from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
-from dpviz.family.run_domain import run_domain
+from dpviz.family.run_domain import run_domain, stored_domain
 from dpviz.serialize import whole_numbers
 from dpviz.wavecluster.choice import chosen_grid
 from dpviz.wavecluster.comparison import WaveClusterComparison
@@ -31,6 +39,41 @@ def _material(
     """Lay the grid over a data set."""
     domain = run_domain(dataset, config.variant, domain)
     return Source.build(dataset, config.grid, domain, outside, empty=secure)
+
+
+def _stored(
+    source: Stored,
+    config: Config,
+    domain: Domain | None,
+    outside: Outside,
+    engine: Engine,
+    secure: bool = False,
+) -> Source:
+    """Count stored records on the grid, once; nothing reads them again."""
+    domain = stored_domain(source, config.variant, engine, domain)
+    found = count_cells(source.parts, config.grid, domain, outside, engine)
+    moved = found.n_outside if outside == "clip" else 0
+    if not secure and found.counts.sum() == moved:
+        raise InputError(
+            f"domain {domain} holds none of the {found.n_outside:,} points of "
+            f"{shown(source.name)}: declare bounds in the units of the data."
+        )
+    return Source(
+        counts=found.counts,
+        domain=domain,
+        n_outside=found.n_outside,
+        gather=partial(_not_at_hand, source.name),
+        recount=lambda shape: count_cells(source.parts, shape, domain, outside, engine).counts,
+        dropped=found.dropped,
+    )
+
+
+def _not_at_hand(name: str) -> NDArray[np.float64]:
+    """Refuse what needs all records at once."""
+    raise InputError(
+        f"{shown(name)} stays on disk, and what was asked for needs all records at once: load it "
+        "into memory, or ask for what counts of a grid can tell."
+    )
 
 
 def _released(run: Run, domain: Domain) -> dict[str, Any]:
@@ -84,6 +127,7 @@ FAMILY = Family(
     searched=(("epsilon", "alpha"), ("grid", "density")),
     moves_truth=frozenset({"grid", "density"}),
     material=_material,
+    stored=_stored,
     preparing="quantize",
     trial=WaveClusterTrial.of,
     comparison=WaveClusterComparison,

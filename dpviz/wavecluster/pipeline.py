@@ -79,6 +79,11 @@ class Source:
         Known class of each point that takes part, from 0, shape (n,), for scores alone.
     fixed
         Whether the data came as counts, which have only this grid.
+    recount
+        Counts the records on another grid over the domain, where they stay stored and are read
+        anew for each grid; None where they are in memory.
+    dropped
+        Rows left out by the pass that counted stored records.
     """
 
     counts: NDArray[np.int64]
@@ -88,6 +93,8 @@ class Source:
     locate: Callable[[], WeightedPoints] | None = None
     classes: NDArray[np.intp] | None = None
     fixed: bool = False
+    recount: Callable[[tuple[int, ...]], NDArray[np.int64]] | None = None
+    dropped: int = 0
 
     @classmethod
     def build(
@@ -157,6 +164,11 @@ class Source:
         """Cells per axis."""
         return self.counts.shape
 
+    @property
+    def holds_out(self) -> bool:
+        """Whether records can be held out, to score what was found without them."""
+        return self.n > 1 and self.recount is None
+
     def notices(self, level: int) -> list[str]:
         """Notes for users on unexpected properties of this grid."""
         said = []
@@ -219,9 +231,12 @@ class Source:
         if shape not in self._others:
             if len(self._others) >= _MOST_GRIDS:
                 self._others.clear()
-            counts, _ = quantize(self.points, self.domain, shape)
-            points = self.points
-            there = replace(self, counts=counts, gather=lambda: points, locate=None)
+            if self.recount:
+                there = replace(self, counts=self.recount(shape))
+            else:
+                counts, _ = quantize(self.points, self.domain, shape)
+                points = self.points
+                there = replace(self, counts=counts, gather=lambda: points, locate=None)
             self._others[shape] = there
         return self._others[shape]
 
@@ -247,7 +262,10 @@ class Source:
             return self.locate()
         if self.lattice is None:
             return WeightedPoints(points=self.points)
-        counts, _ = quantize(self.points, self.domain, self.lattice)
+        if self.recount:
+            counts = self.recount(self.lattice)
+        else:
+            counts, _ = quantize(self.points, self.domain, self.lattice)
         filled = np.flatnonzero(counts)
         centres = cell_centres(filled, self.lattice, self.domain)
         return WeightedPoints(points=centres, weights=counts.ravel()[filled])

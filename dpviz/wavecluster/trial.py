@@ -45,8 +45,8 @@ class WaveClusterTrial:
 
     @property
     def score_names(self) -> tuple[str, ...]:
-        """All scores that fit the data: a single record can't be held out."""
-        names = tuple(SCORES) if self.truth.source.n > 1 else (*QUICK, RANK, *OF_CLASSES)
+        """All scores that fit the data: a single record can't be held out, nor stored ones."""
+        names = tuple(SCORES) if self.truth.source.holds_out else (*QUICK, RANK, *OF_CLASSES)
         return scores_for(names, SCORES, classed=self.truth.source.classes is not None)
 
     def at(self, **changes: Any) -> WaveClusterTrial:

@@ -7,9 +7,16 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, passes, room, screen
+from tests.benchmarks import core, mapreduce, passes, room, screen, stored
 
-ALL = {"passes": passes.main, "core": core.main, "screen": screen.main, "room": room.main}
+ALL = {
+    "passes": passes.main,
+    "core": core.main,
+    "screen": screen.main,
+    "room": room.main,
+    "stored": stored.main,
+    "mapreduce": mapreduce.main,
+}
 PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")

@@ -326,7 +326,7 @@ def assert_refused(answer, *fragments):
 def test_missing_files_and_commands_are_one_sentence(cli, tmp_path):
     for arguments, fragment in (
         (["run", str(tmp_path / "none.csv"), "--method", "privqt"], "none.csv"),
-        (["run", str(tmp_path), "--method", "privqt"], "is a directory"),
+        (["run", str(tmp_path), "--method", "privqt"], "has no file to read"),
         (["sample", "nothing", "--out", "x.csv"], "gaussians"),
         (["sample", "spirals"], "--out"),
         (["sample", "spirals", "--out", str(tmp_path / "no" / "x.csv")], "can't be written"),
@@ -882,9 +882,7 @@ def test_no_draw_is_better_than_true(cli, points, monkeypatch):
     good = run_json(cli, *shared, "--repeats", 3)
     assert not any("better than" in note for note in good["data"]["notes"])
     # A search that finds next to nothing.
-    monkeypatch.setattr(
-        "dpviz.kmeans.methods.kmeans.optimum", lambda points, clusters: points[:clusters]
-    )
+    monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     report = run_json(cli, *shared, "--repeats", 3)
     assert [one["centers"] for one in report["private"]] != report["true"]["centers"]
     for one in report["private"]:

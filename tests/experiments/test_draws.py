@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data.samples import load_sample
-from dpviz.engine.raster import Raster, RecordRaster
 from dpviz.errors import InputError
 from dpviz.experiments.draws import many_draws
 from dpviz.families import CARDS, FAMILIES, SCORES, trial_of
@@ -24,6 +23,7 @@ from dpviz.kmeans.scores import OF_CENTERS
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.metrics.bands import ENOUGH, band, band_words, end_names
 from dpviz.noise_source import SeededNoise
+from dpviz.raster import Raster, RecordRaster
 from dpviz.ui.live_figure import encode
 from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.parameters import Config

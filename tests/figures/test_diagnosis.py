@@ -9,11 +9,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpviz.data.samples import load_sample, sample
-from dpviz.engine.raster import Raster
 from dpviz.figures.diagnosis import COLUMNS, STAGE_TITLES, diagnosis_panels, fates_frame, frame
 from dpviz.figures.theme import INK
 from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.noise_source import SeededNoise
+from dpviz.raster import Raster
 from dpviz.wavecluster.diagnosis import RUNS, count_retained, diagnostics_of, in_words
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source

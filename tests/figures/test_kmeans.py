@@ -11,7 +11,6 @@ import pytest
 
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
-from dpviz.engine.raster import MOST_CELLS, RecordRaster
 from dpviz.errors import InputError
 from dpviz.figures.kmeans import KMeansPicture, frame, panels, views_of
 from dpviz.figures.marks import OVERLAY
@@ -25,6 +24,7 @@ from dpviz.kmeans.run import canonical
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import readable
+from dpviz.raster import MOST_CELLS, RecordRaster
 from dpviz.ui.live_figure import encode
 
 WITH_PATH = ("dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc")

@@ -6,11 +6,11 @@ import pytest
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
-from dpviz.engine.raster import MOST_CELLS, Raster
 from dpviz.errors import InputError
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, zero_centred
 from dpviz.figures.wavecluster import VIEWS, WITH_SUBBANDS, WaveClusterPicture, frame, panels
 from dpviz.noise_source import SeededNoise
+from dpviz.raster import MOST_CELLS, Raster
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, run

@@ -32,7 +32,7 @@ from dpviz.kmeans.nested_grid import (
 )
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import assigned, fit, nearest, projected, residuals, squares_to, wcss
-from dpviz.kmeans.records import Records
+from dpviz.kmeans.records import HeldRows, Records
 from dpviz.kmeans.residual import (
     EDGES,
     Prototypes,
@@ -426,8 +426,8 @@ def test_nested_grid_holds_the_records() -> None:
     points = np.random.default_rng(6).normal(0, 0.1, (3000, 2)).clip(-1, 1)
     records, size = records_of(points), Estimate(3000.0, 1e-6, 1.0)
     accountant = Accountant(SeededNoise(0), 1e4)
-    scaled = records.scaled(Space(records.domain))
-    grid = nested_grid(scaled, None, accountant, epsilon=1e4, clusters=4, size=size)
+    rows = records.rows(Space(records.domain))
+    grid = nested_grid(rows, 2, accountant, epsilon=1e4, clusters=4, size=size)
     assert grid.weights.sum() == pytest.approx(3000, rel=1e-3)
     middle = (grid.points * grid.weights[:, None]).sum(axis=0) / 3000
     np.testing.assert_allclose(middle, points.mean(axis=0), atol=6e-3)
@@ -445,7 +445,7 @@ def test_sparse_grids_keep_cells_whole_and_take_the_mean_of_two_estimates(
 ) -> None:
     points = np.random.default_rng(seed).normal(0, 0.05, (200, ndim)).clip(-1, 1)
     grid = nested_grid(
-        points, None, Accountant(SeededNoise(seed), 2.0),
+        HeldRows((points,)), ndim, Accountant(SeededNoise(seed), 2.0),
         epsilon=2.0, clusters=clusters, size=Estimate(200.0, 10.0, 5.0), sparse=True,
     )  # fmt: skip
     m = len(grid.points)

@@ -303,7 +303,7 @@ def test_no_run_is_better_in_its_space_than_the_truth_there(
 def bad_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search that ends at two neighbours."""
     monkeypatch.setattr(
-        "dpviz.kmeans.methods.kmeans.optimum",
+        "dpviz.kmeans.records.optimum",
         lambda points, clusters: np.sort(points, axis=0)[:clusters],
     )
 

@@ -744,9 +744,7 @@ def test_one_record(app, method):
 @pytest.mark.parametrize("method", ["eugkm", "mcmc"])
 def test_no_private_run_is_better_than_true(app, method, monkeypatch):
     test = app(method=method, k=4, epsilon=10)  # before: sample sets are kept for all sessions
-    monkeypatch.setattr(
-        "dpviz.kmeans.methods.kmeans.optimum", lambda points, clusters: points[:clusters]
-    )
+    monkeypatch.setattr("dpviz.kmeans.records.optimum", lambda points, clusters: points[:clusters])
     monkeypatch.setattr("dpviz.kmeans.methods.mcmc.STEPS", 300)
     middles = np.repeat([[1.0, 1.0], [1.0, 9.0], [9.0, 1.0], [9.0, 9.0]], 500, axis=0)
     rows = np.random.default_rng(0).normal(middles, 0.5)

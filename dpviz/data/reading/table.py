@@ -290,7 +290,7 @@ class Table:
         known = np.zeros(self.rows, dtype=bool)
         start = size = 0
         for cells in self.cells.written(owner):
-            values, there, held = _identifiers(cells)
+            values, there, held = identifiers(cells)
             if not start:
                 units = np.empty(self.rows, dtype=values.dtype)
             size += held
@@ -401,7 +401,7 @@ def _one_cell(cells: pa.Array, position: int) -> str:
         return str(cell.type)
 
 
-def _identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
+def identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
     """Identifiers (m,), where there are any, and bytes that their text takes."""
     known = np.array(cells.is_valid())
     if pa.types.is_boolean(cells.type):

@@ -9,7 +9,6 @@ from dpviz.family.card import Card, Variant
 from dpviz.kmeans.lloyd import START_SHARE, Settled, lloyd, space_of
 from dpviz.kmeans.methods.dplloyd import KEEPING, RAW_START, SOUND
 from dpviz.kmeans.parameters import KMeansConfig, takes
-from dpviz.kmeans.passes import wcss
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
 from dpviz.privacy.mechanisms import Accountant
@@ -84,10 +83,10 @@ def as_printed(records: Records, config: KMeansConfig) -> Settled | None:
     """Return the published stopping rule, which reads the raw records; None when sound."""
     if config.variant == "sound":
         return None
-    points = records.scaled(space_of(records, config))
+    space = space_of(records, config)
 
     def settled(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
-        error = wcss(points, before)
-        return abs(error - wcss(points, after)) <= SETTLED * error
+        error = records.wcss(space, before)
+        return abs(error - records.wcss(space, after)) <= SETTLED * error
 
     return settled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpviz.errors import InputError
 from dpviz.family.card import NOT_PRIVATE, Card, Variant
 from dpviz.kmeans.lloyd import restored
-from dpviz.kmeans.optimum import SAMPLE, optimum
+from dpviz.kmeans.optimum import SAMPLE
 from dpviz.kmeans.parameters import KMeansConfig, takes
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.run import KMeansRun
@@ -44,12 +44,13 @@ CARD = Card(
 def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMeansRun:
     """Cluster the true records; spends nothing and promises nothing."""
     space = Space(records.domain)
-    points = records.scaled(space)
     if config.clusters > records.n:
         only = "is only 1 record" if records.n == 1 else f"are only {records.n:,} records"
         raise InputError(
             f"clusters = {config.clusters}, but there {only}: choose at most as many clusters as "
             "records."
         )
-    centers = records.kept(("true", config.clusters), lambda: optimum(points, config.clusters))
+    centers = records.kept(
+        ("true", config.clusters), lambda: records.optimum(space, config.clusters)
+    )
     return restored(KMeansRun(config=config, centers=centers, ledger=accountant.ledger), space)

@@ -6,7 +6,7 @@ import pytest
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample
 from dpviz.domain import Domain
-from dpviz.engine.raster import MOST_CELLS, Raster, RecordRaster, cell_means
+from dpviz.raster import MOST_CELLS, Raster, RecordRaster, cell_means
 from dpviz.wavecluster.pipeline import Source
 
 DOMAIN = Domain(((-100.0, 100.0), (0.0, 10.0), (5.0, 6.0)))

@@ -1,0 +1,103 @@
+"""Stored records -> a grid of counts: one pass over them, by any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import quantize
+from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
+from dpviz.domain import Domain, Outside, check_outside, grid_shape
+from dpviz.engine.tables import Engine, Part, Tables
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counted:
+    """What one pass over stored records counts.
+
+    Parameters
+    ----------
+    counts
+        Records per cell, as :func:`dpviz.counts.quantize` returns them.
+    n_outside
+        Points outside the domain.
+    dropped
+        Rows left out because a value was missing or infinite.
+    """
+
+    counts: NDArray[np.int64]
+    n_outside: int
+    dropped: int
+
+
+def count_cells(
+    parts: Sequence[Part],
+    grid: int | tuple[int, ...],
+    domain: Domain,
+    outside: Outside,
+    engine: Engine,
+) -> Counted:
+    """Count the records of all parts in every cell of a grid, to the last unit as in memory.
+
+    Parameters
+    ----------
+    parts, engine
+        Where the records are, and who reads them.
+    grid, domain, outside
+        As in :func:`dpviz.counts.quantize`.
+
+    Raises
+    ------
+    InputError
+        Where the grid does not fit the domain or the memory, or a part can't be read.
+    """
+    check_outside(outside)
+    shape = grid_shape(grid, domain.ndim)
+    counts, others = engine.total(parts, partial(_count, domain, shape, outside))
+    return Counted(counts=counts, n_outside=int(others[0]), dropped=int(others[1]))
+
+
+def counted(
+    source: Stored,
+    grid: int | tuple[int, ...],
+    domain: Domain,
+    outside: Outside,
+    engine: Engine,
+) -> Dataset:
+    """Stored records as a grid of counts, with the domain that it covers.
+
+    Parameters
+    ----------
+    source
+        Records.
+    grid, domain, outside, engine
+        As in :func:`count_cells`, which raises the errors.
+    """
+    found = count_cells(source.parts, grid, domain, outside, engine)
+    fate = "left out" if outside == "drop" else "moved to its border"
+    note = f"Outside the domain: {found.n_outside:,} points, {fate}."
+    return Dataset(
+        name=source.name,
+        counts=found.counts,
+        columns=source.columns,
+        domain=domain,
+        dropped=found.dropped,
+        notes=(note,) if found.n_outside else (),
+    )
+
+
+def _count(domain: Domain, shape: tuple[int, ...], outside: Outside, part: Part) -> Tables:
+    """Counts of a part, and the numbers of its points outside and of its rows left out."""
+    counts: NDArray[np.int64] = np.zeros(shape, dtype=np.int64)
+    others = np.zeros(2, dtype=np.int64)
+    for points, dropped in part.chunks():
+        found, n_outside = quantize(points, domain, shape, outside=outside)
+        counts += found
+        others += n_outside, dropped
+    part.check()
+    return counts, others

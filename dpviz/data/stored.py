@@ -1,0 +1,700 @@
+"""Records that stay where they are stored: files that every pass reads anew, part by part.
+
+A part is what one task reads: a file, some row groups of a large Parquet file, or an array. What a
+pass finds is added up over the parts, see :mod:`dpviz.engine`; so the memory that it takes hangs
+on the tables alone, not on the number of records.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.fs
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
+
+from dpviz.data.dataset import position_of
+from dpviz.data.reading.arrow import plain, readable
+from dpviz.data.reading.cells import MISSING, holds_numbers
+from dpviz.data.reading.table import LARGEST
+from dpviz.data.reading.text import layout_of
+from dpviz.domain import Domain
+from dpviz.engine.tables import Part
+from dpviz.errors import InputError, listed, shown
+
+Floats = NDArray[np.float64]
+
+#: Records that a pass has in memory at once, for each thread.
+CHUNK = 2**18
+
+#: Bytes that a reader of Parquet asks for at once.
+BUFFER = 2**20
+
+#: Rows of a Parquet file from which on its row groups are several parts.
+PART_ROWS = 2**22
+
+#: Endings of files in a folder; others are left alone.
+ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+
+_PARQUET = (".parquet", ".pq")
+
+_DAMAGED = "is no whole Parquet file, perhaps cut off"
+
+#: Bytes of a text file in which its columns are found.
+_HEAD = 2**18
+
+#: A path in an object store, such as "s3://bucket/folder".
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+_PATTERN = re.compile(r"[*?\[]")
+
+Where: TypeAlias = (
+    "str | os.PathLike[str] | NDArray[np.generic] | Sequence[ArrayLike] | Iterator[ArrayLike] "
+    "| Callable[[], Iterable[ArrayLike]]"
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stored:
+    """Records in parts, read anew by every pass.
+
+    Parameters
+    ----------
+    name
+        What to call the data on the screen.
+    columns
+        Names of the chosen columns, one per axis.
+    parts
+        Where the records are, in the order in which sums are added.
+    domain
+        Public bounds, if somebody declared them.
+    notes
+        Sentences about changes made on the way, for the screen.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    domain: Domain | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of columns."""
+        return len(self.columns)
+
+
+def is_stored(source: object) -> bool:
+    """Tell whether a path names many files: a folder, a pattern, or a place in an object store."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    text = os.fspath(source)
+    if _ADDRESS.match(text):
+        return True
+    return os.path.isdir(text) or (
+        not os.path.exists(text) and "\0" not in text and bool(_PATTERN.search(text))
+    )
+
+
+def stored(
+    source: Where,
+    columns: Sequence[str | int] | None = None,
+    *,
+    name: str | None = None,
+    domain: Domain | None = None,
+) -> Stored:
+    """Open records that stay where they are.
+
+    Parameters
+    ----------
+    source
+        A Parquet, CSV or TSV file (text also gzipped); a folder of such files, or a pattern such
+        as ``"trips/2024-*.parquet"``, read in the order of their names; a path of an object
+        store, ``"s3://bucket/folder"``, as far as pyarrow or fsspec knows it. Also an array
+        (n, d); a list of such arrays; an iterator of them, for a single pass; or a function that
+        returns a new iterator, for as many passes as wanted.
+    columns
+        By name or by number from 1; by default all columns of numbers.
+    name
+        What to call the data, by default the name of the file or folder.
+    domain
+        Declared bounds of the chosen columns, in their order.
+
+    Raises
+    ------
+    InputError
+        Where nothing can be read, files have other columns than the first one, or a chosen column
+        holds no numbers.
+
+    Notes
+    -----
+    Rows without a finite number within ±1e300 in each chosen column are left out, and counted.
+    """
+    if isinstance(source, str | os.PathLike):
+        found = _of_files(os.fspath(source), columns, name)
+    else:
+        found = _of_arrays(source, columns, name or "data")
+    if domain is not None and domain.ndim != found.ndim:
+        raise InputError(
+            f"the domain has {domain.ndim} axes but {shown(found.name)} has {found.ndim} chosen "
+            "columns: give one lo,hi pair per column."
+        )
+    return replace(found, domain=domain)
+
+
+# -- files -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePart:
+    """A file, as it was when it was opened.
+
+    Parameters
+    ----------
+    path
+        Path or address, the same on every machine that reads.
+    columns
+        Names of the chosen columns.
+    mark
+        Size and time of the last change.
+    names
+        All columns of the file.
+    """
+
+    path: str
+    columns: tuple[str, ...]
+    mark: tuple[int, int]
+    names: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return self.path
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows."""
+        raise NotImplementedError
+
+    def rows_at_most(self) -> int:
+        """Upper limit to the number of rows, without reading them."""
+        raise NotImplementedError
+
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        for cells in self.batches(self.columns):
+            yield _finite(as_points(cells))
+
+    def check(self) -> None:
+        """Raise InputError where the file has changed."""
+        if _mark(self.path) != self.mark:
+            raise InputError(
+                f"{shown(self.path, 120)} has changed since it was opened: open the data again "
+                "when nobody writes to it."
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParquetPart(FilePart):
+    """A Parquet file, or some of its row groups.
+
+    Parameters
+    ----------
+    groups
+        Numbers of the row groups; None for all.
+    """
+
+    groups: tuple[int, ...] | None = None
+
+    def rows_at_most(self) -> int:
+        """Number of rows, as the footer tells."""
+        with _no_traceback(self.path, _DAMAGED), _opened(self.path) as file:
+            facts = pq.read_metadata(file)
+        groups = range(facts.num_row_groups) if self.groups is None else self.groups
+        return sum(facts.row_group(group).num_rows for group in groups)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows."""
+        with (
+            _no_traceback(self.path, _DAMAGED),
+            _opened(self.path) as file,
+            # A small buffer takes a quarter of the memory of whole column chunks.
+            pq.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False) as table,
+        ):
+            groups = range(table.num_row_groups) if self.groups is None else self.groups
+            for batch in table.iter_batches(
+                CHUNK, row_groups=list(groups), columns=list(columns), use_threads=False
+            ):
+                yield [batch[column] for column in columns]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPart(FilePart):
+    """A text file, parsed block by block.
+
+    Parameters
+    ----------
+    delimiter
+        Separator of the fields.
+    skipped
+        Lines before the first record.
+    """
+
+    delimiter: str
+    skipped: int
+
+    def rows_at_most(self) -> int:
+        """A field and a line break take two bytes; packed text is a tenth as large, about."""
+        return self.mark[0] * (10 if self.path.lower().endswith(".gz") else 1) // 2 + 1
+
+    def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
+        """Cells of some columns, rows by rows: numbers of the chosen ones, text of others."""
+        # Names may be repeated: columns are told apart by their numbers.
+        every = [str(number) for number in range(len(self.names))]
+        wanted = [str(self.names.index(column)) for column in columns]
+        kinds = [pa.float64() if column in self.columns else pa.string() for column in columns]
+        read = pyarrow.csv.ReadOptions(
+            use_threads=False, skip_rows=self.skipped, column_names=every
+        )
+        convert = pyarrow.csv.ConvertOptions(
+            include_columns=wanted,
+            column_types=dict(zip(wanted, kinds, strict=True)),
+            null_values=["", *MISSING],
+            strings_can_be_null=True,
+        )
+        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter)
+        with (
+            _no_traceback(self.path, "can't be read as rows of numbers"),
+            _opened(self.path) as file,
+            pyarrow.csv.open_csv(file, read, parse, convert) as reader,
+        ):
+            for batch in reader:
+                for begin in range(0, len(batch), CHUNK):
+                    few = batch.slice(begin, CHUNK)
+                    yield [few[number] for number in wanted]
+
+
+# -- finding files -----------------------------------------------------------------------------
+
+
+def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None) -> Stored:
+    """Parts of a file, a folder or a pattern."""
+    paths = _paths(source)
+    first, *others = (_opened_part(path) for path in paths)
+    known, numeric = first[1], first[2]
+    chosen = (
+        [known.index(one) for one in numeric]
+        if columns is None
+        else [position_of(one, known, paths[0]) for one in columns]
+    )
+    if not chosen:
+        raise InputError(
+            f"{shown(paths[0], 120)} has no column of numbers: name the columns to read, or give "
+            "another file."
+        )
+    names = tuple(known[axis] for axis in chosen)
+    if len(set(names)) != len(names):
+        raise InputError(f"columns = {listed(names)}: name each column once.")
+    parts: list[Part] = []
+    for path, (part, there, numbers) in zip(paths, [first, *others], strict=True):
+        for column in names:
+            if column not in there:
+                other = Path(paths[0]).name
+                raise InputError(
+                    f'{shown(path, 120)} has no column "{shown(column)}", which {shown(other)} '
+                    "has: give files with the same columns."
+                )
+            if column not in numbers:
+                raise InputError(
+                    f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: choose '
+                    f"among {listed(numbers)}."
+                )
+        parts += _split(replace(part, columns=names))
+    title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
+    return Stored(name=title, columns=names, parts=tuple(parts))
+
+
+def _paths(source: str) -> list[str]:
+    """Files of a path, a folder or a pattern, in the order of their names."""
+    if _ADDRESS.match(source):
+        return _remote_paths(source)
+    if os.path.isdir(source):
+        with _no_traceback(source, "can't be listed"):
+            names = [name for name in os.listdir(source) if name.lower().endswith(ENDINGS)]
+        found = sorted(filter(os.path.isfile, (os.path.join(source, name) for name in names)))
+        what = "folder"
+    elif os.path.exists(source):
+        return [os.path.abspath(source)]
+    else:
+        found, what = sorted(filter(os.path.isfile, glob.glob(source))), "pattern"
+        if not _PATTERN.search(source):
+            raise InputError(f"{shown(source, 120)} does not exist: check the path.")
+    if not found:
+        raise InputError(
+            f"the {what} {shown(source, 120)} has no file to read: give Parquet or CSV files "
+            f"({', '.join(ENDINGS[:5])})."
+        )
+    # Workers may have another working folder.
+    return [os.path.abspath(path) for path in found]
+
+
+def _remote_paths(source: str) -> list[str]:
+    """Files of a path or folder of an object store."""
+    system, inner = _system(source)
+    scheme = source[: source.index("://") + 3]
+    with _no_traceback(source, "can't be listed"):
+        facts = system.get_file_info(inner)
+        if facts.type == pyarrow.fs.FileType.File:
+            return [source]
+        if facts.type == pyarrow.fs.FileType.Directory:
+            listed_ = system.get_file_info(pyarrow.fs.FileSelector(inner))
+            found = sorted(
+                one.path for one in listed_
+                if one.is_file and one.path.lower().endswith(ENDINGS)
+            )  # fmt: skip
+            if found:
+                return [scheme + path.lstrip("/" * (scheme != "file://")) for path in found]
+    raise InputError(
+        f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
+        "them."
+    )
+
+
+def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...]]:
+    """A part for a whole file, the names of its columns, and of those that may hold numbers."""
+    with _no_traceback(path, "can't be opened"):
+        mark = _mark(path)
+    if path.lower().endswith(_PARQUET):
+        with (
+            _no_traceback(path, _DAMAGED),
+            _opened(path) as file,
+        ):
+            schema = pq.read_schema(file)
+        names = tuple(schema.names)
+        numeric = tuple(
+            one.name for one in schema
+            if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
+        )  # fmt: skip
+        return ParquetPart(path=path, columns=names, mark=mark, names=names), names, numeric
+    with _no_traceback(path, "can't be read as text"), _opened(path) as file:
+        head = file.read(_HEAD)
+    if not head.strip():
+        raise InputError(f"{shown(path, 120)} is empty: give files with one row per record.")
+    layout = layout_of(head, Path(path).name, None)
+    names = tuple(name or f"column {at}" for at, name in enumerate(layout.names, 1))
+    skipped = head[: layout.body].count(b"\n")
+    part = TextPart(
+        path=path, columns=names, mark=mark, names=names, delimiter=layout.delimiter,
+        skipped=skipped,
+    )  # fmt: skip
+    return part, names, _numeric_fields(head[layout.body :], names, layout.delimiter)
+
+
+def _numeric_fields(rows: bytes, names: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
+    """Columns that hold numbers in the first rows of a text."""
+    rows = rows[: rows.rfind(b"\n") + 1] or rows
+    if not rows.strip():
+        return names
+    try:
+        table = pyarrow.csv.read_csv(
+            io.BytesIO(rows),
+            pyarrow.csv.ReadOptions(
+                use_threads=False, column_names=[str(number) for number in range(len(names))]
+            ),
+            pyarrow.csv.ParseOptions(delimiter=delimiter),
+            pyarrow.csv.ConvertOptions(null_values=["", *MISSING]),
+        )
+    except pa.ArrowInvalid:
+        return names  # the pass says which row
+    kinds = table.schema.types
+    return tuple(
+        name
+        for name, kind in zip(names, kinds, strict=True)
+        if holds_numbers(kind) or pa.types.is_null(kind)
+    )
+
+
+def _split(part: ParquetPart | TextPart) -> Iterator[Part]:
+    """Parts of a file: several of a large Parquet file, in the order of its rows."""
+    if not isinstance(part, ParquetPart):
+        yield part
+        return
+    with _no_traceback(part.path, _DAMAGED):
+        with _opened(part.path) as file:
+            facts = pq.read_metadata(file)
+        sizes = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
+    groups: list[int] = []
+    rows = 0
+    for group, size in enumerate(sizes):
+        groups.append(group)
+        rows += size
+        if rows >= PART_ROWS and group + 1 < len(sizes):
+            yield replace(part, groups=tuple(groups))
+            groups, rows = [], 0
+    yield replace(part, groups=tuple(groups) if len(groups) < len(sizes) else None)
+
+
+def as_points(columns: Sequence[pa.Array]) -> Floats:
+    """Records (m, d) of columns of numbers; NaN where one is missing."""
+    points = np.empty((len(columns[0]), len(columns)))
+    for axis, column in enumerate(columns):
+        numbers = plain(column)
+        if numbers.type != pa.float64():
+            numbers = numbers.cast(pa.float64(), safe=False)
+        points[:, axis] = numbers.to_numpy(zero_copy_only=False)
+    return points
+
+
+def whole_rows(points: Floats) -> NDArray[np.bool_] | None:
+    """Mask (m,) of the rows with a finite number in each column; None where all have."""
+    # Mostly all rows have: one pass without another array tells.
+    if not points.size or max(abs(points.max()), abs(points.min())) <= LARGEST:
+        return None
+    known = np.ones(len(points), dtype=bool)
+    for axis in range(points.shape[1]):
+        known &= np.abs(points[:, axis]) <= LARGEST
+    return known
+
+
+def _finite(points: Floats) -> tuple[Floats, int]:
+    """Rows with a finite number in each column, and how many have none."""
+    known = whole_rows(points)
+    return (points, 0) if known is None else (points[known], int((~known).sum()))
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
+    """Bytes of a file, unpacked where its name ends in .gz."""
+    packing = "gzip" if path.lower().endswith(".gz") else None
+    if _ADDRESS.match(path):
+        system, inner = _system(path)
+        # Parquet jumps to its footer.
+        is_parquet = path.lower().endswith(_PARQUET)
+        file: Any = (
+            system.open_input_file(inner)
+            if is_parquet
+            else system.open_input_stream(inner, compression=packing)
+        )
+    else:
+        os.stat(path)  # its error is in plain words
+        file = pa.input_stream(path, compression=packing) if packing else pa.OSFile(path)
+    with file:
+        yield file
+
+
+def _mark(path: str) -> tuple[int, int]:
+    """Size and time of the last change of a file."""
+    if not _ADDRESS.match(path):
+        facts = os.stat(path)
+        return facts.st_size, facts.st_mtime_ns
+    system, inner = _system(path)
+    told = system.get_file_info(inner)
+    if told.type == pyarrow.fs.FileType.NotFound:
+        raise FileNotFoundError(2, os.strerror(2), path)
+    return told.size or 0, told.mtime_ns or 0
+
+
+@lru_cache(8)
+def _system_of(scheme: str) -> Any:
+    """Store of fsspec for a scheme that pyarrow does not know."""
+    try:
+        import fsspec
+    except ImportError:
+        raise InputError(
+            f'addresses that start with "{shown(scheme)}://" need a package that is not '
+            "installed: pip install fsspec, and the one for this store."
+        ) from None
+    try:
+        store = fsspec.filesystem(scheme)
+    except (ValueError, ImportError) as error:
+        raise InputError(
+            f'no store is known for "{shown(scheme)}://": {shown(str(error), 160)}.'
+        ) from None
+    return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(store))
+
+
+def _system(path: str) -> tuple[Any, str]:
+    """File system of an address, and the path inside it."""
+    try:
+        found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
+        return found
+    except (pa.ArrowInvalid, NotImplementedError):
+        scheme, inner = path.split("://", 1)
+        return _system_of(scheme), inner
+
+
+@contextmanager
+def _no_traceback(path: str, problem: str) -> Iterator[None]:
+    """Turn an error of a reader into a sentence that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if not error.strerror:  # of the decoder, not of the disk
+            raise InputError(_with_reason(path, problem, error)) from None
+        raise InputError(
+            f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines that "
+            "read need it at the same path."
+        ) from error
+    except (pa.ArrowException, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        cell = re.search(r"CSV column #(\d+).*invalid value '(.*)'", str(error), re.DOTALL)
+        if cell:
+            raise InputError(
+                f'{shown(path, 120)} has a cell that is no number, "{shown(cell[2])}", in column '
+                f"{int(cell[1]) + 1}: choose other columns, or write numbers with a point, such as "
+                "3.14."
+            ) from None
+        raise InputError(_with_reason(path, problem, error)) from None
+
+
+def _with_reason(path: str, problem: str, error: Exception) -> str:
+    """Sentence on a file, with the first line of what the reader said."""
+    reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+    return f"{shown(path, 120)} {problem} ({shown(reason, 160)}): write it again, or leave it out."
+
+
+# -- arrays ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayPart:
+    """Records in memory.
+
+    Parameters
+    ----------
+    title
+        Name for messages.
+    points
+        Shape (n, d).
+    """
+
+    title: str
+    points: Floats
+
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        for begin in range(0, len(self.points), CHUNK):
+            yield _finite(np.ascontiguousarray(self.points[begin : begin + CHUNK]))
+
+    def check(self) -> None:
+        """Nothing can have changed."""
+
+
+@dataclass(eq=False)
+class IteratorPart:
+    """Arrays that come one after the other.
+
+    Parameters
+    ----------
+    title
+        Name for messages.
+    begin
+        Returns the arrays, anew for every pass.
+    axes
+        Chosen columns by position; None for all.
+    ndim
+        Number of columns of every array.
+    passes
+        Most passes; None for any number.
+    """
+
+    title: str
+    begin: Callable[[], Iterable[ArrayLike]]
+    axes: tuple[int, ...] | None
+    ndim: int
+    passes: int | None = None
+    _begun: int = field(default=0, init=False)
+
+    def chunks(self) -> Iterator[tuple[Floats, int]]:
+        """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        if self._begun == self.passes:
+            raise InputError(
+                f"{shown(self.title)} is an iterator, which can be read once, and this takes more "
+                "passes: give a function that returns a new iterator."
+            )
+        self._begun += 1
+        for number, values in enumerate(self.begin(), 1):
+            points = _points(values, f"array {number:,} of {self.title}")
+            if points.shape[1] != self.ndim:
+                raise InputError(
+                    f"array {number:,} of {shown(self.title)} has {points.shape[1]} columns and "
+                    f"the first one {self.ndim}: give arrays with the same columns."
+                )
+            chosen = points if self.axes is None else points[:, self.axes]
+            yield from ArrayPart(self.title, chosen).chunks()
+
+    def check(self) -> None:
+        """Nobody can tell."""
+
+
+def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> Stored:
+    """Parts of arrays or of an iterator."""
+    if callable(source) or isinstance(source, Iterator):
+        return _of_iterator(source, columns, name)
+    many = [source] if isinstance(source, np.ndarray) else list(source)
+    tables = [_points(one, name) for one in many]
+    if not tables or len({table.shape[1] for table in tables}) > 1:
+        raise InputError(f"{shown(name)} has no arrays with the same columns: give at least one.")
+    axes, names = _axes(tables[0].shape[1], columns, name)
+    parts = tuple(
+        ArrayPart(name if len(tables) == 1 else f"array {number:,} of {name}", table[:, axes])
+        for number, table in enumerate(tables, 1)
+    )
+    return Stored(name=name, columns=names, parts=parts)
+
+
+def _of_iterator(source: Any, columns: Sequence[str | int] | None, name: str) -> Stored:
+    """One part, whose columns the first array tells."""
+    if callable(source):
+        first, begin, passes = next(iter(source()), None), source, None
+    else:
+        first, passes = next(source, None), 1
+
+        def begin() -> Iterator[ArrayLike]:
+            assert first is not None  # noqa: S101 - refused below
+            yield first
+            yield from source
+
+    if first is None:
+        raise InputError(f"{shown(name)} has no array: give at least one.")
+    ndim = _points(first, name).shape[1]
+    axes, names = _axes(ndim, columns, name)
+    part = IteratorPart(name, begin, None if len(axes) == ndim else tuple(axes), ndim, passes)
+    return Stored(name=name, columns=names, parts=(part,))
+
+
+def _points(values: ArrayLike, name: str) -> Floats:
+    """Array of records (n, d), or InputError."""
+    try:
+        points = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{shown(name)} holds no numbers: give arrays of them.") from None
+    if points.ndim != 2 or not points.shape[1]:
+        raise InputError(
+            f"{shown(name)} has shape {points.shape}: give one row per record and one column per "
+            "axis."
+        )
+    return points
+
+
+def _axes(
+    ndim: int, columns: Sequence[str | int] | None, name: str
+) -> tuple[list[int], tuple[str, ...]]:
+    """Chosen columns of arrays, by position from 0, and their names."""
+    known = tuple(f"column {axis + 1}" for axis in range(ndim))
+    if columns is None:
+        return list(range(ndim)), known
+    axes = [position_of(one, known, name) for one in columns]
+    return axes, tuple(known[axis] for axis in axes)

@@ -1,0 +1,178 @@
+"""Persons behind stored records: at most m records of each, out of core.
+
+The choice of a person's records reads the rows of that person alone, so it can be made for some
+persons at a time. A first pass deals the rows to files by a hash of the person; each of these
+holds all rows of its persons, and few enough to be capped in memory.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset, position_of
+from dpviz.data.reading.arrow import plain
+from dpviz.data.reading.table import identifiers
+from dpviz.data.stored import CHUNK, FilePart, Floats, Stored, as_points, stored, whole_rows
+from dpviz.data.units import cap_records, identified, unrounded
+from dpviz.errors import InputError, shown
+from dpviz.numbers import counted
+from dpviz.work import IsCancelled, Progress, Work
+
+#: Rows of a file of persons, about: they are capped in memory.
+ROWS = 2**21
+
+#: Most files of persons: each has a buffer of its own.
+MOST = 256
+
+#: Key of the hash that deals persons to files; no secret, and no part of the choice.
+_KEY = "persons to files"
+
+
+@contextmanager
+def capped(
+    source: Stored,
+    unit: str | int,
+    cap: int,
+    seed: int = 0,
+    *,
+    progress: Progress | None = None,
+    cancelled: IsCancelled | None = None,
+) -> Iterator[Stored]:
+    """Stored records with at most ``cap`` of each person, while the context lasts.
+
+    The same records as :func:`dpviz.data.units.cap_records` keeps, in another order.
+
+    Parameters
+    ----------
+    source
+        Records in files.
+    unit
+        Column of persons, by name or number. Rows without a person are left out.
+    cap, seed
+        As in :func:`dpviz.data.units.cap_records`.
+    progress, cancelled
+        Told and asked between parts.
+
+    Raises
+    ------
+    InputError
+        Where the records are no files, or lack the column, or ``cap`` is below 1.
+
+    Notes
+    -----
+    The rows are written to the folder for temporary files, readable for this user alone, and
+    removed at the end: as much as the chosen columns and the identifiers take.
+    """
+    if cap < 1:
+        raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
+    parts = [_file(part, source) for part in source.parts]
+    owner = parts[0].names[position_of(unit, parts[0].names, parts[0].title)]
+    if owner in source.columns:
+        raise InputError(
+            f'column "{shown(owner)}" tells persons apart, so it can\'t be one of the columns to '
+            "cluster: choose others."
+        )
+    with tempfile.TemporaryDirectory(prefix="dpviz-persons-") as name:
+        folder = Path(name)
+        rows = sum(part.rows_at_most() for part in parts)
+        files = min(max(math.ceil(rows / ROWS), 1), MOST)
+        steps = Work(len(parts) + files, "parts", progress, cancelled)
+        dropped = _deal(parts, owner, source.columns, folder, files, steps)
+        left = 0
+        for number in range(files):
+            steps.check()
+            left += _cap(folder / f"{number:03}.parquet", source.columns, cap, seed)
+            steps.advance()
+        notes = {"without a person or a finite number": dropped, f"beyond {cap} of a person": left}
+        said = tuple(
+            f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many
+        )
+        found = stored(folder, source.columns, name=source.name, domain=source.domain)
+        yield replace(found, notes=(*source.notes, *said))
+
+
+def _file(part: object, source: Stored) -> FilePart:
+    """Part that is a file, or InputError."""
+    if isinstance(part, FilePart):
+        return part
+    raise InputError(
+        f"{shown(source.name)} has no column of persons: give files, in which one can be named."
+    )
+
+
+def _deal(
+    parts: Sequence[FilePart],
+    owner: str,
+    columns: Sequence[str],
+    folder: Path,
+    files: int,
+    steps: Work,
+) -> int:
+    """Write every row to the file of its person; return the number of rows left out."""
+    names = [f"{axis}" for axis in range(len(columns))]
+    schema = pa.schema([*((name, pa.float64()) for name in names), ("person", pa.large_string())])
+    dropped = 0
+    with ExitStack() as stack:
+        writers = [
+            stack.enter_context(
+                pq.ParquetWriter(folder / f"{number:03}.parquet", schema, compression="none")
+            )
+            for number in range(files)
+        ]
+        for part in parts:
+            steps.check()
+            for cells in part.batches([*columns, owner]):
+                points, persons, gone = _known(cells)
+                dropped += gone
+                place = pd.util.hash_array(persons.categories.to_numpy(), hash_key=f"{_KEY:.16}")
+                place = (place % files)[persons.codes]
+                order = np.argsort(place, kind="stable")
+                ends = np.searchsorted(place[order], np.arange(files + 1))
+                text = pa.array(persons.categories, pa.large_string())
+                for number in np.flatnonzero(np.diff(ends)):
+                    few = order[ends[number] : ends[number + 1]]
+                    own = [pa.array(points[few, axis]) for axis in range(len(columns))]
+                    person = text.take(pa.array(persons.codes[few]))
+                    writers[number].write_batch(pa.record_batch([*own, person], schema=schema))
+            part.check()
+            steps.advance()
+    return dropped
+
+
+def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int]:
+    """Records (m, d) with their persons, and how many rows lack either."""
+    points = as_points(cells[:-1])
+    persons, known, _ = identifiers(plain(cells[-1]))
+    known = known & unrounded(persons)
+    finite = whole_rows(points)
+    if finite is not None:
+        known &= finite
+    return points[known], identified(persons[known]), int((~known).sum())
+
+
+def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:
+    """Cap the records of the persons in a file; return how many are left out."""
+    table = pq.read_table(path)
+    if not len(table):
+        points: Floats = np.empty((0, len(columns)))
+        kept = points
+    else:
+        points = as_points([one.combine_chunks() for one in table.columns[:-1]])
+        persons: NDArray[np.generic] = table["person"].to_numpy()
+        found = cap_records(Dataset(name="", points=points, units=persons), cap, seed).points
+        assert found is not None  # noqa: S101 - a data set of points
+        kept = found
+    chosen = {name: kept[:, axis] for axis, name in enumerate(columns)}
+    pq.write_table(pa.table(chosen), path, compression="none", row_group_size=CHUNK)
+    return len(points) - len(kept)

@@ -1,0 +1,410 @@
+"""Records that stay where they are stored: k-means reads them pass by pass, through an engine.
+
+A pass sends what it needs of the released numbers (centres, a grid's sides) to whoever reads a
+part, and tables come back. The noise is drawn after they are added, here alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.counts import quantize, tally
+from dpviz.domain import Domain, Outside, check_outside
+from dpviz.engine.tables import Engine, Part, Tables
+from dpviz.errors import InputError, shown
+from dpviz.kmeans.optimum import optimum
+from dpviz.kmeans.parameters import KMeansConfig
+from dpviz.kmeans.passes import cluster_sums, fit, nearest, wcss
+from dpviz.kmeans.records import Clustered, Placing, Records, RowWork, Weights, dealt
+from dpviz.kmeans.space import Space
+from dpviz.lru import LRUCache
+from dpviz.privacy.secure import on_lattice
+
+#: Methods that cluster the records themselves, not counts and sums of them.
+WHOLE = ("gupt",)
+
+#: Starts that are read off the records, as published; sound, they are read off noisy numbers.
+RAW_STARTS = ("records", "kmeans++", "utility_plus", "partition")
+
+
+#: The true run: records in the sample of its search, most rounds of Lloyd's iteration on all
+#: records, and the least share of the error that a round has to gain.
+SAMPLE, ROUNDS, LEAST_GAIN = 2**16, 30, 1e-6
+
+
+#: Records whose columns are computed at once: they stay in the processor's cache.
+BLOCK = 2**14
+
+
+@dataclass(frozen=True)
+class View:
+    """How a method sees records: domain, what becomes of those outside, lattice.
+
+    Parameters
+    ----------
+    domain
+        Bounds.
+    outside
+        ``"clip"`` moves records outside to the border, ``"drop"`` leaves them out; None leaves
+        them where they are.
+    cut
+        Whether scaled records are cut to the lattice.
+    space
+        Scaled coordinates; None for the units of the data.
+    ball
+        Space into whose ball records are drawn before; None leaves them where they are.
+    """
+
+    domain: Domain
+    outside: Outside | None
+    cut: bool = False
+    space: Space | None = None
+    ball: Space | None = None
+
+    def of(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Records that take part, in the view's coordinates."""
+        if self.outside == "drop":
+            points = points[self.domain.contains(points)]
+        elif self.outside == "clip":
+            points = np.clip(points, self.domain.lows, self.domain.highs)
+        if self.ball is not None:
+            points = self.ball.restore(self.ball.scale(points))
+        if self.space is None:
+            return points
+        scaled = self.space.scale(points)
+        return on_lattice(scaled) if self.cut else scaled
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """Rows of stored records: columns are computed anew in each pass, chunk by chunk."""
+
+    records: StoredRecords
+    view: View
+    places: tuple[Placing, ...] = ()
+
+    def then(self, place: Placing) -> StoredRows:
+        """Return rows with other columns."""
+        return replace(self, places=(*self.places, place))
+
+    def total(self, work: RowWork) -> Tables:
+        """Return the tables of all records."""
+        return self.records.engine.total(
+            self.records.parts, partial(_read, self.view, self.places, work)
+        )
+
+
+class StoredRecords(Records):
+    """Records that are read in passes: the same interface, but for the points themselves.
+
+    Parameters
+    ----------
+    name
+        What to call them in messages.
+    parts
+        Where they are, in a fixed order; at least one.
+    engine
+        Reads the parts.
+    domain, outside, cut
+        As in :meth:`dpviz.kmeans.records.Records.build`.
+
+    Notes
+    -----
+    The numbers are those of the same records in memory, to the bit where sums are exact: counts
+    always, and all that comes of records on the lattice (``cut``). Other sums are added in another
+    order, which changes their last digits. :meth:`dealt` draws from the same law, but other sets.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    engine: Engine
+    outside: Outside
+    taken: View
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        parts: Sequence[Part],
+        engine: Engine,
+        domain: Domain,
+        outside: Outside = "clip",
+        cut: bool = False,
+    ) -> None:
+        check_outside(outside)
+        # Not the initialization of records in memory, which would ask for points.
+        given = {
+            "name": name, "parts": tuple(parts), "engine": engine, "domain": domain,
+            "outside": outside, "cut": cut, "weights": None, "classes": None,
+            "_kept": LRUCache(24), "taken": View(domain, outside, cut),
+        }  # fmt: skip
+        for key, value in given.items():
+            object.__setattr__(self, key, value)
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Refuse: the records stay where they are."""
+        raise InputError(
+            f"{shown(self.name)} stays on disk, and what was asked for needs all records at once: "
+            "load it into memory, or ask for what counts and sums of records can tell."
+        )
+
+    def scaled(self, space: Space) -> NDArray[np.float64]:
+        """Refuse likewise."""
+        return self.points
+
+    @cached_property
+    def _numbers(self) -> tuple[int, int, int]:
+        """Records inside the domain and outside of it, and rows left out: one data pass."""
+        (found,) = self.engine.total(self.parts, partial(_count, self.taken.domain))
+        inside, outside, dropped = (int(number) for number in found)
+        if not (inside or self.cut):
+            raise InputError(
+                f"domain {self.domain} holds none of the {outside:,} points of "
+                f"{shown(self.name)}: declare bounds in the units of the data."
+            )
+        return inside, outside, dropped
+
+    @property
+    def n(self) -> int:
+        """Number of records that take part."""
+        inside, outside, _ = self._numbers
+        return inside + outside if self.outside == "clip" else inside
+
+    @property
+    def n_outside(self) -> int:
+        """Records that lie outside the domain."""
+        return self._numbers[1]
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because a value was missing or infinite."""
+        return self._numbers[2]
+
+    def rows(self, space: Space) -> StoredRows:
+        """Records in scaled coordinates, for passes over them."""
+        return self._seen(space)
+
+    def cells(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        """Count the records in every cell of a uniform grid over the domain."""
+        (counts,) = self._seen(None).total(partial(_cells, self.domain, shape))
+        return counts
+
+    def wcss(self, space: Space | None, centers: NDArray[np.float64]) -> float:
+        """Within-cluster sum of squares of centres (K, d); None for the units of the data."""
+        (found,) = self._seen(space).total(partial(_wcss, centers))
+        return float(found[0])
+
+    def silhouettes(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Simplified silhouette of every cluster, shape (K,), in scaled coordinates."""
+        (table,) = self.rows(space).total(partial(_contours, centers))
+        return np.asarray(table[:, 1] / np.maximum(table[:, 0], 1))
+
+    def optimum(self, space: Space, clusters: int) -> NDArray[np.float64]:
+        """Scaled centres (K, d) that a search on a sample finds, and Lloyd's iteration from there.
+
+        The sample is the only thing that leaves the parts besides tables: ``SAMPLE`` records or
+        so, for the true run, which nobody may publish.
+        """
+        seeds = np.random.SeedSequence(0)
+        share = min(1.0, SAMPLE / max(self.n, 1))
+        found = self.engine.tables(
+            self._seeded(seeds), partial(_read_sample, self._view(space), share)
+        )
+        sample = np.concatenate([points for (points,) in found])
+        return self.descended(space, optimum(sample, clusters))
+
+    def descended(self, space: Space, centers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scaled centres (K, d) after rounds of Lloyd's iteration: never worse.
+
+        It ends where a round gains less than ``LEAST_GAIN``, or after ``ROUNDS`` of them.
+        """
+        best, least = centers, math.inf
+        for _ in range(ROUNDS):
+            table, error = self.rows(space).total(partial(_round, centers))
+            if not error[0] < least:
+                break
+            best, gain, least = centers, least - error[0], float(error[0])
+            if gain <= LEAST_GAIN * least:
+                break
+            counts = table[:, :1]
+            centers = np.where(counts > 0, table[:, 1:] / np.maximum(counts, 1), centers)
+        return best
+
+    def crossed(self, space: Space, one: Clustered, other: Clustered) -> NDArray[np.int64]:
+        """Records by their clusters in one clustering and in another: one data pass."""
+        pair = space.scale(one.centers), space.scale(other.centers)
+        (table,) = self.rows(space).total(partial(_crossed, *pair))
+        return table
+
+    def within(self, domain: Domain) -> StoredRecords:
+        """Return the same records with other bounds around them."""
+        return self._with(domain, self.taken)
+
+    def drawn_in(self, ball: Space) -> StoredRecords:
+        """Return the records drawn into a ball, in the units of the data."""
+        return self._with(ball.domain, replace(self.taken, ball=ball))
+
+    def dealt(
+        self, space: Space, parts: int, generator: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw.
+
+        Each part draws from a seed of its own: whoever reads it, and however often, draws alike.
+        """
+        seeds = np.random.SeedSequence(generator.integers(2**32, size=4).tolist())
+        work = partial(_read_dealt, self._view(space), parts)
+        (table,) = self.engine.total(self._seeded(seeds), work)
+        return table
+
+    def _view(self, space: Space | None) -> View:
+        """How records are seen in scaled coordinates; None for the units of the data."""
+        return replace(self.taken, space=space)
+
+    def _seen(self, space: Space | None) -> StoredRows:
+        """Records in scaled coordinates; None for the units of the data."""
+        return StoredRows(self, self._view(space))
+
+    def _seeded(self, seeds: np.random.SeedSequence) -> list[_Seeded]:
+        """Parts with seeds of their own."""
+        pairs = zip(self.parts, seeds.spawn(len(self.parts)), strict=True)
+        return [_Seeded(part, seed) for part, seed in pairs]
+
+    def _with(self, domain: Domain, taken: View) -> StoredRecords:
+        """Return the same records, taken otherwise."""
+        other = StoredRecords(
+            name=self.name, parts=self.parts, engine=self.engine, domain=domain,
+            outside=self.outside, cut=self.cut,
+        )  # fmt: skip
+        object.__setattr__(other, "taken", taken)
+        return other
+
+
+@dataclass(frozen=True, eq=False)
+class _Seeded:
+    """A part with the seed of its draws."""
+
+    part: Part
+    seed: np.random.SeedSequence
+
+    @property
+    def title(self) -> str:
+        """Name of the part."""
+        return self.part.title
+
+
+def check_passes(config: KMeansConfig, name: str) -> None:
+    """Refuse methods that need all records at once, before anything is read or paid for.
+
+    Raises
+    ------
+    InputError
+        Where the method clusters the records themselves, or starts from raw ones.
+    """
+    if config.method in WHOLE:
+        raise InputError(
+            f"{config.method} clusters the records themselves, and {shown(name)} stays on disk: "
+            "load it into memory, or choose a method that needs counts and sums of records alone, "
+            "such as dprefine or dplloyd."
+        )
+    if config.variant == "published" and config.start in RAW_STARTS:
+        raise InputError(
+            f"{config.method}, published, starts from the raw records (start {config.start}), and "
+            f"{shown(name)} stays on disk: load it into memory, or choose the sound variant."
+        )
+
+
+def _read(view: View, places: tuple[Placing, ...], work: RowWork, part: Part) -> Tables:
+    """Tables of a part, its chunks added in their order."""
+
+    def of(points: NDArray[np.float64]) -> Tables:
+        columns: tuple[NDArray[Any], ...] = (view.of(points),)
+        for place in places:
+            columns = place(*columns)
+        return work(None, *columns)
+
+    # Tables of no records have the right shapes, also for a part without any.
+    total = of(np.empty((0, view.domain.ndim)))
+    for points, _ in part.chunks():
+        for begin in range(0, len(points), BLOCK):
+            for table, more in zip(total, of(points[begin : begin + BLOCK]), strict=True):
+                table += more
+    part.check()
+    return total
+
+
+def _read_dealt(view: View, sets: int, seeded: _Seeded) -> Tables:
+    """Counts and sums of the sets that a part's records join."""
+    generator = np.random.default_rng(seeded.seed)
+    return _read(view, (), partial(_dealt, sets, generator), seeded.part)
+
+
+def _dealt(
+    sets: int, generator: np.random.Generator, weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Counts and sums of sets that records join by their own draws."""
+    return (dealt(points, sets, generator),)
+
+
+def _count(domain: Domain, part: Part) -> Tables:
+    """Records of a part inside the domain, those outside of it, and rows left out."""
+    total = np.zeros(3, dtype=np.int64)
+    for points, dropped in part.chunks():
+        inside = int(np.count_nonzero(domain.contains(points)))
+        total += inside, len(points) - inside, dropped
+    part.check()
+    return (total,)
+
+
+def _read_sample(view: View, share: float, seeded: _Seeded) -> Tables:
+    """Records of a part, each taken with the same chance."""
+    generator = np.random.default_rng(seeded.seed)
+    found = [np.empty((0, view.domain.ndim))]
+    for points, _ in seeded.part.chunks():
+        points = view.of(points)
+        found.append(points[generator.random(len(points)) < share])
+    return (np.concatenate(found),)
+
+
+def _wcss(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Squared distances to the nearest centres, added up."""
+    return (np.array([wcss(points, centers)]),)
+
+
+def _round(centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]) -> Tables:
+    """Counts and sums by nearest centre, and the sum of squares."""
+    found = cluster_sums(points, centers)
+    return np.column_stack([found.counts, found.sums]), *_wcss(centers, weights, points)
+
+
+def _contours(
+    centers: NDArray[np.float64], weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Records and the sum of their silhouettes by nearest centre."""
+    found = fit(points, centers)
+    return (np.column_stack([found.counts, found.contours]),)
+
+
+def _crossed(
+    one: NDArray[np.float64],
+    other: NDArray[np.float64],
+    weights: Weights,
+    points: NDArray[np.float64],
+) -> Tables:
+    """Records by their nearest centres among these and among those."""
+    pairs = nearest(points, one).astype(np.intp) * len(other) + nearest(points, other)
+    return (tally(pairs, len(one) * len(other)).reshape(len(one), len(other)),)
+
+
+def _cells(
+    domain: Domain, shape: tuple[int, ...], weights: Weights, points: NDArray[np.float64]
+) -> Tables:
+    """Records in the cells of a grid."""
+    return (quantize(points, domain, shape)[0],)

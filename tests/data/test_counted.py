@@ -1,0 +1,78 @@
+"""Counts of stored records are those of the same records in memory, to the last unit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpviz.counts import quantize
+from dpviz.data.counted import counted
+from dpviz.data.dataset import Dataset
+from dpviz.data.stored import Stored
+from dpviz.domain import Domain
+from dpviz.engine.dask import Cluster
+from dpviz.engine.local import Local
+from dpviz.errors import InputError
+from dpviz.families import FAMILIES
+from dpviz.noise_source import SeededNoise
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.truth import run
+from tests.support.parts import killing, stored_parts
+
+DOMAIN = Domain(((-1.0, 1.0), (0.0, 3.0)))
+
+
+def tables() -> list[np.ndarray]:
+    """Points on edges of cells, and some outside."""
+    rng = np.random.default_rng(3)
+    return [np.round(rng.normal((0, 1), 0.6, (size, 2)), 1) for size in (900, 0, 700, 1)]
+
+
+def source(parts) -> Stored:
+    return Stored(name="p", columns=("x", "y"), parts=tuple(parts))
+
+
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+@pytest.mark.parametrize("grid", [20, (5, 64)])
+def test_counts_are_those_in_memory(tmp_path, outside, grid):
+    expected, n_outside = quantize(np.concatenate(tables()), DOMAIN, grid, outside=outside)
+    found = counted(source(stored_parts(tmp_path, tables())), grid, DOMAIN, outside, Local())
+    assert (found.counts == expected).all()
+    assert found.domain == DOMAIN
+    assert f"{n_outside:,} points" in found.notes[0]
+
+
+def test_two_workers_one_of_which_dies_count_the_same(tmp_path, dask_workers):
+    parts = stored_parts(tmp_path, tables(), told=tmp_path)
+    with Cluster(scheduler=dask_workers, cancelled=killing(tmp_path)) as cluster:
+        found = counted(source(parts), 32, DOMAIN, "clip", cluster)
+    assert (tmp_path / "killed").exists()
+    expected = quantize(np.concatenate(tables()), DOMAIN, 32)[0]
+    assert (found.counts == expected).all()
+    config = Config(method="privthr", epsilon=1.0, grid=32)
+    released = run(Source.build(found, 32), config, SeededNoise(0))
+    held = Source(counts=expected, domain=DOMAIN, gather=lambda: np.concatenate(tables()))
+    assert (released.stages.labels == run(held, config, SeededNoise(0)).stages.labels).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+@pytest.mark.parametrize("variant", ["sound", "published"])
+def test_families_take_stored_records_with_the_domain_that_they_would_take(
+    tmp_path, family, variant
+):
+    held = Dataset(name="p", points=np.concatenate(tables()), columns=("x", "y"), domain=DOMAIN)
+    opened = replace(source(stored_parts(tmp_path, tables())), domain=DOMAIN)
+    config = family.config(method=family.first, variant="sound")
+    object.__setattr__(config, "variant", variant)
+    for domain in (None, Domain(((-9.0, 9.0), (-9.0, 9.0)))):
+        expected = family.material(held, config, domain, "clip")
+        found = family.stored(opened, config, domain, "clip", Local())
+        assert found.domain == expected.domain
+        assert (found.n, found.n_outside) == (expected.n, expected.n_outside)
+    with pytest.raises(InputError, match="give one lo,hi pair per column"):
+        family.stored(opened, config, Domain(((0.0, 1.0),)), "clip", Local())
+    for outside in ("clip", "drop"):
+        with pytest.raises(InputError, match=r"holds none of the 1,601 points of p"):
+            # k-means counts when it is asked.
+            _ = family.stored(opened, config, Domain(((50.0, 51.0),) * 2), outside, Local()).n

@@ -1,0 +1,242 @@
+"""Records that stay in files: the same records, in the same order, as in memory."""
+
+import gzip
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.counts import quantize
+from dpviz.data import stored as module
+from dpviz.data.counted import counted
+from dpviz.data.stored import Stored, is_stored, stored
+from dpviz.domain import Domain
+from dpviz.engine.local import Local
+from dpviz.errors import InputError
+
+POINTS = np.random.default_rng(1).normal(size=(1_000, 2)).round(1)
+
+
+def all_of(source: Stored) -> tuple[np.ndarray, int]:
+    """Records of all parts, and the number of rows left out."""
+    chunks = [chunk for part in source.parts for chunk in part.chunks()]
+    for part in source.parts:
+        part.check()
+    return np.concatenate([points for points, _ in chunks]), sum(gone for _, gone in chunks)
+
+
+def write(path, points, names=("x", "y"), **options):
+    pq.write_table(pa.table(dict(zip(names, points.T, strict=True))), path, **options)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three Parquet files, one of them in row groups, and a file of something else."""
+    for number, rows in enumerate(np.split(POINTS, [300, 301])):
+        write(tmp_path / f"part-{number}.parquet", rows, row_group_size=100)
+    (tmp_path / "_SUCCESS").write_text("")
+    return tmp_path
+
+
+def test_files_of_a_folder_come_in_the_order_of_their_names(folder):
+    found = stored(folder)
+    assert found.name == folder.name
+    assert found.columns == ("x", "y")
+    assert [part.title for part in found.parts] == [
+        str(folder / f"part-{number}.parquet") for number in range(3)
+    ]
+    points, gone = all_of(found)
+    assert np.array_equal(points, POINTS)
+    assert gone == 0
+
+
+def test_a_pattern_chooses_files(folder):
+    assert len(stored(folder / "part-[01].parquet").parts) == 2
+    assert is_stored(folder / "part-*.parquet")
+    assert is_stored(folder)
+    assert not is_stored(folder / "part-0.parquet")
+    assert is_stored("memory://somewhere")
+    assert not is_stored("a\0*")
+
+
+def test_columns_are_chosen_by_name_or_number(folder):
+    points, _ = all_of(stored(folder, ["y", 1]))
+    assert np.array_equal(points, POINTS[:, ::-1])
+    with pytest.raises(InputError, match='column "z" is not in'):
+        stored(folder, ["z"])
+    with pytest.raises(InputError, match="name each column once"):
+        stored(folder, ["x", 1])
+
+
+def test_row_groups_of_a_large_file_are_parts(folder, monkeypatch):
+    monkeypatch.setattr(module, "PART_ROWS", 250)
+    found = stored(folder / "part-2.parquet")
+    assert [part.groups for part in found.parts] == [(0, 1, 2), (3, 4, 5), (6,)]
+    assert np.array_equal(all_of(found)[0], POINTS[301:])
+
+
+@given(
+    sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5),
+    chunk=st.integers(1, 50),
+    group=st.integers(1, 50),
+    grid=st.integers(2, 9),
+    outside=st.sampled_from(["clip", "drop"]),
+)
+def test_counts_are_those_of_the_same_records_in_memory(
+    tmp_path_factory, sizes, chunk, group, grid, outside
+):
+    place = tmp_path_factory.mktemp("parts")
+    # On edges, beside them and outside.
+    points = np.random.default_rng(sum(sizes)).integers(-1, 2 * grid + 2, (sum(sizes), 2)) / 2
+    points[::3] = np.nextafter(points[::3], -1)
+    for number, rows in enumerate(np.split(points, np.cumsum(sizes)[:-1])):
+        write(place / f"{number}.parquet", rows, row_group_size=group)
+    domain = Domain(((0, grid), (0, grid)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "CHUNK", chunk)
+        found = counted(stored(place), grid, domain, outside, Local())
+    assert np.array_equal(found.counts, quantize(points, domain, grid, outside=outside)[0])
+
+
+@pytest.mark.parametrize("kind", [pa.int32(), pa.float32(), pa.decimal128(9, 1)])
+def test_all_kinds_of_numbers_are_read_and_gaps_are_counted(tmp_path, kind):
+    values = pa.array([1, None, 3], pa.int64()).cast(pa.float64())
+    table = pa.table({"a": values.cast(kind), "b": pa.array([1.0, 2.0, np.inf])})
+    pq.write_table(table, tmp_path / "numbers.parquet")
+    points, gone = all_of(stored(tmp_path / "numbers.parquet"))
+    assert points.tolist() == [[1.0, 1.0]]
+    assert gone == 2
+
+
+@pytest.mark.parametrize(("mark", "ending"), [(",", ".csv"), ("\t", ".tsv"), (";", ".txt.gz")])
+def test_text_is_read_block_by_block(tmp_path, mark, ending):
+    lines = [
+        mark.join(("id", "x", "y")),
+        *(mark.join((f"p{a}", str(a), str(b))) for a, b in POINTS),
+    ]
+    lines.insert(3, mark.join(("p", "", "1")))
+    text = "\n".join(lines).encode()
+    path = tmp_path / f"points{ending}"
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    found = stored(path)
+    assert found.columns == ("x", "y")
+    points, gone = all_of(found)
+    assert np.array_equal(points, POINTS)
+    assert gone == 1
+
+
+def test_text_without_a_header_has_numbered_columns(tmp_path):
+    np.savetxt(tmp_path / "bare.csv", POINTS, delimiter=",")
+    found = stored(tmp_path / "bare.csv", [2])
+    assert found.columns == ("column 2",)
+    assert np.array_equal(all_of(found)[0], POINTS[:, 1:])
+
+
+def test_a_store_is_read_by_its_address(folder):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    for path in folder.glob("*.parquet"):
+        memory.pipe(f"/stored/{path.name}", path.read_bytes())
+    found = stored("memory://stored")
+    assert len(found.parts) == 3
+    assert np.array_equal(all_of(found)[0], POINTS)
+    assert np.array_equal(all_of(stored(f"file://{folder}"))[0], POINTS)
+    memory.pipe("/stored/part-0.parquet", b"another")
+    with pytest.raises(InputError, match="has changed since it was opened"):
+        found.parts[0].check()
+
+
+def test_arrays_and_iterators_are_parts(folder):
+    for source in (POINTS, [POINTS[:10], POINTS[10:]], lambda: iter([POINTS[:10], POINTS[10:]])):
+        found = stored(source, [1])
+        for _ in range(2):
+            assert np.array_equal(all_of(found)[0], POINTS[:, :1])
+    once = stored(iter([POINTS]))
+    assert np.array_equal(all_of(once)[0], POINTS)
+    with pytest.raises(InputError, match="can be read once"):
+        all_of(once)
+
+
+def damaged(folder):
+    path = folder / "part-2.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:2_000] = bytes(1_996)
+    path.write_bytes(content)
+
+
+def renamed(folder):
+    write(folder / "part-1.parquet", POINTS, ("x", "z"))
+
+
+def texted(folder):
+    table = pa.table({"x": pa.array([1.0]), "y": pa.array(["one"])})
+    pq.write_table(table, folder / "part-1.parquet")
+
+
+def emptied(folder):
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (damaged, "part-2.parquet is no whole Parquet file"),
+        (renamed, 'part-1.parquet has no column "y", which .*part-0.parquet has'),
+        (texted, 'column "y" of .*part-1.parquet holds no numbers: choose among "x"'),
+        (emptied, "has no file to read"),
+    ],
+)
+def test_what_can_t_be_read_is_named(folder, harm, said):
+    harm(folder)
+    with pytest.raises(InputError, match=said) as caught:
+        all_of(stored(folder))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cell_of_text_is_named(tmp_path):
+    rows = ["x,y", *("1,2" for _ in range(100_000)), "1,many"]
+    (tmp_path / "late.csv").write_text("\n".join(rows))
+    with pytest.raises(
+        InputError, match=r'late.csv has a cell that is no number, "many", in column 2'
+    ):
+        all_of(stored(tmp_path / "late.csv"))
+
+
+def test_a_file_that_changes_or_goes_is_named(folder):
+    found = stored(folder)
+    write(folder / "part-1.parquet", POINTS)
+    with pytest.raises(InputError, match=r"part-1.parquet has changed since it was opened"):
+        found.parts[1].check()
+    (folder / "part-1.parquet").unlink()
+    with pytest.raises(InputError, match=r"part-1.parquet can't be read: No such file"):
+        list(found.parts[1].chunks())
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("/nowhere/at all.parquet", "does not exist"),
+        ("nothing-*.parquet", r"the pattern nothing-\*.parquet has no file"),
+        ("unknown-store://bucket", 'no store is known for "unknown-store://"'),
+        ([], "has no arrays"),
+        (iter([]), "has no array"),
+        ([np.zeros(3)], re.escape("has shape (3,)")),
+        ([np.zeros((2, 2)), np.zeros((2, 3))], "with the same columns"),
+        ([["a"]], "holds no numbers"),
+    ],
+)
+def test_bad_sources_get_a_sentence(source, said):
+    with pytest.raises(InputError, match=said):
+        stored(source)
+
+
+def test_a_domain_has_as_many_axes_as_columns(folder):
+    assert stored(folder, domain=Domain(((0, 1), (0, 1)))).domain == Domain(((0, 1), (0, 1)))
+    with pytest.raises(InputError, match="the domain has 1 axes but"):
+        stored(folder, domain=Domain(((0, 1),)))

@@ -1,0 +1,154 @@
+"""Every engine adds up the same tables, to the last bit, whatever happens on the way."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pytest
+
+from dpviz.engine.choice import engine_of
+from dpviz.engine.dask import Cluster
+from dpviz.engine.local import Local
+from dpviz.errors import InputError
+from dpviz.work import Cancelled
+from tests.support import ROOT
+from tests.support.cluster import started
+from tests.support.parts import both, changed, killing, write_parts
+
+#: More than a task joins, so that the tree has two levels.
+PARTS = 40
+
+
+@pytest.fixture(params=["local", "dask"])
+def engine(request) -> Iterator[Local | Cluster]:
+    if request.param == "local":
+        yield Local()
+    else:
+        with Cluster(scheduler=request.getfixturevalue("dask_workers")) as cluster:
+            yield cluster
+
+
+def test_tables_come_in_the_order_of_the_parts(engine, tmp_path):
+    parts = write_parts(tmp_path, PARTS)
+    found = engine.tables(parts, both)
+    assert [counts[0] for counts, _ in found] == [50] * PARTS
+    for (_, sums), part in zip(found, parts, strict=True):
+        assert (sums == both(part)[1]).all()
+
+
+@pytest.mark.parametrize("number", [1, 2, PARTS])
+def test_floats_are_added_in_the_order_of_the_parts(engine, tmp_path, number):
+    parts = write_parts(tmp_path, number)
+    counts, sums = engine.total(parts, both)
+    assert counts.tolist() == [50 * number, 0]
+    single = [both(part)[1] for part in parts]
+    assert (sums == reduce(np.add, single)).all()
+    if number == PARTS:  # else the test would say nothing
+        assert (sums != reduce(np.add, reversed(single))).any()
+
+
+def test_a_part_that_fails_is_named(engine, tmp_path):
+    parts = write_parts(tmp_path, 5)
+    with pytest.raises(InputError, match=r"^part3\.npy has changed") as found:
+        engine.total(parts, changed)
+    assert found.value.__suppress_context__ or found.value.__cause__ is None
+    os.remove(parts[2].path)
+    with pytest.raises(InputError, match=r"^part2\.npy can't be read: No such file"):
+        engine.total(parts, both)
+
+
+def test_progress_counts_parts_and_cancelling_stops(engine, tmp_path):
+    parts, seen = write_parts(tmp_path, 5), []
+    watched = replace_callbacks(engine, lambda *step: seen.append(step), None)
+    watched.total(parts, both)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (5, 5)
+    with pytest.raises(Cancelled, match="of 5 parts"):
+        replace_callbacks(engine, None, lambda: True).total(parts, both)
+
+
+def replace_callbacks(engine, progress, cancelled):
+    if isinstance(engine, Local):
+        return replace(engine, progress=progress, cancelled=cancelled)
+    engine.progress, engine.cancelled = progress, cancelled
+    return engine
+
+
+def test_local_reads_a_few_parts_ahead_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpviz.engine.local.processors", lambda: 1)
+    parts, read, seen = write_parts(tmp_path, 9), [], []
+
+    def work(part):
+        read.append(part)
+        return both(part)
+
+    Local(progress=lambda done, _: seen.append(len(read) - done)).total(parts, work)
+    assert max(seen) <= 2
+
+
+def test_a_worker_that_dies_costs_no_count(dask_workers, tmp_path):
+    parts = write_parts(tmp_path, PARTS, told=tmp_path)
+    with Cluster(scheduler=dask_workers, cancelled=killing(tmp_path)) as cluster:
+        counts, sums = cluster.total(parts, both)
+    assert (tmp_path / "killed").exists()
+    expected = Local().total(parts, both)
+    assert (counts == expected[0]).all()
+    assert (sums == expected[1]).all()
+
+
+def test_a_scheduler_that_dies_is_named(tmp_path, capfd):
+    parts = write_parts(tmp_path, 4, told=tmp_path)
+    with (
+        started() as (address, process),
+        Cluster(scheduler=address, cancelled=killing(tmp_path, process)) as cluster,
+        pytest.raises(InputError, match=f"^the Dask scheduler at {address} was lost in mid-run"),
+    ):
+        cluster.total(parts, both)
+    (tmp_path / "go").touch()
+    assert not capfd.readouterr().err
+
+
+def test_work_travels_as_names_and_numbers():
+    assert len(pickle.dumps(both)) < 100
+
+
+def test_what_is_missing_is_said_in_one_sentence(monkeypatch):
+    with pytest.raises(InputError, match=r"^no Dask scheduler answers at nowhere"):
+        Cluster(scheduler="nowhere")
+    monkeypatch.setattr("dpviz.engine.dask.ANSWER", 0.3)
+    with pytest.raises(InputError, match=r"^no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        Cluster(scheduler="tcp://127.0.0.1:9")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r'pip install "dpviz\[dask\]"'):
+        Cluster(scheduler="tcp://127.0.0.1:9")
+
+
+def test_engines_go_by_name(dask_workers):
+    with engine_of() as engine:
+        assert isinstance(engine, Local)
+    with engine_of("dask", dask_workers) as engine:
+        assert isinstance(engine, Cluster)
+    for name, scheduler, said in (
+        ("spark", None, "choose local or dask"),
+        ("dask", None, "needs the address of a scheduler"),
+        ("local", "tcp://127.0.0.1:1", "leave it out, or choose dask"),
+    ):
+        with pytest.raises(InputError, match=said), engine_of(name, scheduler):
+            pass
+
+
+def test_nobody_loads_dask_who_does_not_ask_for_it():
+    code = (
+        "import sys, dpviz.engine.choice as choice, dpviz.kmeans.stored, dpviz.data.counted\n"
+        "with choice.engine_of(): pass\n"
+        "print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert found.stdout == "[]\n"

@@ -1,0 +1,53 @@
+"""Two workers of Dask on this machine, for tests that ask for them.
+
+Scheduler and workers are processes of their own: a scheduler's thread among the tests would
+disturb those that follow.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support import ROOT
+
+
+@pytest.fixture(scope="session")
+def dask_workers() -> Iterator[str]:
+    """Address of their scheduler. A worker that dies comes back."""
+    with started() as (address, _):
+        yield address
+
+
+@contextmanager
+def started() -> Iterator[tuple[str, int]]:
+    """Address and process of a scheduler with two workers."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.support.cluster"],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        assert address, "no scheduler"
+        yield address, process.pid
+        process.stdin.close()
+
+
+def serve() -> None:
+    """Start them, print the address, and end with standard input."""
+    from distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        host="127.0.0.1",
+    ) as cluster:  # fmt: skip
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,105 @@
+"""Parts of records and work on them for tests of engines, at hand for workers of a cluster."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dpviz.errors import InputError
+
+#: Records that a part reads at once.
+CHUNK = 300
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A .npy file; its reader may be told to wait, so that it can be killed."""
+
+    path: str
+    told: str | None = None
+
+    @property
+    def title(self) -> str:
+        return Path(self.path).name
+
+    def chunks(self) -> Iterator[tuple[np.ndarray, int]]:
+        if self.told:
+            hold(Path(self.told))
+        values = np.load(self.path)
+        for begin in range(0, len(values), CHUNK):
+            yield np.ascontiguousarray(values[begin : begin + CHUNK]), 0
+
+    def check(self) -> None:
+        pass
+
+
+def hold(place: Path) -> None:
+    """Tell who reads, and wait until somebody says go on; whoever comes second just goes on."""
+    try:
+        (place / "reader").open("x").write(str(os.getpid()))
+    except FileExistsError:
+        return
+    until = time.monotonic() + 20
+    while not (place / "go").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def reader(place: Path) -> int:
+    """Process that holds a part; waits for it."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if (place / "reader").exists() and (text := (place / "reader").read_text()):
+            return int(text)
+        time.sleep(0.02)
+    raise AssertionError("nobody reads")
+
+
+def both(part: Numbers) -> tuple[np.ndarray, np.ndarray]:
+    """Whole numbers that any order adds up, and floats that only one order does."""
+    values = np.concatenate([chunk for chunk, _ in part.chunks()])
+    return np.array([len(values), os.getpid() * 0]), values.sum(axis=0)
+
+
+def changed(part: Numbers) -> tuple[np.ndarray]:
+    if part.path.endswith("3.npy"):
+        raise InputError(f"{part.title} has changed since it was opened: open the data again.")
+    return both(part)[:1]
+
+
+def write_parts(folder: Path, number: int, told: Path | None = None) -> list[Numbers]:
+    """Files whose sums hang on the order; the reader of the second one is told to wait."""
+    generator = np.random.default_rng(number)
+    return stored_parts(
+        folder,
+        [
+            generator.normal(size=(50, 2)) * 10.0 ** generator.integers(-8, 8, size=(50, 1))
+            for _ in range(number)
+        ],
+        told,
+    )
+
+
+def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = None) -> list[Numbers]:
+    """Tables as files; the reader of the second one is told to wait."""
+    parts = []
+    for place, values in enumerate(tables):
+        np.save(folder / f"part{place}.npy", values)
+        held = str(told) if told and place == 1 else None
+        parts.append(Numbers(str(folder / f"part{place}.npy"), held))
+    return parts
+
+
+def killing(place: Path, process: int | None = None) -> Callable[[], bool]:
+    """Never cancels, but kills whoever is told to wait, or a process meanwhile, and notes it."""
+
+    def ask() -> bool:
+        if (place / "reader").exists() and not (place / "killed").exists():
+            os.kill(process or reader(place), signal.SIGKILL)
+            (place / "killed").touch()
+        return False
+
+    return ask
