@@ -532,6 +532,11 @@ def _system(path: str) -> tuple[Any, str]:
     except (pa.ArrowInvalid, NotImplementedError):
         scheme, inner = path.split("://", 1)
         return _system_of(scheme), inner
+    except OSError as error:
+        raise InputError(
+            f"the store of {shown(path, 120)} does not answer ({shown(str(error), 160)}): check "
+            "the address, and the network."
+        ) from None
 
 
 @contextmanager
