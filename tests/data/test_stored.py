@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.counts import quantize
@@ -79,6 +79,7 @@ def test_row_groups_of_a_large_file_are_parts(folder, monkeypatch):
     assert np.array_equal(all_of(found)[0], POINTS[301:])
 
 
+@settings(deadline=None, max_examples=30)
 @given(
     sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5),
     chunk=st.integers(1, 50),
