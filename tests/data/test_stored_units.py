@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz.data import stored_units as module
@@ -44,6 +44,7 @@ PERSONS = {
 }
 
 
+@settings(max_examples=25, deadline=None)  # files are written
 @given(
     kind=st.sampled_from([*PERSONS]),
     cap=st.integers(1, 4),
