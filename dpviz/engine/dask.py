@@ -95,13 +95,13 @@ class Cluster:
             ]
             every += level
         try:
-            return self._waited(level[0], leaves, steps)
+            return self._waited(level[0], leaves, parts, steps)
         finally:
             # What nobody wants any more is not begun.
             for future in every:
                 future.release()
 
-    def _waited(self, last: Any, leaves: list[Any], steps: Work) -> Any:
+    def _waited(self, last: Any, leaves: list[Any], parts: Sequence[Titled], steps: Work) -> Any:
         """Result of the last task; looks at progress and cancelling meanwhile."""
         from distributed import KilledWorker
 
@@ -123,9 +123,11 @@ class Cluster:
         except InputError as error:
             raise InputError(str(error)) from None  # without the worker's traceback
         except KilledWorker as error:
+            names = {leaf.key: part.title for leaf, part in zip(leaves, parts, strict=True)}
             raise InputError(
-                f"{error.allowed_failures + 1} workers died at the same task: give them more "
-                "memory, or see their logs for the reason."
+                f"{error.allowed_failures + 1} workers died one after the other, the last at "
+                f"{shown(names.get(error.task, 'tables to add'), 120)}: give them more memory, or "
+                "see their logs for the reason."
             ) from None
         except CancelledError:
             raise InputError(
