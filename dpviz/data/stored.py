@@ -28,11 +28,12 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.data.dataset import position_of
 from dpviz.data.reading.arrow import plain, readable
 from dpviz.data.reading.cells import MISSING, holds_numbers
-from dpviz.data.reading.table import LARGEST
-from dpviz.data.reading.text import layout_of
+from dpviz.data.reading.table import LARGEST, unique_names
+from dpviz.data.reading.text import check_text, layout_of
 from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
+from dpviz.formats import FORMATS
 
 Floats = NDArray[np.float64]
 
@@ -120,11 +121,12 @@ def stored(
     Parameters
     ----------
     source
-        A Parquet, CSV or TSV file (text also gzipped); a folder of such files, or a pattern such
-        as ``"trips/2024-*.parquet"``, read in the order of their names; a path of an object
-        store, ``"s3://bucket/folder"``, as far as pyarrow or fsspec knows it. Also an array
-        (n, d); a list of such arrays; an iterator of them, for a single pass; or a function that
-        returns a new iterator, for as many passes as wanted.
+        A Parquet, CSV or TSV file (text also gzipped); a folder of such files, without hidden
+        ones (a dot or underscore in front), or a pattern such as ``"trips/2024-*.parquet"``, read
+        in the order of their names; a path of an object store, ``"s3://bucket/folder"``, as far as
+        pyarrow or fsspec knows it; a .npy file. Also an array (n, d); a list of such arrays; an
+        iterator of them, for a single pass; or a function that returns a new iterator, for as
+        many passes as wanted.
     columns
         By name or by number from 1; by default all columns of numbers.
     name
@@ -142,7 +144,12 @@ def stored(
     -----
     Rows without a finite number within ±1e300 in each chosen column are left out, and counted.
     """
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, str | os.PathLike) and os.fspath(source).lower().endswith(".npy"):
+        path = Path(source)
+        with _no_traceback(str(path), "is no whole array of numbers"):
+            # Its pages are read when they are needed, and need not stay in memory.
+            found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
+    elif isinstance(source, str | os.PathLike):
         found = _of_files(os.fspath(source), columns, name)
     else:
         found = _of_arrays(source, columns, name or "data")
@@ -249,10 +256,16 @@ class TextPart(FilePart):
         Separator of the fields.
     skipped
         Lines before the first record.
+    decimal
+        Sign before the decimals.
+    quoted
+        Whether fields may be quoted, and have line breaks then.
     """
 
     delimiter: str
     skipped: int
+    decimal: str = "."
+    quoted: bool = False
 
     def rows_at_most(self) -> int:
         """A field and a line break take two bytes; packed text is a tenth as large, about."""
@@ -272,8 +285,9 @@ class TextPart(FilePart):
             column_types=dict(zip(wanted, kinds, strict=True)),
             null_values=["", *MISSING],
             strings_can_be_null=True,
+            decimal_point=self.decimal,
         )
-        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter)
+        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.quoted)
         with (
             _no_traceback(self.path, "can't be read as rows of numbers"),
             _opened(self.path) as file,
@@ -331,7 +345,7 @@ def _paths(source: str) -> list[str]:
         return _remote_paths(source)
     if os.path.isdir(source):
         with _no_traceback(source, "can't be listed"):
-            names = [name for name in os.listdir(source) if name.lower().endswith(ENDINGS)]
+            names = [name for name in os.listdir(source) if _is_data(name)]
         found = sorted(filter(os.path.isfile, (os.path.join(source, name) for name in names)))
         what = "folder"
     elif os.path.exists(source):
@@ -349,6 +363,11 @@ def _paths(source: str) -> list[str]:
     return [os.path.abspath(path) for path in found]
 
 
+def _is_data(name: str) -> bool:
+    """Tell whether a file of a folder has records, by its name; programs hide files of theirs."""
+    return name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+
+
 def _remote_paths(source: str) -> list[str]:
     """Files of a path or folder of an object store."""
     system, inner = _system(source)
@@ -361,7 +380,7 @@ def _remote_paths(source: str) -> list[str]:
             listed_ = system.get_file_info(pyarrow.fs.FileSelector(inner))
             found = sorted(
                 one.path for one in listed_
-                if one.is_file and one.path.lower().endswith(ENDINGS)
+                if one.is_file and _is_data(one.base_name)
             )  # fmt: skip
             if found:
                 return [scheme + path.lstrip("/" * (scheme != "file://")) for path in found]
@@ -373,6 +392,11 @@ def _remote_paths(source: str) -> list[str]:
 
 def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...]]:
     """A part for a whole file, the names of its columns, and of those that may hold numbers."""
+    if FORMATS.get(Path(path).suffix.lower(), "text") not in ("text", "parquet"):
+        raise InputError(
+            f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
+            "the single file into memory."
+        )
     with _no_traceback(path, "can't be opened"):
         mark = _mark(path)
     if path.lower().endswith(_PARQUET):
@@ -382,6 +406,12 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
         ):
             schema = pq.read_schema(file)
         names = tuple(schema.names)
+        if len(set(names)) < len(names):
+            twice = next(one for one in names if names.count(one) > 1)
+            raise InputError(
+                f'{shown(path, 120)} has several columns "{shown(twice)}": write it with other '
+                "names."
+            )
         numeric = tuple(
             one.name for one in schema
             if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
@@ -391,19 +421,28 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
         head = file.read(_HEAD)
     if not head.strip():
         raise InputError(f"{shown(path, 120)} is empty: give files with one row per record.")
+    if len(head) == _HEAD:  # whole lines only
+        head = head[: head.rfind(b"\n") + 1] or head
+    check_text(head, path)
     layout = layout_of(head, Path(path).name, None)
-    names = tuple(name or f"column {at}" for at, name in enumerate(layout.names, 1))
-    skipped = head[: layout.body].count(b"\n")
+    names = tuple(unique_names(layout.names))
+    found = {
+        decimal: _numeric_fields(head[layout.body :], names, layout.delimiter, decimal)
+        for decimal in ".,"
+        if decimal != layout.delimiter
+    }
+    decimal = max(found, key=lambda one: len(found[one]))
     part = TextPart(
         path=path, columns=names, mark=mark, names=names, delimiter=layout.delimiter,
-        skipped=skipped,
+        skipped=head[: layout.body].count(b"\n"), decimal=decimal, quoted=b'"' in head,
     )  # fmt: skip
-    return part, names, _numeric_fields(head[layout.body :], names, layout.delimiter)
+    return part, names, found[decimal]
 
 
-def _numeric_fields(rows: bytes, names: tuple[str, ...], delimiter: str) -> tuple[str, ...]:
+def _numeric_fields(
+    rows: bytes, names: tuple[str, ...], delimiter: str, decimal: str
+) -> tuple[str, ...]:
     """Columns that hold numbers in the first rows of a text."""
-    rows = rows[: rows.rfind(b"\n") + 1] or rows
     if not rows.strip():
         return names
     try:
@@ -412,8 +451,8 @@ def _numeric_fields(rows: bytes, names: tuple[str, ...], delimiter: str) -> tupl
             pyarrow.csv.ReadOptions(
                 use_threads=False, column_names=[str(number) for number in range(len(names))]
             ),
-            pyarrow.csv.ParseOptions(delimiter=delimiter),
-            pyarrow.csv.ConvertOptions(null_values=["", *MISSING]),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            pyarrow.csv.ConvertOptions(null_values=["", *MISSING], decimal_point=decimal),
         )
     except pa.ArrowInvalid:
         return names  # the pass says which row
@@ -551,7 +590,7 @@ def _no_traceback(path: str, problem: str) -> Iterator[None]:
             f"{shown(path, 120)} can't be read: {shown(error.strerror, 160)}; all machines that "
             "read need it at the same path."
         ) from error
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, EOFError) as error:
         if isinstance(error, InputError):
             raise
         cell = re.search(r"CSV column #(\d+).*invalid value '(.*)'", str(error), re.DOTALL)
@@ -582,16 +621,17 @@ class ArrayPart:
     title
         Name for messages.
     points
-        Shape (n, d).
+        Shape (n, d), of any type of numbers.
     """
 
     title: str
-    points: Floats
+    points: NDArray[np.generic]
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
         for begin in range(0, len(self.points), CHUNK):
-            yield _finite(np.ascontiguousarray(self.points[begin : begin + CHUNK]))
+            few = self.points[begin : begin + CHUNK]
+            yield _finite(np.ascontiguousarray(few, dtype=np.float64))
 
     def check(self) -> None:
         """Nothing can have changed."""
@@ -654,7 +694,10 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
         raise InputError(f"{shown(name)} has no arrays with the same columns: give at least one.")
     axes, names = _axes(tables[0].shape[1], columns, name)
     parts = tuple(
-        ArrayPart(name if len(tables) == 1 else f"array {number:,} of {name}", table[:, axes])
+        ArrayPart(
+            name if len(tables) == 1 else f"array {number:,} of {name}",
+            table if axes == list(range(table.shape[1])) else table[:, axes],
+        )
         for number, table in enumerate(tables, 1)
     )
     return Stored(name=name, columns=names, parts=parts)
@@ -680,10 +723,13 @@ def _of_iterator(source: Any, columns: Sequence[str | int] | None, name: str) ->
     return Stored(name=name, columns=names, parts=(part,))
 
 
-def _points(values: ArrayLike, name: str) -> Floats:
-    """Array of records (n, d), or InputError."""
+def _points(values: ArrayLike, name: str) -> NDArray[np.generic]:
+    """Array of records (n, d), or InputError; numbers keep their type until they are read."""
+    points: NDArray[np.generic]
     try:
-        points = np.asarray(values, dtype=float)
+        points = np.asarray(values)
+        if points.dtype.kind not in "iuf":
+            points = points.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{shown(name)} holds no numbers: give arrays of them.") from None
     if points.ndim != 2 or not points.shape[1]:

@@ -2,16 +2,19 @@
 
 The choice of a person's records reads the rows of that person alone, so it can be made for some
 persons at a time. A first pass deals the rows to files by a hash of the person; each of these
-holds all rows of its persons, and few enough to be capped in memory.
+holds the rows of its persons, and few enough to be capped in memory. Of every batch of rows at most
+m of a person are dealt, those that may be among the chosen ones: so a person with most of the rows
+fills no file.
 """
 
 from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +27,13 @@ from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.arrow import plain
 from dpviz.data.reading.table import identifiers
 from dpviz.data.stored import CHUNK, FilePart, Floats, Stored, as_points, stored, whole_rows
-from dpviz.data.units import cap_records, identified, unrounded
+from dpviz.data.units import cap_records, identified, smallest_hashes, unrounded
 from dpviz.errors import InputError, shown
 from dpviz.numbers import counted
 from dpviz.work import IsCancelled, Progress, Work
 
 #: Rows of a file of persons, about: they are capped in memory.
-ROWS = 2**21
+ROWS = 2**20
 
 #: Most files of persons: each has a buffer of its own.
 MOST = 256
@@ -88,8 +91,8 @@ def capped(
         rows = sum(part.rows_at_most() for part in parts)
         files = min(max(math.ceil(rows / ROWS), 1), MOST)
         steps = Work(len(parts) + files, "parts", progress, cancelled)
-        dropped = _deal(parts, owner, source.columns, folder, files, steps)
-        left = 0
+        pick = partial(smallest_hashes, cap=cap, seed=seed)
+        dropped, left = _deal(parts, owner, source.columns, folder, files, pick, steps)
         for number in range(files):
             steps.check()
             left += _cap(folder / f"{number:03}.parquet", source.columns, cap, seed)
@@ -117,12 +120,16 @@ def _deal(
     columns: Sequence[str],
     folder: Path,
     files: int,
+    pick: Callable[[Floats, pd.Categorical], NDArray[np.intp]],
     steps: Work,
-) -> int:
-    """Write every row to the file of its person; return the number of rows left out."""
+) -> tuple[int, int]:
+    """Write rows to the files of their persons, those that a batch picks.
+
+    Returns the number of rows without a person or a finite number, and of those not picked.
+    """
     names = [f"{axis}" for axis in range(len(columns))]
     schema = pa.schema([*((name, pa.float64()) for name in names), ("person", pa.large_string())])
-    dropped = 0
+    dropped = left = 0
     with ExitStack() as stack:
         writers = [
             stack.enter_context(
@@ -135,6 +142,9 @@ def _deal(
             for cells in part.batches([*columns, owner]):
                 points, persons, gone = _known(cells)
                 dropped += gone
+                picked = pick(points, persons)
+                left += len(points) - len(picked)
+                points, persons = points[picked], persons[picked]
                 place = pd.util.hash_array(persons.categories.to_numpy(), hash_key=f"{_KEY:.16}")
                 place = (place % files)[persons.codes]
                 order = np.argsort(place, kind="stable")
@@ -147,7 +157,7 @@ def _deal(
                     writers[number].write_batch(pa.record_batch([*own, person], schema=schema))
             part.check()
             steps.advance()
-    return dropped
+    return dropped, left
 
 
 def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int]:

@@ -46,23 +46,33 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         raise InputError("cap needs a unit column: name the column that tells persons apart.")
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
-    key = f"{np.random.default_rng(seed).integers(10**16):016d}"
     known = dataset.take(unrounded(dataset.units))
     assert known.units is not None  # noqa: S101 - those of the data set
-    persons = identified(known.units)
-    frame = pd.DataFrame(known.points)
+    assert known.points is not None  # noqa: S101 - likewise
+    keep = smallest_hashes(known.points, identified(known.units), cap, seed)
+    notes = {
+        "identifiers of more than 15 digits among decimals can't be told apart; write them as "
+        "text, with a letter in front": dataset.n - known.n,
+        f"at most {cap} of each person are kept": known.n - len(keep),
+    }
+    said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
+    return replace(known.take(keep), notes=(*dataset.notes, *said))
+
+
+def smallest_hashes(
+    points: NDArray[np.float64], persons: pd.Categorical, cap: int, seed: int
+) -> NDArray[np.intp]:
+    """Places, in their order, of the ``cap`` rows of each person that have the smallest hashes.
+
+    Those of all rows are among those of any batches of the rows.
+    """
+    key = f"{np.random.default_rng(seed).integers(10**16):016d}"
+    frame = pd.DataFrame(points)
     frame["unit"] = persons
     hashes = pd.util.hash_pandas_object(frame, index=False, hash_key=key).to_numpy()
     order = np.lexsort((hashes, persons.codes))
     rank = pd.Series(persons.codes[order]).groupby(persons.codes[order]).cumcount().to_numpy()
-    keep = np.sort(order[rank < cap])
-    notes = {
-        "identifiers of more than 15 digits among decimals can't be told apart; write them as "
-        "text, with a letter in front": dataset.n - known.n,
-        f"at most {cap} of each person are kept": len(frame) - len(keep),
-    }
-    said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
-    return replace(known.take(keep), notes=(*dataset.notes, *said))
+    return np.sort(order[rank < cap])
 
 
 def unrounded(units: NDArray[np.generic]) -> NDArray[np.bool_]:

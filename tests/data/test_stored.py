@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dpviz.counts import quantize
 from dpviz.data import stored as module
 from dpviz.data.counted import counted
+from dpviz.data.reading.read import read_table
 from dpviz.data.stored import Stored, is_stored, stored
 from dpviz.domain import Domain
 from dpviz.engine.local import Local
@@ -54,6 +55,12 @@ def test_files_of_a_folder_come_in_the_order_of_their_names(folder):
     assert gone == 0
 
 
+def test_hidden_files_of_a_folder_are_left_alone(folder):
+    for name in ("._part-0.parquet", ".part-0.parquet.crc", "_metadata.parquet"):
+        (folder / name).write_bytes(b"no records")
+    assert np.array_equal(all_of(stored(folder))[0], POINTS)
+
+
 def test_a_pattern_chooses_files(folder):
     assert len(stored(folder / "part-[01].parquet").parts) == 2
     assert is_stored(folder / "part-*.parquet")
@@ -79,7 +86,7 @@ def test_row_groups_of_a_large_file_are_parts(folder, monkeypatch):
     assert np.array_equal(all_of(found)[0], POINTS[301:])
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=30)  # files are written
 @given(
     sizes=st.lists(st.integers(0, 40), min_size=1, max_size=5),
     chunk=st.integers(1, 50),
@@ -130,6 +137,27 @@ def test_text_is_read_block_by_block(tmp_path, mark, ending):
     assert gone == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "names", "points"),
+    [
+        ("x;y\n1,5;2\n3,5;4\n", ("x", "y"), [[1.5, 2], [3.5, 4]]),
+        ("x, y\n1, 2\n", ("x", "y"), [[1, 2]]),
+        ("x,x,y\n1,2,3\n", ("x", "x (2)", "y"), [[1, 2, 3]]),
+        ("name,x\n" + '"a\nb",1\n' * 200_000, ("x",), [[1]] * 200_000),
+        ("name,x\n" + "\u00e4\u00e4\u00e4,1\n" * 50_000, ("x",), [[1]] * 50_000),
+    ],
+    ids=["decimal comma", "space", "twice", "line break", "umlauts"],
+)
+def test_text_is_read_as_in_memory(tmp_path, text, names, points):
+    (tmp_path / "some.csv").write_text(text, encoding="utf-8")
+    found = stored(tmp_path / "some.csv")
+    assert found.columns == names
+    assert np.array_equal(all_of(found)[0], points)
+    held = read_table(tmp_path / "some.csv").select(None)
+    assert held.columns == names
+    assert np.array_equal(held.points, points)
+
+
 def test_text_without_a_header_has_numbered_columns(tmp_path):
     np.savetxt(tmp_path / "bare.csv", POINTS, delimiter=",")
     found = stored(tmp_path / "bare.csv", [2])
@@ -161,6 +189,16 @@ def test_arrays_and_iterators_are_parts(folder):
     assert np.array_equal(all_of(once)[0], POINTS)
     with pytest.raises(InputError, match="can be read once"):
         all_of(once)
+
+
+def test_a_file_of_an_array_is_read_page_by_page(tmp_path):
+    for kind in (np.float64, np.float32, np.int16):
+        np.save(tmp_path / "a.npy", POINTS.astype(kind))
+        found = stored(tmp_path / "a.npy", [2])
+        assert found.name == "a.npy"
+        assert np.array_equal(all_of(found)[0], POINTS[:, 1:].astype(kind))
+        (part,) = stored(tmp_path / "a.npy").parts
+        assert isinstance(part.points.base, np.memmap)
 
 
 def damaged(folder):
@@ -217,6 +255,33 @@ def test_a_file_that_changes_or_goes_is_named(folder):
     (folder / "part-1.parquet").unlink()
     with pytest.raises(InputError, match=r"part-1.parquet can't be read: No such file"):
         list(found.parts[1].chunks())
+
+
+def twice(path):
+    table = pa.Table.from_arrays([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
+    pq.write_table(table, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", "straße,y\n1,2\n".encode("latin-1"), "is no UTF-8 text, line 1"),
+        ("a.csv", "x,y\n1,2\n".encode("utf-16"), "is UTF-16 text"),
+        ("a.xlsx", b"PK", "can't be read part by part: write it as Parquet or CSV"),
+        ("a.npy", b"", "is no whole array of numbers"),
+        ("a.npy", b"x,y", "is no whole array of numbers"),
+        ("a.parquet", twice, 'has several columns "x"'),
+    ],
+    ids=["latin-1", "utf-16", "xlsx", "empty", "no array", "twice"],
+)
+def test_files_of_another_kind_get_a_sentence(tmp_path, name, content, said):
+    if callable(content):
+        content(tmp_path / name)
+    else:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=said) as caught:
+        stored(tmp_path / name)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

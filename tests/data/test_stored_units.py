@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.data import stored as stored_module
 from dpviz.data import stored_units as module
 from dpviz.data.reading.read import read_table
 from dpviz.data.stored import stored
@@ -44,15 +45,18 @@ PERSONS = {
 }
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=20)  # files are written
 @given(
     kind=st.sampled_from([*PERSONS]),
     cap=st.integers(1, 4),
     seed=st.integers(0, 3),
     files=st.integers(1, 4),
     rows=st.sampled_from([7, 50, 10**6]),
+    chunk=st.sampled_from([30, 10**6]),
 )
-def test_the_same_records_are_kept_as_in_memory(tmp_path_factory, kind, cap, seed, files, rows):
+def test_the_same_records_are_kept_as_in_memory(
+    tmp_path_factory, kind, cap, seed, files, rows, chunk
+):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.normal(size=(200, 2)).round(1), columns=["x", "y"])
     frame["who"] = PERSONS[kind](rng.integers(0, 40, 200))
@@ -61,9 +65,26 @@ def test_the_same_records_are_kept_as_in_memory(tmp_path_factory, kind, cap, see
     folder = write(tmp_path_factory.mktemp("persons"), parts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROWS", rows)
+        patch.setattr(stored_module, "CHUNK", chunk)
         found, _ = kept(folder, "who", cap, seed)
     held = cap_records(read_table(frame).select(["x", "y"], unit="who"), cap, seed)
     assert found == rows_of(held.points)
+
+
+def test_a_person_changes_at_most_cap_records(tmp_path, monkeypatch):
+    """Also one with most of the rows, who changes how many files and batches there are."""
+    monkeypatch.setattr(module, "ROWS", 100)
+    monkeypatch.setattr(stored_module, "CHUNK", 64)
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(500, 2)), columns=["x", "y"])
+    frame["who"] = rng.integers(0, 60, 500)
+    more = pd.DataFrame(rng.normal(size=(2_000, 2)), columns=["x", "y"]).assign(who=99.5)
+    together = pd.concat([frame, more]).sample(frac=1, random_state=3)
+    without, _ = kept(write(tmp_path / "without", [frame]), "who", 3)
+    joined, _ = kept(write(tmp_path / "with", [together[at::3] for at in range(3)]), "who", 3)
+    assert set(without) < set(joined)
+    assert len(joined) - len(without) == 3
+    assert set(joined) - set(without) < set(map(tuple, more[["x", "y"]].to_numpy().tolist()))
 
 
 def test_persons_are_one_across_files_of_other_types(tmp_path):

@@ -475,7 +475,7 @@ def named_table(
     InputError
         If no column has cells, or one of them would not fit into the memory.
     """
-    unique = _unique(columns)
+    unique = unique_names(columns)
     flat = range(len(unique)) if flat is None else flat
     others = listed(unique[axis] for axis in sorted({*range(len(unique))} - {*flat}))
     if not flat:
@@ -498,7 +498,7 @@ def named_table(
     return table
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def unique_names(names: Sequence[str]) -> list[str]:
     """Printable names, none empty and none twice."""
     taken: dict[str, int] = {}  # how often each name was wanted
     unique = []
