@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -256,9 +257,8 @@ def compiled_loops(n: int) -> Any:
     """:mod:`dpviz.cell_kernels`, or None for points so few that NumPy is done before its import."""
     if n < MANY:
         return None
-    from dpviz import cell_kernels
-
-    return cell_kernels
+    # "from dpviz import" would ask the package for a public name first, and load the estimators.
+    return import_module("dpviz.cell_kernels")
 
 
 def compiled_rule(

@@ -1,5 +1,7 @@
 """Counts of stored records are those of the same records in memory, to the last unit."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +20,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
+from tests.support import ROOT
 from tests.support.parts import killing, stored_parts
 
 DOMAIN = Domain(((-1.0, 1.0), (0.0, 3.0)))
@@ -76,3 +79,18 @@ def test_families_take_stored_records_with_the_domain_that_they_would_take(
         with pytest.raises(InputError, match=r"holds none of the 1,601 points of p"):
             # k-means counts when it is asked.
             _ = family.stored(opened, config, Domain(((50.0, 51.0),) * 2), outside, Local()).n
+
+
+def test_counting_loads_no_estimators():
+    """Workers count: scikit-learn would take a quarter of their memory."""
+    code = (
+        "import sys, numpy as np, dpviz.data.counted, dpviz.engine.local\n"
+        "from dpviz.counts import quantize\n"
+        "from dpviz.domain import Domain\n"
+        "quantize(np.zeros((10**5, 2)), Domain(((0, 1), (0, 1))), 8)\n"
+        "print([name for name in ('numba', 'sklearn') if name in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert found.stdout == "['numba']\n"
