@@ -82,8 +82,10 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
     dropped, notes = comparison.dropped, comparison.notes()
     if isinstance(data, Dataset):
         dropped, notes = data.dropped, [*data.notes, *notes]
-    elif dropped:
-        notes = [f"Left out: {dropped:,} rows with a missing or infinite value.", *notes]
+    else:
+        if dropped:
+            notes = [f"Left out: {dropped:,} rows with a missing or infinite value.", *notes]
+        dropped, notes = data.dropped + dropped, [*data.notes, *notes]
     return {
         "name": data.name,
         "n": comparison.n,

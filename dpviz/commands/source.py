@@ -13,8 +13,9 @@ from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
-from dpviz.data.stored import Stored, is_stored, stored
+from dpviz.data.stored import Stored, is_stored
 from dpviz.data.stored_units import capped as capped_parts
+from dpviz.data.stored_units import opened
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.ending import say
@@ -79,7 +80,7 @@ def stored_data(
                 f"--{name} goes with data in memory; of data that is read part by part, {why}: "
                 "leave it out, or name a single file and no engine."
             )
-    source = stored(given.data, given.columns)
+    source = opened(given.data, given.columns, given.unit)
     if check is not None:
         check(source)
     if given.unit is None:

@@ -86,8 +86,8 @@ def counted(
         counts=found.counts,
         columns=source.columns,
         domain=domain,
-        dropped=found.dropped,
-        notes=(note,) if found.n_outside else (),
+        dropped=source.dropped + found.dropped,
+        notes=(*source.notes, note) if found.n_outside else source.notes,
     )
 
 

@@ -81,6 +81,8 @@ class Stored:
         Where the records are, in the order in which sums are added.
     domain
         Public bounds, if somebody declared them.
+    dropped
+        Rows left out before there were parts, for lack of a person or a number.
     notes
         Sentences about changes made on the way, for the screen.
     """
@@ -89,6 +91,7 @@ class Stored:
     columns: tuple[str, ...]
     parts: tuple[Part, ...]
     domain: Domain | None = None
+    dropped: int = 0
     notes: tuple[str, ...] = ()
 
     @property

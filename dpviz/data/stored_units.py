@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.reading.arrow import plain
 from dpviz.data.reading.table import identifiers
-from dpviz.data.stored import CHUNK, FilePart, Floats, Stored, as_points, stored, whole_rows
+from dpviz.data.stored import (
+    CHUNK,
+    FilePart,
+    Floats,
+    Stored,
+    Where,
+    as_points,
+    stored,
+    whole_rows,
+)
 from dpviz.data.units import cap_records, identified, smallest_hashes, unrounded
 from dpviz.errors import InputError, shown
 from dpviz.numbers import counted
@@ -102,7 +111,15 @@ def capped(
             f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many
         )
         found = stored(folder, source.columns, name=source.name, domain=source.domain)
-        yield replace(found, notes=(*source.notes, *said))
+        yield replace(found, dropped=source.dropped + dropped, notes=(*source.notes, *said))
+
+
+def opened(source: Where, columns: Sequence[str | int] | None, unit: str | None) -> Stored:
+    """Open records; unless columns are told, all of numbers but that of the persons."""
+    found = stored(source, columns)
+    if columns is None and unit in found.columns:
+        return stored(source, [column for column in found.columns if column != unit])
+    return found
 
 
 def _file(part: object, source: Stored) -> FilePart:

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.stored import Stored, stored
-from dpviz.data.stored_units import capped
+from dpviz.data.stored import Stored
+from dpviz.data.stored_units import capped, opened
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.engine.local import Local
@@ -83,12 +83,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         if units is not None and not isinstance(units, str):
             raise InputError("units of stored records are a column: give its name.")
         cap = _cap(self, units is not None)
-        if isinstance(X, Stored):
-            source = X
-        else:
-            source = stored(X)
-            if units in source.columns:
-                source = stored(X, [column for column in source.columns if column != units])
+        source = X if isinstance(X, Stored) else opened(X, None, units)
         domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
         with nullcontext(source) if units is None else capped(source, units, cap) as taken:
             self._fit(taken, domain, self.outside)

@@ -96,6 +96,22 @@ def test_sweeps_count_a_folder_once(cli, places, tmp_path):
     assert "draw it with run" in err
 
 
+@pytest.mark.parametrize("method", ["privthr", "dplloyd"])
+def test_persons_of_a_folder_are_capped_as_those_of_one_file(cli, places, method):
+    one, many = places
+    for path in (one, *many.iterdir()):
+        frame = pd.read_parquet(path)
+        frame.assign(who=(frame["x"] * 1e9) % 700 // 1).to_parquet(path)
+    options = ("--method", method, *BOX, "--unit", "who", "--cap", 2)
+    held, stored = (run_json(cli, place, *options)["data"] for place in places)
+    assert (stored["n"], stored["outside"]) == (held["n"], held["outside"])
+    assert stored["dropped"] == held["dropped"] == 1
+    left = 2000 - 1 - held["n"]
+    assert f"{left} records left out: at most 2 of each person are kept." in held["notes"]
+    assert f"{left} records left out: beyond 2 of a person." in stored["notes"]
+    assert "1 record left out: without a person or a finite number." in stored["notes"]
+
+
 def test_a_folder_is_released(cli, places, tmp_path):
     given = ("--budget-file", tmp_path / "budget.db", "--total", 3, "--epsilon", 1)
     status, out, err = cli(
