@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpviz.data.dataset import position_of
 from dpviz.data.reading.arrow import plain, readable
 from dpviz.data.reading.cells import MISSING, holds_numbers
+from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.table import LARGEST, unique_names
 from dpviz.data.reading.text import check_text, layout_of
 from dpviz.domain import Domain
@@ -101,15 +102,19 @@ class Stored:
 
 
 def is_stored(source: object) -> bool:
-    """Tell whether a path names many files: a folder, a pattern, or a place in an object store."""
+    """Tell whether a path names what stays where it is.
+
+    That is a folder, a pattern, a place in an object store, or a file too large for the memory.
+    """
     if not isinstance(source, str | os.PathLike):
         return False
     text = os.fspath(source)
-    if _ADDRESS.match(text):
+    if _ADDRESS.match(text) or os.path.isdir(text):
         return True
-    return os.path.isdir(text) or (
-        not os.path.exists(text) and "\0" not in text and bool(_PATTERN.search(text))
-    )
+    if os.path.isfile(text):
+        is_known = text.lower().endswith((*ENDINGS, ".npy"))
+        return is_known and os.path.getsize(text) > MAX_BYTES
+    return "\0" not in text and bool(_PATTERN.search(text)) and not os.path.exists(text)
 
 
 def stored(

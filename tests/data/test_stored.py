@@ -61,13 +61,15 @@ def test_hidden_files_of_a_folder_are_left_alone(folder):
     assert np.array_equal(all_of(stored(folder))[0], POINTS)
 
 
-def test_a_pattern_chooses_files(folder):
+def test_a_pattern_chooses_files(folder, monkeypatch):
     assert len(stored(folder / "part-[01].parquet").parts) == 2
     assert is_stored(folder / "part-*.parquet")
     assert is_stored(folder)
     assert not is_stored(folder / "part-0.parquet")
     assert is_stored("memory://somewhere")
     assert not is_stored("a\0*")
+    monkeypatch.setattr(module, "MAX_BYTES", 100)
+    assert is_stored(folder / "part-0.parquet")
 
 
 def test_columns_are_chosen_by_name_or_number(folder):
