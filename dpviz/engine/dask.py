@@ -26,6 +26,9 @@ JOINED = 16
 #: Seconds until a scheduler has to answer, and until a first worker has to be there.
 ANSWER, FIRST_WORKER = 10, 60
 
+#: What scheduler and workers have to import.
+_NEEDED = "import dpviz.engine.tables"
+
 #: Seconds between two looks at progress and cancelling.
 LOOK = 0.2
 
@@ -134,11 +137,6 @@ class Cluster:
                 f"the Dask scheduler at {shown(self.scheduler)} was lost in mid-run: start it "
                 "and its workers again, and run again."
             ) from None
-        except ModuleNotFoundError as error:
-            raise InputError(
-                f"the workers lack a package ({shown(error)}): install dpviz there in the same "
-                "version as here."
-            ) from None
         else:
             steps.advance(len(left))
             return found
@@ -175,5 +173,15 @@ def _connected(scheduler: str) -> Any:
         raise InputError(
             f"the Dask scheduler at {shown(scheduler)} has no workers: start some with "
             f'"dask worker {shown(scheduler)}".'
+        ) from None
+    # Asked beforehand: one that can't read a task drops it, or ends, and nobody is told.
+    try:
+        client.run_on_scheduler(exec, _NEEDED)
+        client.run(exec, _NEEDED)
+    except ImportError as error:
+        client.close()
+        raise InputError(
+            f"the scheduler at {shown(scheduler)} or one of its workers lacks a package "
+            f"({shown(error, 80)}): install dpviz there, in the same versions as here."
         ) from None
     return client

@@ -113,6 +113,26 @@ def test_a_scheduler_that_dies_is_named(tmp_path, capfd):
     assert not capfd.readouterr().err
 
 
+def test_workers_without_dpviz_are_refused(tmp_path):
+    code = (
+        "import sys; sys.modules['dpviz'] = None\n"
+        "from distributed import LocalCluster\n"
+        "cluster = LocalCluster(n_workers=1, processes=False, dashboard_address=None,"
+        " host='127.0.0.1', protocol='tcp')\n"
+        "print(cluster.scheduler_address, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdin=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        with pytest.raises(InputError, match=r"lacks a package \(.*dpviz.*install dpviz there"):
+            Cluster(scheduler=address)
+        process.kill()
+
+
 def test_work_travels_as_names_and_numbers():
     assert len(pickle.dumps(both)) < 100
 
