@@ -104,7 +104,7 @@ def test_opens_on_a_clustered_sample(app):
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link something breaks; a link without an epsilon has the default one."""
     first = app()
-    assert "3 clusters invented, 2 merged: epsilon 0.05" in text(first)
+    assert "4 clusters invented, 2 merged: epsilon 0.05" in text(first)
     assert "13 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
     # Reset brings the first visit back.
