@@ -92,7 +92,9 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             cancel_key="release:rehearse stop",
             icon=":material/theater_comedy:",
         )
-    follow(job, lambda: _result(state, plan))
+    follow(job, lambda: _result(plan))
+    # Outside of what is redrawn by itself: these buttons change controls of the whole page.
+    _offers(state, plan)
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
@@ -149,8 +151,8 @@ def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehe
     return rehearse(request, stand_in, small=small, progress=progress, cancelled=cancelled)
 
 
-def _result(state: UrlState, plan: Plan) -> None:
-    """Show progress or result of the rehearsal, and offer what would help."""
+def _result(plan: Plan) -> None:
+    """Show progress or result of the rehearsal."""
     job = _of(plan)
     if job is None or job.result is None:
         if job is not None:
@@ -160,6 +162,15 @@ def _result(state: UrlState, plan: Plan) -> None:
     show_info(f"{found.sentence} {found.advice}", ":material/theater_comedy:")
     if found.if_small:
         show_warning(found.if_small)
+    show_caption(f"Rehearsed on {_where(found)}. {found.on_nothing}")
+
+
+def _offers(state: UrlState, plan: Plan) -> None:
+    """Offer the changes that would help, each as a button that makes it."""
+    job = _of(plan)
+    if job is None or job.result is None:
+        return
+    found: Rehearsal = job.result
     offered = {
         words: one
         for words, one in changes(plan[0], found.records).items()
@@ -174,7 +185,6 @@ def _result(state: UrlState, plan: Plan) -> None:
             help="The rehearsal read public data alone, so its advice costs nothing and tells "
             "nothing about yours.",
         )
-    show_caption(f"Rehearsed on {_where(found)}. {found.on_nothing}")
 
 
 def _take(state: UrlState, request: Request) -> None:

@@ -94,6 +94,91 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     expect(review).to_contain_text("invented clusters of", timeout=PATIENCE)
 
 
+@pytest.fixture
+def city(tmp_path: Path) -> Path:
+    """Three hot spots of a city, each a hundredth of the domain wide, and a tenth of scatter."""
+    rng = np.random.default_rng(11)
+    places = np.array([[13.389, 52.517], [13.454, 52.512], [13.332, 52.507]])
+    near = places[rng.choice(3, 18_000)] + rng.normal(0, 1, (18_000, 2)) * [0.0035, 0.0022]
+    far = rng.uniform([13.25, 52.43], [13.55, 52.6], (2_000, 2))
+    path = tmp_path / "rides.csv"
+    rows = (
+        f"{x:.5f},{y:.5f},r{rng.integers(8_000)}\n" for x, y in rng.permuted([*near, *far], axis=0)
+    )
+    path.write_text("lon,lat,rider\n" + "".join(rows))
+    return path
+
+
+def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
+    owner, city: Path
+) -> None:
+    watched = owner(
+        "/release?data=own&method=twostage&g=64&p=0.8&epsilon=1&columns=lon,lat"
+        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000"
+    )
+    page = watched.page
+    page.set_input_files("input[type=file]", city)
+    page.get_by_role("button", name="Rehearse", exact=True).click(timeout=30_000)
+    told = page.get_by_text("Are your clusters small, about a hundredth of a side")
+    expect(told).to_be_visible(timeout=PATIENCE)
+    expect(told).to_contain_text(re.compile(r"Then expect \d+ invented.*What would help then: "))
+    button = page.get_by_role("button", name=re.compile(r"^Take p 0\.\d+ in place of 0\.8$"))
+    words = button.text_content() or ""
+    advised = re.search(r"Take p (0\.\d+)", words)
+    assert advised
+    button.scroll_into_view_if_needed()
+    button.click()
+    p = page.get_by_role("spinbutton", name=re.compile("^Density threshold p"))
+    expect(p).to_have_value(advised[1], timeout=30_000)
+    settled(watched)
+    assert f"p={advised[1]}" in page.url
+    # What was said of the former plan is gone, and is never shown beside the new one.
+    expect(told).to_have_count(0)
+    page.go_back()
+    expect(p).to_have_value("0.80", timeout=30_000)
+
+
+def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
+    owner, city: Path, tmp_path: Path
+) -> None:
+    watched = owner(
+        "/release?data=own&method=privqt&g=64&p=0.7&epsilon=0.5&columns=lon,lat"
+        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000"
+    )
+    page = watched.page
+    page.set_input_files("input[type=file]", city)
+    expect(page.get_by_role("heading", name="Rehearse")).to_be_visible(timeout=30_000)
+    name_source(watched, "rides of a city")
+    page.get_by_role("button", name="Review the release").click()
+    page.get_by_role("button", name="Debit").click(timeout=PATIENCE)
+    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=PATIENCE)
+    files = bundle_of(page, tmp_path)
+    document = json.loads(files["release.json"])
+    doubtful = document["doubtful"]["clusters"]
+    # PrivQT invents dozens with these settings, in every draw.
+    assert doubtful
+    picture = page.get_by_role("img", name="Private clusters")
+    whole = picture.get_attribute("src")
+    page.get_by_text("Leave out the clusters that may be noise").click()
+    button = page.get_by_role("button", name="These clusters (GeoJSON)")
+    expect(button).to_be_visible()
+    settled(watched)
+    assert picture.get_attribute("src") != whole
+    with page.expect_download() as waiting:
+        button.click()
+    kept = tmp_path / "kept.geojson"
+    waiting.value.save_as(kept)
+    told = {one["properties"]["cluster"] for one in json.loads(kept.read_text())["features"]}
+    every = {
+        one["properties"]["cluster"]: one["properties"]["doubtful"]
+        for one in json.loads(files["clusters.geojson"])["features"]
+    }
+    assert told == {one for one, may_be_noise in every.items() if not may_be_noise}
+    # The bundle stays whole.
+    again = bundle_of(page, tmp_path)
+    assert again["clusters.geojson"] == files["clusters.geojson"]
+
+
 @pytest.mark.parametrize("path", ["/", "/kmeans", "/release", "/compare", "/audit"])
 def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     watched = owner(path)
