@@ -50,18 +50,21 @@ class Raster:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RecordRaster(Raster):
-    """A raster that also stores the cell of every record.
+    """A raster that also stores one record of each lattice cell that has any.
 
     Parameters
     ----------
-    cells
-        Lattice cell of every record, row-major, shape (n,).
     axes
         The two columns shown, by position.
+    filled
+        Lattice cells with records, row-major, shape (m,).
+    examples
+        One record of each of them with all its columns, shape (m, d).
     """
 
-    cells: NDArray[np.intp]
     axes: tuple[int, int]
+    filled: NDArray[np.intp]
+    examples: NDArray[np.float64]
 
     @classmethod
     def of_records(
@@ -70,20 +73,26 @@ class RecordRaster(Raster):
         """Lay the lattice of the screen over two columns of records (n, d)."""
         shape = (MOST_CELLS, MOST_CELLS)
         cells = flat_cells(points[:, axes], domain.select(axes), shape)
-        return cls(counts=tally(cells, MOST_CELLS**2).reshape(shape), cells=cells, axes=axes)
+        counts = tally(cells, MOST_CELLS**2)
+        filled = np.flatnonzero(counts)
+        last = np.empty(MOST_CELLS**2, dtype=np.intp)
+        last[cells] = np.arange(len(points))
+        return cls(
+            counts=counts.reshape(shape), axes=axes, filled=filled, examples=points[last[filled]]
+        )
 
     def painted(self, labels: NDArray[np.int32], empty: int) -> NDArray[np.int32]:
-        """Label of one record of each lattice cell.
+        """Lattice with the label of one record of each cell.
 
         Parameters
         ----------
         labels
-            Label of every record, shape (n,).
+            Label of every example, shape (m,).
         empty
-            Label of cells without any.
+            Label of cells without any record.
         """
         painted = np.full(self.counts.size, empty, dtype=np.int32)
-        painted[self.cells] = labels
+        painted[self.filled] = labels
         return painted.reshape(self.counts.shape)
 
 

@@ -52,19 +52,23 @@ def test_records_are_counted_in_the_cells_that_they_are_in(axes):
     edges = [np.linspace(*DOMAIN.bounds[axis], MOST_CELLS + 1) for axis in axes]
     counts, _, _ = np.histogram2d(points[:, axes[0]], points[:, axes[1]], edges)
     np.testing.assert_array_equal(raster.counts, counts)
-    np.testing.assert_array_equal(np.bincount(raster.cells, minlength=counts.size), counts.ravel())
+    np.testing.assert_array_equal(raster.filled, np.flatnonzero(counts))
     assert raster.axes == axes
 
 
 def test_a_painted_cell_has_the_label_of_one_of_its_records():
     points = np.repeat(records(60), 3, axis=0)
     raster = RecordRaster.of_records(points, DOMAIN, (0, 1))
-    labels = np.arange(len(points), dtype=np.int32)
-    painted = raster.painted(labels, -1)
+    there = {tuple(point) for point in points}
+    assert {tuple(example) for example in raster.examples} <= there
+    # Each example lies in its own cell.
+    again = RecordRaster.of_records(raster.examples, DOMAIN, (0, 1))
+    np.testing.assert_array_equal(again.filled, raster.filled)
+    np.testing.assert_array_equal(again.counts.ravel()[raster.filled], 1)
+    painted = raster.painted(np.arange(len(raster.filled), dtype=np.int32), -1)
     assert painted.shape == raster.counts.shape
     np.testing.assert_array_equal(painted >= 0, raster.counts > 0)
-    for cell in np.unique(raster.cells):
-        assert painted.ravel()[cell] in labels[raster.cells == cell]
+    np.testing.assert_array_equal(painted.ravel()[raster.filled], np.arange(len(raster.filled)))
 
 
 def test_means_of_cells():

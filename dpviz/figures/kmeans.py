@@ -333,7 +333,8 @@ def _records(picture: KMeansPicture, centers: Centers) -> Trace:
     if truth.records.domain.ndim == 2:
         labels = _regions_of(picture, centers)
     else:
-        labels = raster.painted(truth.assign(centers), -1)
+        scale = truth.space.scale
+        labels = raster.painted(nearest(scale(raster.examples), scale(centers)), -1)
     return _coloured(picture, labels, raster.shade)
 
 

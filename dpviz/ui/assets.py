@@ -8,6 +8,7 @@ import streamlit as st
 from streamlit.components.v1 import declare_component
 
 _PLOTLY = distribution("plotly")
+_VERSION = _PLOTLY.version
 
 # Served in place: the start writes no file. Importing plotly would be slow.
 _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/package_data")))
@@ -16,5 +17,5 @@ _served = declare_component("plotly", path=str(_PLOTLY.locate_file("plotly/packa
 def plotly_url() -> str:
     """Return the address of plotly.js on this server; it changes with the version of plotly."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
-    path = f"/{base}/component/{_served.name}/plotly.min.js?{_PLOTLY.version}"
+    path = f"/{base}/component/{_served.name}/plotly.min.js?{_VERSION}"
     return path.replace("//", "/")

@@ -18,6 +18,7 @@ from dpviz.experiments.sweep import Subject
 from dpviz.families import family_of
 from dpviz.family.trial import Configuration
 from dpviz.kmeans.records import Records
+from dpviz.kmeans.sketch import Sketch
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
 from dpviz.raster import Raster, RecordRaster
@@ -87,6 +88,11 @@ def raster_of(records: Records, axes: tuple[int, int], *, is_sample: bool) -> Re
         ("raster", records, axes),
         lambda: RecordRaster.of_records(records.points, records.domain, axes),
     )
+
+
+def sketch_of(records: Records, *, is_sample: bool) -> Sketch:
+    """Return a sketch of very many records."""
+    return _recent(is_sample).get(("sketch", records), lambda: Sketch.of(records))
 
 
 def kmeans_truth_of(records: Records, clusters: int, *, is_sample: bool) -> KMeansTruth:

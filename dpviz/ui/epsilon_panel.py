@@ -29,7 +29,13 @@ def epsilon_panel(
     left
         What is left of the lifetime budget; None where none is at stake.
     """
-    with st.popover("What ε means", icon=":material/help:"):
+    # Its content comes once it is open: the panel is drawn anew at each step of a slider.
+    panel = st.popover(
+        "What ε means", icon=":material/help:", key="epsilon:panel", on_change="rerun"
+    )
+    if not panel.open:
+        return
+    with panel:
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
         st.markdown(plain_text(explain_surest(epsilon, neighbours)))
         if left is not None:

@@ -74,7 +74,7 @@ def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
     rows = [
         (
             f"{one.label} ({one.sign})" if one.sign else one.label,
-            _MISSING if one.stale or one.value == "…" else one.value,
+            _MISSING if one.stale or one.rough or one.value == "…" else one.value,
             one.beside,
         )
         for one in readouts

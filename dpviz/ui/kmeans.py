@@ -27,12 +27,13 @@ from dpviz.kmeans.headline import headline
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.run import KMeansRun
 from dpviz.kmeans.scores import OF_CENTERS, SCORES
+from dpviz.kmeans.sketch import Sketch, worth_sketching
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import counted, decimals, readable
 from dpviz.raster import RecordRaster
-from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of
+from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of, sketch_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.draws import Setting, draws_panel
@@ -49,6 +50,7 @@ from dpviz.ui.explorer import (
 )
 from dpviz.ui.exports import exports
 from dpviz.ui.headline import show_headline
+from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption
@@ -58,7 +60,18 @@ from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readou
 from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
+from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import Control, UrlState, choice, whole
+
+#: A run: its data and K, its parameters and its seed; and what came of it, true and private.
+Request = tuple[KMeansTruth, KMeansConfig, int]
+Found = tuple[KMeansTruth, KMeansRun]
+
+#: Session entries: the latest run, and the job that runs a method on very many records.
+_LATEST, _JOB = "kmeans:run", "kmeans:run job"
+
+#: Seconds that the page waits for that job before it shows a sketch.
+_PATIENCE = 0.15
 
 #: What to try first.
 HINT = "Try the method DPLloyd: what breaks?"
@@ -105,12 +118,23 @@ def choose_defaults(state: UrlState, but: Collection[str] = ()) -> None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KMeansRuns:
-    """Noise-free and private run on the same records."""
+    """Noise-free and private run on the same records.
+
+    Parameters
+    ----------
+    truth, private, left
+        True run, private run, and what stands on the left.
+    raster
+        All records on the screen's lattice.
+    sketch_of
+        Number of records that the runs stand for, where a sketch took their place.
+    """
 
     truth: KMeansTruth
     private: KMeansRun
     left: KMeansRun
     raster: RecordRaster
+    sketch_of: int | None = None
 
 
 def sidebar(state: DataState) -> ActiveData:
@@ -157,36 +181,103 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
 
 def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
     """Run the method on the chosen data, noise-free and private, with matched clusters."""
-    active, config = settings.active, settings.config
+    truth = _truth_of(settings)
+    return _side_by_side(settings, left, _latest_run(truth, settings.config, settings.seed))
+
+
+def _truth_of(settings: RunSettings) -> KMeansTruth:
+    """The noise-free clustering, which is searched for when somebody asks for it."""
+    active = settings.active
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
-    truth = kmeans_truth_of(records, config.clusters, is_sample=active.is_sample)
-    truth, private = _latest_run(truth, config, settings.seed)
+    return kmeans_truth_of(records, settings.config.clusters, is_sample=active.is_sample)
+
+
+def _side_by_side(
+    settings: RunSettings, left: Left, found: Found, *, sketch_of: int | None = None
+) -> KMeansRuns:
+    """What the page shows of a run: what stands beside it, and all records on the lattice."""
+    active, config = settings.active, settings.config
+    truth, private = found
     reference = truth.run
     if left == "silent" and FAMILY.methods[config.method].card.spends:
         silent = Silenced(SeededNoise(settings.seed))
-        reference = truth.matched(run_kmeans(records, config, silent))
+        reference = truth.matched(run_kmeans(truth.records, config, silent))
+    records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
     return KMeansRuns(
         truth=truth,
         private=private,
         left=reference,
         raster=raster_of(records, active.axes, is_sample=active.is_sample),
+        sketch_of=sketch_of,
     )
 
 
-def _latest_run(
-    truth: KMeansTruth, config: KMeansConfig, seed: int
-) -> tuple[KMeansTruth, KMeansRun]:
-    """Return a noise-free run that is at least as good as the private run, and the private run.
+def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
+    """Run the method; on very many records show a sketch until a job has run it on all of them."""
+    config, truth = settings.config, _truth_of(settings)
+    request = (truth, config, settings.seed)
+    known = _known(request)
+    if known or not worth_sketching(truth.records, config.method):
+        return _side_by_side(settings, left, known or _latest_run(*request))
+    job = job_of(_JOB)
+    if settings.settled and not (job and job.running):
+        job = start(_JOB, partial(_run_beside, *request), request=request)
+        job.wait(_PATIENCE)
+        if known := _known(request):
+            return _side_by_side(settings, left, known)
+    sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
+    found = _drawn(_sketched(sketch, truth), config, settings.seed)
+    return _side_by_side(settings, left, found, sketch_of=truth.records.n)
 
-    The session stores the latest ones, so that the player does not repeat them.
+
+def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
+    """The noise-free clustering of a sketch.
+
+    It goes on from the true centres where they are known, so that clusters keep their colours.
     """
-    latest = st.session_state.get("kmeans:run")
+    latest = st.session_state.get(_LATEST)
+    known = latest[1][0] if latest else None
+    begun = None
+    if known and known.records is truth.records and known.clusters == truth.clusters:
+        begun = known.centers
+    return sketch.kept(
+        ("truth", truth.clusters, begun is None),
+        lambda: KMeansTruth(sketch, truth.clusters, start=begun),
+    )
+
+
+def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
+    """A noise-free run that is at least as good as the private run, and the private run."""
+    run = run_kmeans(truth.records, config, SeededNoise(seed))
+    best = truth.beyond(run.centers)
+    return best, best.matched(run)
+
+
+def _run_beside(truth: KMeansTruth, config: KMeansConfig, seed: int, **_: object) -> Found:
+    """The same in the thread of a job."""
+    return _drawn(truth, config, seed)
+
+
+def _known(request: Request) -> Found | None:
+    """The latest run, where it is the one that is asked for: the page's own, or that of a job.
+
+    The session stores it, so that the player does not repeat it.
+    """
+    job = job_of(_JOB)
+    if job is not None and job.result is not None:
+        st.session_state[_LATEST] = (job.request, job.result)
+        del st.session_state[_JOB]
+    latest: tuple[Request, Found] | None = st.session_state.get(_LATEST)
+    return latest[1] if latest is not None and latest[0] == request else None
+
+
+def _latest_run(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
+    """Return the run that the session stores, or run the method and store that."""
     request = (truth, config, seed)
-    if latest is None or latest[0] != request:
-        run = run_kmeans(truth.records, config, SeededNoise(seed))
-        best = truth.beyond(run.centers)
-        latest = st.session_state["kmeans:run"] = (request, (best, best.matched(run)))
-    found: tuple[KMeansTruth, KMeansRun] = latest[1]
+    found = _known(request)
+    if found is None:
+        found = _drawn(*request)
+        st.session_state[_LATEST] = (request, found)
     return found
 
 
@@ -204,10 +295,11 @@ def build(state: DataState) -> None:
 def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator]) -> bool:
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
-    runs = run_both(settings, state.get("left"))
+    runs = _quickly(settings, state.get("left"))
     verdict = claim(card, config, runs.truth.records.domain)
     view = view_of(state, runs.private)
     missing = state.get("view") == "grid" and runs.private.grid is None
+    stamp = _stamp(settings, runs)
     picture = _picture(settings, runs, with_points=state.get("points") == "shown")
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
@@ -217,11 +309,13 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
     broken = headline(runs.truth, runs.private, error["nicv_ratio"])
     show_headline(broken, config.epsilon if card.spends else None, HINT)
     readouts = _readouts(runs, error)
+    if runs.sketch_of:
+        readouts = [replace(one, rough=True) for one in readouts]
     show_readouts(readouts, verdict)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(
         panels(picture, view),
-        settings.stamp,
+        stamp,
         key=_figure(view),
         base_name=f"dpviz exploration not private {config.method} {view}",
         about=view,
@@ -242,10 +336,14 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
         runs.private.ledger,
         panels=(
             partial(_choice_panel, state, settings, runs),
-            partial(_many_draws, state, settings, runs, picture, settled=settled),
+            partial(
+                _many_draws, state, settings, runs, picture, settled=settled and not runs.sketch_of
+            ),
         ),
         behind=partial(_behind, settings, runs, picture, view, readouts),
     )
+    if runs.sketch_of and settings.settled:
+        follow(job_of(_JOB), lambda: None)
     return settled
 
 
@@ -322,6 +420,18 @@ def _view_controls(state: UrlState, runs: KMeansRuns, *, spends: bool) -> None:
     if spends and view == "regions":
         titles = {name: f"Left: {title}" for name, title in LEFT.items()}
         segments(state, "left", "On the left", titles, row, label_visibility="collapsed")
+
+
+def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
+    """What the picture says of itself, with the records that it is of where these are very many."""
+    records, stamp = runs.truth.records, settings.stamp
+    if runs.sketch_of:
+        fact = f"sketch from {len(records.points):,} of {runs.sketch_of:,} records, all follow"
+    elif worth_sketching(records, settings.config.method):
+        fact = f"all {records.n:,} records"
+    else:
+        return stamp
+    return replace(stamp, facts=(*stamp.facts, fact))
 
 
 def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> KMeansPicture:
@@ -456,6 +566,9 @@ def _behind(
     readouts: Sequence[Readout],
 ) -> None:
     """Tables, downloads and the code that reproduces the run."""
+    if runs.sketch_of:
+        show_caption(f"They follow with the run on all {runs.sketch_of:,} records.")
+        return
     table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
     st.dataframe(_all_scores(settings, runs), hide_index=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,18 +10,25 @@ from typing import Any
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table, Unreadable
+from dpviz.data.reading.watch import watching
 from dpviz.data.units import cap_records
 from dpviz.errors import InputError, shown
 from dpviz.formats import ACCEPTED
+from dpviz.lru import LRUCache
 from dpviz.reproduce import columns_of, columns_option
+from dpviz.ui.address import on_this_machine
 from dpviz.ui.data_state import COUNTS, FORMATS, DataState
+from dpviz.ui.job import Job, follow, job_of, start
 from dpviz.ui.leave import forget_when_left
-from dpviz.ui.messages import show_caption, show_error
+from dpviz.ui.local_file import LocalFile, local_file
+from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.state import following
+from dpviz.work import IsCancelled, Progress
 
 UPLOAD_LIMIT = 100 * 2**20
 
@@ -57,6 +64,8 @@ class OwnData:
     #: The same, or all numeric ones: which these are hangs on every record.
     looked: tuple[str, ...] = ()
     table: Table | Dataset | None = None
+    #: Whether it is of a file of this computer, which all sessions share.
+    local: bool = False
     shown: Dataset | None = None
     whole: Dataset | None = None
     identity: str = ""
@@ -80,6 +89,12 @@ class OwnData:
 
 #: Session entries: own data, how a release reads it, the last file, and whose the settings are.
 _OWN, _RELEASED, _FILE, _SETTINGS_OF = "own", "own:released", "own:upload", "own:settings of"
+
+#: Session entries: the path of a file of this computer, and the job that reads a large file.
+_PATH, _READING = "own:path", "own:reading"
+
+#: Bytes from which a file is read in a job, and seconds that the page waits for it first.
+_LARGE, _PATIENCE = 2**23, 0.3
 
 #: Session entry: file and sheet that nobody chose, the first one with data.
 _PROPOSED_SHEET = "own:proposed sheet"
@@ -114,11 +129,14 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         **following("own:counts", as_counts, lambda on: state.set("format", COUNTS if on else "")),
         help="A matrix of records per cell.",
     )
-    uploaded = st.file_uploader(
+    uploaded: Any = st.file_uploader(
         ACCEPTED,
         key="own:file",
         max_upload_size=UPLOAD_LIMIT // 2**20,
+        on_change=_forget_path,
     )
+    if on_this_machine():
+        uploaded = _file_at_path() or uploaded
     st.segmented_control(
         "First line",
         tuple(_FIRST_LINES),
@@ -149,8 +167,8 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     if file is not None and token != own.taken_from and not own.error:
         forget_when_left()
         try:
-            own.table = _read(file, as_counts, first, named, sheet)
-            own.sheet = sheet
+            own.table = _read_beside(file, (named, token), as_counts, first, named, sheet)
+            own.sheet, own.local = sheet, isinstance(file, LocalFile)
             own.loaded += 1
             own.asked = ()
             own.taken_from = token
@@ -161,6 +179,9 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
                 for name in ("columns", "classes", "domain"):
                     if name in state:
                         state.set(name, "")
+        except _ReadingError:
+            if own.table is None:
+                raise
         except InputError as error:
             own.error = str(error)
     if own.table is not None and uploaded is None:
@@ -191,6 +212,90 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     return own
 
 
+def _forget_path() -> None:
+    """Take the file that was just uploaded, not the one at the path that was typed before."""
+    st.session_state[_PATH] = ""
+
+
+def _file_at_path() -> LocalFile | None:
+    """Show the field for a path of this computer; return its file."""
+    path = st.text_input(
+        "Or the path of a file on this computer",
+        key=_PATH,
+        placeholder="/folder/points.parquet",
+        persist_state="session",
+        help="It is read where it is: for files that are too large for a browser to send.",
+    )
+    try:
+        return local_file(path)
+    except InputError as error:
+        show_error(error)
+        return None
+
+
+class _ReadingError(NothingLoadedError):
+    """The file is still being read, or somebody stopped that."""
+
+
+def _read_beside(file: Any, request: object, *how: Any) -> Table | Dataset:
+    """Read a file; a large one in a job, with progress and a button that stops it.
+
+    Raises
+    ------
+    InputError
+        If it can't be read.
+    NothingLoadedError
+        While it is being read, and once somebody has stopped that.
+    """
+    read: Callable[[], Table | Dataset] = partial(_read, file, *how)
+    if isinstance(file, LocalFile):
+        read = partial(_shared().get, ("table", request), read)
+    if file.size < _LARGE:
+        return read()
+    job = job_of(_READING)
+    if job is None or job.request != request:
+        job = start(_READING, partial(_read_watched, read), request=request)
+        job.wait(_PATIENCE)
+    follow(job, partial(_progress, job, file))
+    if job.error:
+        raise InputError(job.error)
+    if job.result is None:
+        raise _ReadingError(
+            f"{shown(file.name)} is {'not read' if job.cancelled else 'on its way'}."
+        )
+    table: Table | Dataset = job.result
+    del st.session_state[_READING]
+    return table
+
+
+def _read_watched(
+    read: Callable[[], Table | Dataset], *, progress: Progress, cancelled: IsCancelled
+) -> Table | Dataset:
+    """Read a file in the thread of a job."""
+    with watching(progress, cancelled):
+        return read()
+
+
+def _progress(job: Job, file: Any) -> None:
+    """Show how far the reading is, and the button that stops it or begins anew."""
+    if job.running:
+        share = job.done / job.total if job.total else 0.0
+        size = f"{file.size / 2**20:,.0f} MB"
+        st.progress(min(share, 1.0), text=plain_text(f"Reading {shown(file.name)}, {size}"))
+        st.button("Stop reading", key="own:stop", on_click=job.cancel, icon=":material/close:")
+    elif job.cancelled and st.button(
+        plain_text(f"Read {shown(file.name)}"), key="own:read", icon=":material/restart_alt:"
+    ):
+        del st.session_state[_READING]
+        st.rerun()
+
+
+@st.cache_resource(show_spinner=False)
+def _shared() -> LRUCache:
+    """Files of this computer, read once for all sessions."""
+    return LRUCache(4)
+
+
 def hand_over(file: Any) -> None:
     """Make a file the own data of all pages, as if it had been uploaded."""
     st.session_state[_FILE] = file
@@ -214,13 +319,15 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
 
     For a release, sheets without data are among them: which ones hold any hangs on the records.
     """
+    if uploaded.size >= _LARGE and not uploaded.name.lower().endswith((".xlsx", ".xlsm", ".zip")):
+        return None, ""
     key = f"own:sheets:{released}"
     known = st.session_state.get(key)
     if known is None or known[0] != uploaded.file_id:
         try:
             unreadable: Unreadable = "missing" if released else "refuse"
             names = sheets_of(
-                uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable=unreadable
+                uploaded, name=uploaded.name, max_bytes=_limit(uploaded), unreadable=unreadable
             )
             known = (uploaded.file_id, names, "")
             _propose_sheet(state, uploaded, names)
@@ -253,7 +360,8 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
 
 def _propose_sheet(state: DataState, uploaded: Any, filled: Sequence[str]) -> None:
     """Make the first sheet with data that of all pages: a release would take the first of all."""
-    names = sheets_of(uploaded, name=uploaded.name, max_bytes=UPLOAD_LIMIT, unreadable="missing")
+    limit = _limit(uploaded)
+    names = sheets_of(uploaded, name=uploaded.name, max_bytes=limit, unreadable="missing")
     if filled and filled[0] != names[0] and state.get("sheet") not in filled:
         state.set("sheet", filled[0])
         st.session_state[_PROPOSED_SHEET] = (uploaded.file_id, filled[0])
@@ -275,7 +383,7 @@ def _read(
     sheet: str | None,
 ) -> Table | Dataset:
     """Read an uploaded file as points or as counts."""
-    name, limit = uploaded.name, UPLOAD_LIMIT
+    name, limit = uploaded.name, _limit(uploaded)
     if as_counts:
         grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released, sheet=sheet)
         if grid.ndim < 2:
@@ -293,6 +401,11 @@ def _read(
         unreadable=unreadable,
         sheet=sheet,
     )
+
+
+def _limit(file: Any) -> int:
+    """Most bytes of a file: what a browser sends is held in memory twice."""
+    return MAX_BYTES if isinstance(file, LocalFile) else UPLOAD_LIMIT
 
 
 def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
@@ -324,7 +437,11 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     selection = (own.loaded, shown, used, unit, cap, classes)
     if selection != own.chosen:
         unreadable: Unreadable = "missing" if named else "refuse"
-        whole = table.select(used, unit=unit, classes=classes, least=2, unreadable=unreadable)
+        select = partial(
+            table.select, used, unit=unit, classes=classes, least=2, unreadable=unreadable
+        )
+        key = (table, tuple(used or ()), unit, classes, unreadable)
+        whole = _shared().get(key, select) if own.local else select()
         own.shown = whole if unit is None else cap_records(whole, cap)
         own.whole, own.unit = whole, unit
         # Typed bounds stay when the privacy unit changes.

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -20,20 +17,12 @@ from dpviz.experiments.sweep import Subject
 from dpviz.formats import ACCEPTED
 from dpviz.ui.address import on_this_machine
 from dpviz.ui.leave import forget_when_left
+from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.own_data import UPLOAD_LIMIT, hand_over
 
 #: Session entry of what was given, and of the number of times that it was given back.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
-
-
-class HeldFile(BytesIO):
-    """Bytes of a file that was read by its path, with what uploads have."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path.read_bytes())
-        self.name = path.name
-        self.file_id = f"{path} {path.stat().st_mtime_ns}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,28 +117,13 @@ def _give_back() -> None:
 
 def _take_path(theirs: PaperSet, text: str) -> None:
     """Take the set from a path of this computer, if there is one and the file is new."""
-    if not text.strip():
-        return
-    path = Path(text.strip())
     try:
-        with suppress(RuntimeError):  # no such user, so no such file
-            path = path.expanduser()
-        if not path.is_file():
-            raise InputError(
-                f"{theirs.title}: there is no file {shown(path, 80)} on this computer: give its "
-                "whole path."
-            )
-        if path.stat().st_size > UPLOAD_LIMIT:
-            raise InputError(
-                f"{theirs.title}: {shown(path.name)} has more than {UPLOAD_LIMIT // 2**20} MB."
-            )
-        held = HeldFile(path)
-    except OSError as error:
-        show_error(f"{theirs.title}: {shown(path, 80)} can't be read ({error.strerror}).")
+        file = local_file(text, theirs.title)
     except InputError as error:
         show_error(error)
-    else:
-        _take([theirs], held)
+        return
+    if file:
+        _take([theirs], file)
 
 
 def _take(wanted: Iterable[PaperSet], file: Any) -> None:
@@ -158,8 +132,8 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
         return
     forget_when_left()
     try:
-        file.seek(0)
-        table = read_table(file, name=file.name, max_bytes=UPLOAD_LIMIT)
+        limit = None if isinstance(file, LocalFile) else UPLOAD_LIMIT
+        table = read_table(file, name=file.name, max_bytes=limit)
         sets = list(wanted)
         theirs = next((one for one in sets if one.fits(table)), None)
         if theirs is None:

@@ -38,6 +38,8 @@ class Readout:
         How good the value is; None where nobody can say.
     stale
         Whether it is the value of earlier settings.
+    rough
+        Whether it is estimated from a sample of the records.
     """
 
     label: str
@@ -47,6 +49,7 @@ class Readout:
     sign: str = ""
     grade: Grade | None = None
     stale: bool = False
+    rough: bool = False
 
 
 def score_readout(
@@ -142,17 +145,21 @@ _GLOSSARY = '<a href="glossary" target="_blank" rel="noopener">All terms</a>'
 def _card(one: Readout, kind: str = "") -> str:
     """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
     beside = f"{one.sign} · {one.beside}".strip(" ·") if one.sign else one.beside
-    value = ", ".join(filter(None, (one.value, one.grade, "of earlier settings" * one.stale)))
-    said = f"{one.label}: {value}. {beside}. {one.help}"
+    told = ("about " * one.rough + one.value, one.grade, "of earlier settings" * one.stale)
+    value, help = ", ".join(filter(None, told)), one.help
+    if one.rough:
+        help += " Estimated from a sample; the exact value follows."
+    said = f"{one.label}: {value}. {beside}. {help}"
     grade = one.grade and f"dpv-{one.grade}"
     kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
+    shown = f"~{one.value}" if one.rough else one.value
     return (
         f'<div class="{kind}" data-name="{html.escape(one.label)}" tabindex="0" role="group" '
         f'aria-label="{html.escape(said)}">'
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
-        f'<span class="dpv-value">{html.escape(one.value)}</span>'
+        f'<span class="dpv-value">{html.escape(shown)}</span>'
         f'<span class="dpv-beside">{html.escape(beside)}</span>'
-        f'<span class="dpv-help" role="tooltip">{html.escape(one.help)} {_GLOSSARY}</span></div>'
+        f'<span class="dpv-help" role="tooltip">{html.escape(help)} {_GLOSSARY}</span></div>'
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from dataclasses import replace
 from functools import cache
 
@@ -24,11 +25,13 @@ from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.kmeans.parameters import KMeansConfig, defaults_of
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.scores import OF_CENTERS
+from dpviz.kmeans.sketch import Sketch
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise, Silenced
 from dpviz.numbers import readable
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.steps import group_epsilon, grouped
+from dpviz.ui import kmeans as kmeans_page
 from tests.support import APP
 from tests.support.controls import control
 from tests.test_numbers import number_of
@@ -103,6 +106,15 @@ def shown_sliders(test):
 def headings(test):
     notes = figure_head(test)["figure"]["layout"]["annotations"]
     return [re.sub("<.*?>", "", one["text"]) for one in notes]
+
+
+def line(test):
+    """What the picture says of itself."""
+    return figure_head(test)["figure"]["layout"]["title"]["subtitle"]["text"]
+
+
+def told_below(test):
+    return " ".join(one.value for one in test.caption)
 
 
 def marks(test, panel):
@@ -587,7 +599,7 @@ def own_truth(points, names, clusters, bounds=None):
 def declare(test, bounds):
     kind = next(one for one in test.radio if one.label == "Bounds of the grid")
     checked(kind.set_value("declared").run())
-    labels = [one.label for one in test.text_input]
+    labels = [one.label for one in test.text_input if one.label.endswith(": from, to")]
     for label in labels:
         box = next(one for one in test.text_input if one.label == label)
         checked(box.set_value(bounds).run())
@@ -1033,3 +1045,51 @@ def test_card_says_what_each_part_brings(app):
     test = app(method="dplloyd")
     move(test, behind=True)
     assert not any("What each part brings" in one.value for one in test.markdown)
+
+
+# ---- very many records
+
+
+def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypatch):
+    go, before = threading.Event(), kmeans_page._run_beside
+
+    def slow(*some, **more):
+        assert go.wait(60)
+        return before(*some, **more)
+
+    monkeypatch.setattr("dpviz.kmeans.sketch.SKETCHED", 2_000)
+    monkeypatch.setattr(kmeans_page, "_run_beside", slow)
+    monkeypatch.setattr(kmeans_page, "_PATIENCE", 0.01)
+    test = app(method="dplloyd", epsilon=0.5)
+    assert "sketch from 2,000 of 30,000 records, all follow" in line(test)
+    rough = cards(test)
+    assert rough["Times the error"][0].startswith("~")
+    truth = truth_of(FIRST, 15)
+    run = run_of(truth, "dplloyd", epsilon=0.5)
+    # A sketch is close to what it stands for, and has its size.
+    told = number_of(rough["Squared error"][1].removeprefix("WCSS · true "))
+    assert told == pytest.approx(truth.errors[0], rel=0.05)
+    # Where only the sketch is there, no table and no file has its numbers.
+    test.session_state["kmeans:behind"] = True
+    checked(test.run())
+    assert "They follow with the run on all 30,000 records." in told_below(test)
+    go.set()
+    test.session_state["kmeans:run job"].wait(60)
+    checked(test.run())
+    assert_readouts(test, truth, run)
+    np.testing.assert_allclose(marks(test, 2), run.centers)
+    assert "all 30,000 records" in line(test)
+    assert "sketch" not in line(test)
+    assert "They follow" not in told_below(test)
+    # The same run is not made twice; another epsilon begins with a sketch in the same colours.
+    go.clear()
+    test.session_state["kmeans:epsilon"] = 2.0
+    checked(test.run())
+    assert "sketch" in line(test)
+    np.testing.assert_allclose(
+        KMeansTruth(Sketch.of(truth.records), 15, start=truth.centers).centers, marks(test, 1)
+    )
+    test.session_state["kmeans:epsilon"] = 0.5
+    checked(test.run())
+    assert_readouts(test, truth, run)
+    go.set()

@@ -25,6 +25,7 @@ from dpviz.data.reading.cells import (
     used_entries,
 )
 from dpviz.data.reading.files import enough_memory, megabytes
+from dpviz.data.reading.watch import passed
 from dpviz.data.units import identified
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
@@ -200,10 +201,13 @@ class Table:
         self, axes: Sequence[int], styles: Sequence[Style]
     ) -> Iterator[NDArray[np.float64]]:
         """Successive rows of some columns as floats (m, d), NaN where there is no number."""
+        read = 0
         for columns in self.cells.blocks(axes):
             values = np.empty((len(columns[0]), len(axes)))
             for target, (column, style) in enumerate(zip(columns, styles, strict=True)):
                 values[:, target] = as_numbers(column, style)[0]
+            read += len(values)
+            passed(read, self.rows)
             yield values
 
     def _points(

@@ -34,6 +34,7 @@ from dpviz.data.reading.cells import (
 )
 from dpviz.data.reading.files import File
 from dpviz.data.reading.table import Table, named_table
+from dpviz.data.reading.watch import passed
 from dpviz.errors import InputError, listed, shown
 
 #: Possible separators of the fields of a row; if several fit, the first is used.
@@ -205,18 +206,19 @@ class TextCells(Cells):
             return
         names = [str(axis) for axis in range(len(self._layout.names))]
         wrong: list[pyarrow.csv.InvalidRow] = []
-        passed = [] if blank is None else blank
+        white = [] if blank is None else blank
 
         def handle(row: pyarrow.csv.InvalidRow) -> str:
-            if len(passed) <= _MOST_BLANK and not row.text.strip():
-                passed.append(row.number - 1)
+            if len(white) <= _MOST_BLANK and not row.text.strip():
+                white.append(row.number - 1)
                 return "skip"
             wrong.append(row)
             return "error"
 
+        body = pa.BufferReader(self._body)
         try:
-            yield from pyarrow.csv.open_csv(
-                pa.BufferReader(self._body),
+            for batch in pyarrow.csv.open_csv(
+                body,
                 read_options=pyarrow.csv.ReadOptions(
                     use_threads=False,  # otherwise invalid rows come without their number
                     block_size=min(self._block, len(self._body) + 1, 2**31 - 1),
@@ -234,9 +236,11 @@ class TextCells(Cells):
                     column_types=dict.fromkeys(names, pa.string()),
                     include_columns=[str(axis) for axis in axes],
                 ),
-            )
+            ):
+                passed(body.tell(), self._body.size)
+                yield batch
         except pa.ArrowInvalid as error:
-            if len(passed) > _MOST_BLANK:
+            if len(white) > _MOST_BLANK:
                 raise InputError(
                     f"{shown(self._name)} has more than {_MOST_BLANK:,} lines of nothing but "
                     "spaces or tabs: remove them."

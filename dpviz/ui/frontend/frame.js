@@ -134,6 +134,27 @@ const PLACES = {
   picture: () => document.querySelector(".live-figure .image"),
 };
 
+// What stands on the page, as marks at its root for the style sheet: selectors that look for it
+// themselves (":has") would be tried again at each change of the page, which costs a fifth of the
+// time from a key to its picture.
+const MARKS = {
+  lesson: () => document.querySelector(".dpv-lesson"),
+  projector: () => document.querySelector(".dpv-projector"),
+  ...PLACES,
+};
+
+function mark() {
+  for (const [name, find] of Object.entries(MARKS))
+    document.documentElement.toggleAttribute(`data-dpv-${name}`, Boolean(find()));
+}
+
+function keepMarks() {
+  if (window.dpvizKeepsMarks) return;
+  window.dpvizKeepsMarks = true;
+  new MutationObserver(mark).observe(document.body, { childList: true, subtree: true });
+  mark();
+}
+
 function addSkips() {
   if (document.querySelector(".dpv-skip")) return;
   const skip = document.createElement("nav");
@@ -210,6 +231,7 @@ export default ({ data }) => {
   showFramed();
   keepSteps();
   addSkips();
+  keepMarks();
   document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);

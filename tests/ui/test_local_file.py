@@ -1,0 +1,164 @@
+"""Own data by the path of a file of this computer: read where it is, once for all sessions."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.errors import InputError
+from dpviz.ui import own_data
+from dpviz.ui.local_file import LocalFile, local_file
+from tests.ui.test_wavecluster import checked
+from tests.ui.test_working_state import link_of, load, opened, visit
+
+
+@pytest.fixture(autouse=True)
+def nothing_shared() -> Iterator[None]:
+    yield
+    own_data._shared.clear()
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(rng.normal(size=(400, 2)), columns=["east", "north"])
+    path = tmp_path / "places.csv"
+    frame.assign(who=np.arange(400) // 4).to_csv(path, index=False)
+    return path
+
+
+def name_path(test: AppTest, path: object) -> AppTest:
+    test.text_input(key="own:path").set_value(str(path))
+    return checked(test.run())
+
+
+def told(test: AppTest) -> str:
+    return " ".join(one.value for one in (*test.error, *test.info, *test.caption))
+
+
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans"])
+def test_a_path_is_as_good_as_an_upload(page: str, places: Path) -> None:
+    test = name_path(opened(page, data="own"), places)
+    assert not test.error
+    assert link_of(test)["columns"] == "east,north"
+    assert "places.csv" in told(test)
+    # Other pages have it, too, and the release reads it in its own way.
+    visit(test, "release")
+    assert "domain" in test.error[0].value  # alone: nobody declared one
+    assert len(test.error) == 1
+    assert "places.csv" in told(test)
+
+
+def test_the_latest_of_path_and_upload_counts(places: Path) -> None:
+    test = name_path(opened("kmeans", data="own"), places)
+    load(test)
+    assert "visits.csv" in told(test)
+    assert test.text_input(key="own:path").value == ""
+    name_path(test, places)
+    assert "places.csv" in told(test)
+
+
+def test_a_wrong_path_is_said_and_nothing_is_lost(places: Path) -> None:
+    test = name_path(opened("kmeans", data="own"), places)
+    name_path(test, places.with_name("no such file.csv"))
+    assert "there is no file" in test.error[0].value
+    assert "places.csv" in told(test)
+
+
+def test_a_changed_file_is_read_again(places: Path) -> None:
+    test = name_path(opened("kmeans", data="own"), places)
+    frame = pd.read_csv(places)
+    frame.rename(columns={"east": "x"}).to_csv(places, index=False)
+    os.utime(places, ns=(1, 1))
+    checked(test.run())
+    assert link_of(test)["columns"] == "x,north"
+
+
+def test_all_sessions_share_what_was_read(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    before = own_data.read_table
+    monkeypatch.setattr(
+        own_data, "read_table", lambda *some, **more: read.append(some) or before(*some, **more)
+    )
+    first = name_path(opened("kmeans", data="own"), places)
+    second = name_path(opened("wavecluster", data="own"), places)
+    assert len(read) == 1
+    owns = [test.session_state["own"] for test in (first, second)]
+    assert owns[0].current.points is owns[1].current.points
+
+
+def test_nobody_types_paths_on_a_server_for_others(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_data, "on_this_machine", lambda: False)
+    test = opened("kmeans", data="own")
+    with pytest.raises(KeyError):
+        test.text_input(key="own:path")
+    # A path that came otherwise is not taken either.
+    test.session_state["own:path"] = str(places)
+    checked(test.run())
+    assert "places.csv" not in told(test)
+
+
+def test_a_large_file_is_read_beside_the_page_and_can_be_stopped(
+    places: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, before = threading.Event(), own_data.read_table
+
+    def slow(*some: object, **more: object) -> object:
+        assert go.wait(60)
+        return before(*some, **more)
+
+    monkeypatch.setattr(own_data, "_LARGE", 10)
+    monkeypatch.setattr(own_data, "_PATIENCE", 0.01)
+    monkeypatch.setattr(own_data, "read_table", slow)
+    test = name_path(opened("kmeans", data="own"), places)
+    assert "places.csv is on its way" in told(test)
+    test.button(key="own:stop").click()
+    checked(test.run())
+    go.set()
+    test.session_state["own:reading"].wait(60)
+    checked(test.run())
+    assert "places.csv is not read" in told(test)
+    test.button(key="own:read").click()
+    checked(test.run())
+    if "own:reading" in test.session_state:
+        test.session_state["own:reading"].wait(60)
+        checked(test.run())
+    assert link_of(test)["columns"] == "east,north"
+    assert not test.error
+
+
+def test_what_is_wrong_with_a_large_file_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(own_data, "_LARGE", 10)
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b\n1,2\n3\n4,5\n")
+    test = name_path(opened("kmeans", data="own"), path)
+    assert "bad.csv" in test.error[0].value or "row" in test.error[0].value
+
+
+def test_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n")
+    assert local_file("  ") is None
+    found = local_file(f" {path} ")
+    assert isinstance(found, LocalFile)
+    assert (found.name, found.size, os.fspath(found)) == ("a.csv", 4, str(path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert local_file("~/a.csv").file_id == found.file_id
+    for text in (str(tmp_path), "~nobody-of-that-name/a.csv", "a\0b", f"/{'x' * 5000}"):
+        with pytest.raises(InputError, match=r"there is no file|can't be read"):
+            local_file(text)
+    with path.open("wb") as file:
+        file.truncate(3 * 2**30)
+    with pytest.raises(InputError, match=r"Gowalla: a\.csv has more than 2 GB.*command line"):
+        local_file(str(path), "Gowalla")
