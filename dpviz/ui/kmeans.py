@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -62,6 +63,7 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.work import Cancelled, IsCancelled
 
 #: A run: its data and K, its parameters and its seed; and what came of it, true and private.
 Request = tuple[KMeansTruth, KMeansConfig, int]
@@ -70,8 +72,8 @@ Found = tuple[KMeansTruth, KMeansRun]
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
-#: Seconds that the page waits for that job before it shows a sketch.
-_PATIENCE = 0.15
+#: Seconds that this job waits first: the next step of a slider may be on its way.
+_PATIENCE = 0.6
 
 #: What to try first.
 HINT = "Try the method DPLloyd: what breaks?"
@@ -220,11 +222,10 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     if known or not worth_sketching(truth.records, config.method):
         return _side_by_side(settings, left, known or _latest_run(*request))
     job = job_of(_JOB)
+    if job and (job.request != request or not settings.settled):
+        job.cancel()
     if settings.settled and not (job and job.running):
-        job = start(_JOB, partial(_run_beside, *request), request=request)
-        job.wait(_PATIENCE)
-        if known := _known(request):
-            return _side_by_side(settings, left, known)
+        start(_JOB, partial(_run_beside, *request), request=request)
     sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
     found = _drawn(_sketched(sketch, truth), config, settings.seed)
     return _side_by_side(settings, left, found, sketch_of=truth.records.n)
@@ -253,8 +254,15 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
     return best, best.matched(run)
 
 
-def _run_beside(truth: KMeansTruth, config: KMeansConfig, seed: int, **_: object) -> Found:
-    """The same in the thread of a job."""
+def _run_beside(
+    truth: KMeansTruth, config: KMeansConfig, seed: int, *, cancelled: IsCancelled, **_: object
+) -> Found:
+    """The same in the thread of a job, once nobody has changed anything for a while."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        time.sleep(_PATIENCE / 20)
+        if cancelled():
+            raise Cancelled
     return _drawn(truth, config, seed)
 
 

@@ -7,12 +7,13 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, mapreduce, passes, room, screen, stored
+from tests.benchmarks import core, mapreduce, passes, room, scale, screen, stored
 
 ALL = {
     "passes": passes.main,
     "core": core.main,
     "screen": screen.main,
+    "scale": scale.main,
     "room": room.main,
     "stored": stored.main,
     "mapreduce": mapreduce.main,

@@ -92,7 +92,7 @@ def keys(page: Page, presses: int = 30) -> str:
     page.get_by_role("slider", name="Privacy budget").focus()
     for _ in range(presses):
         page.keyboard.press("ArrowRight")
-        page.wait_for_function("() => window.pressed === 0", timeout=10_000)
+        page.wait_for_function("() => window.pressed === 0", timeout=60_000)
         page.wait_for_timeout(450)
     latencies = page.evaluate("window.latencies")
     high = quantiles(latencies, n=20)[-1]

@@ -1,0 +1,108 @@
+"""The screen with 6.4 million records beside 30,000: load, key press to paint, eight sessions."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.benchmarks.screen import WATCH, drag, keys, server
+from tests.browser.conftest import FLAGS
+
+SIZES = (30_000, 6_400_000)
+LINKS = ("?method=privthr&g=64", "kmeans?method=dplloyd&k=15", "kmeans?method=dprefine&k=15")
+SESSIONS, SECONDS = 8, 20
+
+#: The exact run of k-means follows the sketch while nobody moves anything.
+PAUSE = 4_000
+
+
+def main() -> None:
+    """Print all figures."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        sync_playwright() as driver,
+        server() as url,
+    ):
+        executable = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
+        files = {n: _file(Path(folder), n) for n in SIZES}
+        warm = _opened(browser, url, LINKS[0], files[SIZES[0]])[0]
+        warm.close()
+        for link in LINKS:
+            for n, file in files.items():
+                page, seconds = _opened(browser, url, link, file)
+                page.wait_for_timeout(PAUSE)
+                page.evaluate(WATCH)
+                print(f"{n:,} records, {link}: first picture {seconds:.1f} s; {keys(page)}; "
+                      f"{drag(page)}")  # fmt: skip
+                page.close()
+        for n, file in files.items():
+            with _sessions(browser, url, file) as pages:
+                print(f"{n:,} records: {_together(pages)}; server {_memory():,.0f} MB")
+        browser.close()
+
+
+def _file(folder: Path, n: int) -> Path:
+    """Write fifteen clusters as Parquet."""
+    rng = np.random.default_rng(1)
+    middles = rng.uniform(100, 900, (15, 2))
+    points = np.clip(middles[rng.integers(15, size=n)] + rng.normal(0, 25, (n, 2)), 0, 1000)
+    path = folder / f"points-{n}.parquet"
+    pyarrow.parquet.write_table(pa.table({"x": points[:, 0], "y": points[:, 1]}), path)
+    return path
+
+
+def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, float]:
+    """Open own data by its path; return the page and the seconds from the path to the picture."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.goto(f"{url}/{link}&data=own&domain=0,1000;0,1000&epsilon=0.1")
+    box = page.get_by_role("textbox", name="Or the path of a file on this computer")
+    box.fill(str(file))
+    start = time.perf_counter()
+    box.press("Enter")
+    page.wait_for_selector(".gtitle", timeout=120_000)
+    return page, time.perf_counter() - start
+
+
+@contextmanager
+def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
+    """Eight sessions with the same file."""
+    pages = [_opened(browser, url, LINKS[0], file)[0] for _ in range(SESSIONS)]
+    pages[0].wait_for_timeout(PAUSE)
+    for page in pages:
+        page.evaluate(WATCH)
+        page.get_by_role("slider", name="Privacy budget").focus()
+    yield pages
+    for page in pages:
+        page.close()
+
+
+def _together(pages: list[Page]) -> str:
+    """Each session presses a key a second, one after the other."""
+    end = time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        for page in pages:
+            begin = time.perf_counter()
+            page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(max(0, 1000 / SESSIONS - 1000 * (time.perf_counter() - begin)))
+    pages[0].wait_for_timeout(3_000)
+    found = [one for page in pages for one in page.evaluate("window.latencies")]
+    return f"{SESSIONS} sessions, key to paint median {median(found):.0f} ms (n {len(found)})"
+
+
+def _memory() -> float:
+    """Memory of the server, which runs as a child of this process, in MB."""
+    children = psutil.Process().children(recursive=True)
+    sizes = [one.memory_info().rss for one in children if "streamlit" in " ".join(one.cmdline())]
+    return max(sizes, default=0) / 2**20
