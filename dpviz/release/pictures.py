@@ -165,6 +165,10 @@ class Frame:
         return "\n".join(parts)
 
 
+#: The smallest power of the scale of colours, and pixels between two of its numbers.
+_LEAST_POWER, _MARKS_APART = 0.2, 18.0
+
+
 def counts_svg(document: Document) -> str:
     """Map of the noisy counts, white at zero: blue above, brown below."""
     counts = np.array(document["result"]["counts"], dtype=float)
@@ -172,10 +176,13 @@ def counts_svg(document: Document) -> str:
     squares = _summed(counts, steps)
     size = np.abs(squares[squares != 0])
     largest = float(size.max(initial=0.0))
-    # A few peaks must not hide all other values.
+    # A few peaks must not hide all other values, nor be cut off: what is usual has half of the
+    # colours, and the peaks have the other half.
     usual = float(np.quantile(size, 0.98)) if size.size else 0.0
-    top = (largest if largest <= 2 * usual else float(f"{usual:.2g}")) or 1.0
-    shades = np.rint(np.clip(squares / top, -1, 1) * _SHADES).astype(int)
+    top, power = largest or 1.0, 1.0
+    if largest > 2 * usual > 0:
+        power = max(math.log(0.5) / math.log(usual / largest), _LEAST_POWER)
+    shades = np.rint(_share(squares, top, power) * _SHADES).astype(int)
     frame, lowest = Frame.build(document, right=92), float(squares.min())
     what = "cell" if steps == [1, 1] else f"block of {steps[0]} × {steps[1]} cells"
     x, y = document["domain"]["columns"]
@@ -193,7 +200,7 @@ def counts_svg(document: Document) -> str:
         f'viewBox="0 0 {viewed[0]:g} {viewed[1]:g}" preserveAspectRatio="none">'
         f'<g transform="translate(0 {viewed[1] - 0.5:g})" shape-rendering="crispEdges" '
         f'fill="none">\n{_rows(shades)}\n</g></svg>\n'
-        + _legend(frame, float(squares.min()), float(squares.max()), top, what)
+        + _legend(frame, float(squares.min()), float(squares.max()), top, power)
     )
     return frame.picture(
         "counts", f"Noisy number of records in each {what}", run_line(document), described, content
@@ -314,13 +321,18 @@ def _rows(shades: NDArray[np.int_]) -> str:
     )
 
 
-def _legend(frame: Frame, lowest: float, highest: float, top: float, what: str) -> str:
+def _share(values: Any, top: float, power: float) -> NDArray[np.float64]:
+    """Place of values on the scale of colours, from -1 to 1; a power below 1 spreads small ones."""
+    return np.asarray(np.sign(values) * (np.abs(values) / top) ** power)
+
+
+def _legend(frame: Frame, lowest: float, highest: float, top: float, power: float) -> str:
     """Colour scale with numbers, at the right of the plot."""
-    low, high = max(min(lowest, 0.0), -top), min(max(highest, 0.0), top)
+    low, high = min(lowest, 0.0), max(highest, 0.0)
     if low == high:
         high = top
     x, height = frame.left + frame.width + _GAP, min(frame.height, 300.0)
-    first, last = round(low / top * _SHADES), round(high / top * _SHADES)
+    first, last = (round(float(_share(one, top, power)) * _SHADES) for one in (low, high))
     step = height / (last - first + 1)
     parts = [
         f'<rect x="{x}" y="{pixels(_TOP + (last - shade) * step)}" width="12" '
@@ -332,19 +344,29 @@ def _legend(frame: Frame, lowest: float, highest: float, top: float, what: str) 
         f'stroke="{_LINE}"/>'
     )
 
-    def mark(value: float, text: str) -> str:
-        y = _TOP + (last + 0.5 - value / top * _SHADES) * step
-        return _text(text, x=x + 17, y=y, dy="0.35em")
+    def place(value: float) -> float:
+        return _TOP + (last + 0.5 - float(_share(value, top, power)) * _SHADES) * step
 
-    marks = ticks(low, high, 6)
-    if highest > top:
-        marks = [tick for tick in marks if tick[0] <= high - 0.06 * (high - low)]
-        parts.append(mark(high, f"≥ {number(high, 3)}"))
-    if lowest < -top:
-        marks = [tick for tick in marks if tick[0] >= low + 0.06 * (high - low)]
-        parts.append(mark(low, f"≤ {number(low, 3)}"))
-    parts += [mark(value, number(value)) for value, _ in marks]
+    marks = [value for value, _ in ticks(low, high, 6)] if power == 1 else _decades(low, high)
+    taken: list[float] = []
+    for value in marks:
+        if all(abs(place(value) - one) >= _MARKS_APART for one in taken):
+            taken.append(place(value))
+            parts.append(_text(number(value), x=x + 17, y=place(value), dy="0.35em"))
     return "\n".join(parts)
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Round values of all sizes within an interval around 0, those first that tell most."""
+    found = [0.0]
+    for end in (high, low):
+        size, sign = abs(end), 1 if end > 0 else -1
+        if not size:
+            continue
+        begin = math.floor(math.log10(size))
+        for decade in range(begin, begin - 6, -1):
+            found += [sign * tidy(m * 10.0**decade) for m in (5, 2, 1) if m * 10.0**decade <= size]
+    return found
 
 
 def _fill(feature: Mapping[str, Any]) -> str:

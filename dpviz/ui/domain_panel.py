@@ -29,8 +29,8 @@ DRAWN_KEY = "app:domain:drawn"
 #: Any bounds of longitude and latitude.
 _WORLD = Domain(((-180.0, 180.0), (-90.0, 90.0)))
 
-#: Kilometres from side to side of a box around a city.
-_WIDTH = 30.0
+#: Kilometres from side to side of a box around a city: most large ones fit in.
+_WIDTH = 50.0
 
 
 def domain_panel(
