@@ -128,11 +128,11 @@ def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched.choose("City", "Lyon, ")
     watched.page.get_by_role("button", name="Use this box").click()
     lyon = next(city for title, city in cities().items() if title.startswith("Lyon, "))
-    west = box_around(lyon, 30).bounds[0][0]
+    west = box_around(lyon, 50).bounds[0][0]
     watched.page.wait_for_function(
         f"() => document.querySelector('.js-plotly-plot')._fullLayout.xaxis.range[0] === {west}"
     )
-    watched.page.get_by_text("A cell of the grid is about 300 m × 300 m.", exact=True).wait_for()
+    watched.page.get_by_text("A cell of the grid is about 500 m × 500 m.", exact=True).wait_for()
     # The rest of the world would stand at its border, like clusters.
     watched.page.wait_for_url(re.compile("outside=drop"))
 
