@@ -54,7 +54,7 @@ from dpviz.ui.headline import show_headline
 from dpviz.ui.job import follow, job_of, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
-from dpviz.ui.messages import show_caption
+from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
@@ -224,7 +224,11 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     job = job_of(_JOB)
     if job and (job.request != request or not settings.settled):
         job.cancel()
-    if settings.settled and not (job and job.running):
+    failed = job.error if job and job.request == request else ""
+    if failed:
+        # Not again for the same run: it would fail again, for ever.
+        show_error(failed)
+    elif settings.settled and not (job and job.running):
         start(_JOB, partial(_run_beside, *request), request=request)
     sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
     found = _drawn(_sketched(sketch, truth), config, settings.seed)

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dpviz.data.dataset import Dataset
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.domain import Domain
+from dpviz.errors import InputError
 from dpviz.experiments.ablations import parts, sentence
 from dpviz.experiments.prices import of_family, summary
 from dpviz.family.run_domain import run_domain
@@ -1093,3 +1094,26 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     checked(test.run())
     assert_readouts(test, truth, run)
     go.set()
+
+
+def test_a_run_on_all_records_that_fails_is_said_and_not_begun_again(app, monkeypatch):
+    runs = []
+
+    def failing(*some, **more):
+        runs.append(some)
+        raise InputError("all records: too many.")
+
+    monkeypatch.setattr("dpviz.kmeans.sketch.SKETCHED", 2_000)
+    monkeypatch.setattr(kmeans_page, "_run_beside", failing)
+    test = app(method="dplloyd", epsilon=0.5)
+    for _ in range(3):
+        test.session_state["kmeans:run job"].wait(60)
+        checked(test.run())
+    assert [one.value for one in test.error] == ["all records: too many."]
+    assert "sketch" in line(test)
+    assert len(runs) == 1
+    # Other settings are another run.
+    test.session_state["kmeans:epsilon"] = 2.0
+    checked(test.run())
+    test.session_state["kmeans:run job"].wait(60)
+    assert len(runs) == 2
