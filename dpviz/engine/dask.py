@@ -8,6 +8,7 @@ others, so the total is the same.
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
@@ -151,6 +152,7 @@ def _connected(scheduler: str) -> Any:
     """Client of a scheduler that has a worker."""
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port, parse_address
     except ImportError:
         raise InputError(
             'engine = "dask" needs a package that is not installed: pip install "dpviz[dask]", '
@@ -160,6 +162,9 @@ def _connected(scheduler: str) -> Any:
     for layer in ("client", "core", "comm"):
         logging.getLogger(f"distributed.{layer}").setLevel(logging.CRITICAL)
     try:
+        if parse_address(scheduler)[0] in ("tcp", "tls"):
+            # Nobody there: a client would try again and again, and at times never ends.
+            socket.create_connection(get_address_host_port(scheduler), ANSWER).close()
         client = Client(scheduler, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
