@@ -37,6 +37,9 @@ def ended_by(error: BaseException) -> int:
         hush()  # the reader of the output has closed it
     elif isinstance(error, KeyboardInterrupt):
         say(f"dpviz: interrupted{f': {error}' if str(error) else ''}.")
+        # An interrupt within code that came as a text, as a dataclass's, has Python end by the
+        # signal, handled or not; the next such code takes that back.
+        exec("")
     elif isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
         say("dpviz: there is not enough memory: take fewer records, cells, clusters or draws.")
     elif sys.flags.dev_mode:

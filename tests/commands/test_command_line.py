@@ -453,7 +453,8 @@ import os, sys
 class Stop:
     def find_spec(self, name, path=None, target=None):
         if name == {when!r}:
-            os.kill(os.getpid(), {number})
+            # As code of dataclasses does, which Python makes from a text.
+            exec("os.kill(os.getpid(), {number})")
 sys.meta_path.insert(0, Stop())
 """
 LATER = """
