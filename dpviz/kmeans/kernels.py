@@ -14,6 +14,11 @@ from dpviz.compiled import compiled
 #: be, and least part of the axis that a cut leaves on either side.
 LONGEST, LEAST_CUT = 0.9, 0.3
 
+#: A likelihood that is so much smaller than the largest adds nothing.
+NEGLIGIBLE = 4e-18
+
+#: A distance is surely less than another one: bounds of distances are rounded.
+SURELY = 1 - 1e-9
 
 #: Points of a block, whose distances stay in the processor's nearest cache.
 BLOCK = 128
@@ -460,7 +465,7 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 
 
 @compiled()
-def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
+def fraction(one, one_variance, other, other_variance, total, parts, prior):  # type: ignore[no-untyped-def]
     """Expected part of a total in the first of two halves, from both halves' noisy sums.
 
     Parameters
@@ -468,22 +473,41 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior, logs
     one, one_variance, other, other_variance
         Noisy sums and the variances of their noise, which is taken as normal.
     parts, prior
-        Possible parts, and their prior probabilities, shape (m,).
-    logs
-        Room for m numbers.
+        Possible parts, equally far apart but for the last two, which are 0 and 1, and their prior
+        probabilities, shape (m,).
     """
-    most = -np.inf
-    for q in range(len(parts)):
-        first, second = one - parts[q] * total, other - (1 - parts[q]) * total
-        logs[q] = -(first * first / one_variance + second * second / other_variance) / 2
-        most = max(most, logs[q])
+    # The likelihood of a part p is exp(-bend (p - peak)^2 / 2): from one part to the next it is
+    # multiplied by a factor, which itself is multiplied by a constant. So few exponentials do.
+    weight_of_one, weight_of_other = 1 / one_variance, 1 / other_variance
+    bend = total * total * (weight_of_one + weight_of_other)
+    peak = (one * weight_of_one + (total - other) * weight_of_other) / (
+        total * (weight_of_one + weight_of_other)
+    )
+    inner = len(parts) - 2
+    step = parts[1] - parts[0]
+    # The part next to the peak; all likelihoods are relative to the largest.
+    first = int(min(max((peak - parts[0]) / step + 0.5, 0.0), inner - 1.0))
+    begin = parts[first]
+    none = bend / 2 * begin * (begin - 2 * peak)
+    every = -bend / 2 * (1 - begin) * (1 + begin - 2 * peak)
+    most = max(0.0, none, every)
     mass, mean = 0.0, 0.0
-    for q in range(len(parts)):
-        # What is less likely by e^40 adds nothing; beside 10^18, 40 is nothing either.
-        if logs[q] >= most - 40:
-            weight = prior[q] * np.exp(logs[q] - most)
-            mass += weight
-            mean += weight * parts[q]
+    for log, q in ((none, inner), (every, inner + 1)):
+        weight = prior[q] * np.exp(log - most)
+        mass += weight
+        mean += weight * parts[q]
+    slower = np.exp(-bend * step * step)
+    for way in (1, -1):
+        weight = np.exp(-most)
+        factor = np.exp(-bend / 2 * step * (step + 2 * way * (begin - peak)))
+        q = first
+        if way < 0:
+            weight, factor, q = weight * factor, factor * slower, first - 1
+        # What is less likely by e^40 adds nothing.
+        while 0 <= q < inner and weight > NEGLIGIBLE:
+            mass += prior[q] * weight
+            mean += prior[q] * weight * parts[q]
+            weight, factor, q = weight * factor, factor * slower, q + way
     return mean / mass
 
 
@@ -570,34 +594,41 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
         Number of random ways to halve, of which the mean is added.
     """
     sums, spread = prefix_sums(noisy, side, ndim), prefix_sums(variances, side, ndim)
-    logs = np.empty(len(parts))
+    # Blocks that wait: each half of a block waits while the other one is halved.
+    deepest = side * ndim + 2
+    lows, highs = np.empty((deepest, ndim), np.int64), np.empty((deepest, ndim), np.int64)
+    waiting = np.empty(deepest)
+    cuts, begins = np.empty(ndim, np.int64), np.empty(ndim, np.int64)
     for _ in range(passes):
-        waiting = [(np.zeros(ndim, dtype=np.int64), np.full(ndim, side, dtype=np.int64), total)]
-        while len(waiting) > 0:
-            lows, highs, sum_ = waiting.pop()
+        lows[0], highs[0], waiting[0], top = 0, side, total, 0
+        while top >= 0:
+            low, high, sum_ = lows[top], highs[top], waiting[top]
             if sum_ <= least:
+                top -= 1
                 continue
-            axis, cut = halve(highs - lows, generator)
+            axis, cut = halve(high - low, generator)
             if axis < 0:
                 number = 0
                 for j in range(ndim):
-                    number = number * side + lows[j]
+                    number = number * side + low[j]
                 found[number] += sum_ / passes
+                top -= 1
                 continue
-            ends, begins = highs.copy(), lows.copy()
-            ends[axis] = begins[axis] = lows[axis] + cut
+            cuts[:], begins[:] = high, low
+            cuts[axis] = begins[axis] = low[axis] + cut
             part = fraction(
-                box_sum(sums, noisy, side, lows, ends),
-                box_sum(spread, variances, side, lows, ends),
-                box_sum(sums, noisy, side, begins, highs),
-                box_sum(spread, variances, side, begins, highs),
+                box_sum(sums, noisy, side, low, cuts),
+                box_sum(spread, variances, side, low, cuts),
+                box_sum(sums, noisy, side, begins, high),
+                box_sum(spread, variances, side, begins, high),
                 sum_,
                 parts,
                 prior,
-                logs,
             )
-            waiting.append((lows, ends, sum_ * part))
-            waiting.append((begins, highs, sum_ * (1 - part)))
+            # The first half takes the place of the whole, the second is next.
+            lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
+            highs[top], waiting[top] = cuts, sum_ * part
+            top += 1
 
 
 @compiled()
@@ -656,44 +687,94 @@ def project(points, center, directions, projected):  # type: ignore[no-untyped-d
 
 
 @compiled()
+def nearest_two(points, i, centers):  # type: ignore[no-untyped-def]
+    """Squared distances of a point to its two nearest centres, and the number of the nearest."""
+    best, second, own = np.inf, np.inf, 0
+    for k in range(centers.shape[0]):
+        distance = 0.0
+        for j in range(centers.shape[1]):
+            difference = points[i, j] - centers[k, j]
+            distance += difference * difference
+            if distance >= second:
+                break
+        if distance < best:
+            second, best, own = best, distance, k
+        elif distance < second:
+            second = distance
+    return best, second, own
+
+
+@compiled()
+def half_ways(centers):  # type: ignore[no-untyped-def]
+    """Half the distance of every centre to the next one, shape (K,)."""
+    halves = np.full(centers.shape[0], np.inf)
+    for k in range(centers.shape[0]):
+        for other in range(k):
+            square = 0.0
+            for j in range(centers.shape[1]):
+                square += (centers[k, j] - centers[other, j]) ** 2
+            half = np.sqrt(square) / 2
+            halves[k], halves[other] = min(halves[k], half), min(halves[other], half)
+    return halves
+
+
+@compiled()
 def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
     """Lloyd's iteration on weighted points, in place; ends where it gains a share below ``least``.
 
     Returns errors (K,), and losses (K,): by how much the sum of squares grows without a centre.
     Centres of empty clusters do not move.
+
+    A point is compared with all centres only where another one may be nearer: its distance to the
+    second nearest can't have shrunk by more than the longest move, and no centre is nearer than
+    its own within half the way to the next centre (Hamerly 2010, "Making k-means even faster").
     """
-    clusters, ndim = centers.shape
+    n, (clusters, ndim) = points.shape[0], centers.shape
+    owners, others = np.zeros(n, dtype=np.int64), np.zeros(n)
+    errors, losses = np.zeros(clusters), np.zeros(clusters)
+    moves = np.zeros(clusters)
     last = np.inf
-    for _ in range(most):
-        errors, losses = np.zeros(clusters), np.zeros(clusters)
+    for iteration in range(most):
+        errors = np.zeros(clusters)
         counts, sums = np.zeros(clusters), np.zeros((clusters, ndim))
-        for i in range(points.shape[0]):
+        farthest = int(np.argmax(moves))
+        long = moves[farthest]
+        moves[farthest] = 0.0
+        next_long = moves.max()
+        halves = half_ways(centers)
+        for i in range(n):
             weight = weights[i]
             if weight <= 0:
                 continue
-            best, second, own = np.inf, np.inf, 0
-            for k in range(clusters):
-                distance = 0.0
-                for j in range(ndim):
-                    difference = points[i, j] - centers[k, j]
-                    distance += difference * difference
-                    if distance >= second:
-                        break
-                if distance < best:
-                    second, best, own = best, distance, k
-                elif distance < second:
-                    second = distance
+            own = owners[i]
+            others[i] -= next_long if own == farthest else long
+            best = 0.0
+            for j in range(ndim):
+                difference = points[i, j] - centers[own, j]
+                best += difference * difference
+            if np.sqrt(best) >= max(others[i], halves[own]) * SURELY:
+                best, second, own = nearest_two(points, i, centers)
+                owners[i], others[i] = own, np.sqrt(second)
             errors[own] += weight * best
-            losses[own] += weight * (second - best)
             counts[own] += weight
             for j in range(ndim):
                 sums[own, j] += weight * points[i, j]
         total = errors.sum()
-        if total >= last * (1 - least):
-            break
+        ends = total >= last * (1 - least)
         last = total
+        if ends or iteration == most - 1:
+            for i in range(n):
+                if weights[i] > 0:
+                    best, second, own = nearest_two(points, i, centers)
+                    losses[own] += weights[i] * (second - best)
+        if ends:
+            break
         for k in range(clusters):
+            moves[k] = 0.0
             if counts[k] > 0:
                 for j in range(ndim):
-                    centers[k, j] = sums[k, j] / counts[k]
+                    new = sums[k, j] / counts[k]
+                    moves[k] += (new - centers[k, j]) ** 2
+                    centers[k, j] = new
+                moves[k] = np.sqrt(moves[k])
     return errors, losses
