@@ -56,16 +56,16 @@ OTHERS = {
     ("hybrid", "published", "true-size"): 200,
     ("gupt", "published", "true-size"): 200,
     ("privgene", "published", "true-size"): 60,
-    ("twostage", "sound", "half-last-noise"): 8000,
-    ("twostage", "sound", "all-counts"): 4000,
+    ("twostage", "sound", "half-last-noise"): 4000,
+    ("twostage", "sound", "all-counts"): 2000,
     ("twostage", "sound", "moved-unknown"): 1000,
     ("twostage", "sound", "far-range"): 200,
     ("dprefine", "sound", "far-range"): 200,
-    ("dprefine", "sound", "half-fine-noise"): 1000,
+    ("dprefine", "sound", "half-fine-noise"): 500,
     ("dprefine", "sound", "all-cells"): 1500,
-    ("dprefine", "sound", "unsplit-budget"): 1000,
+    ("dprefine", "sound", "unsplit-budget"): 500,
     ("dprefine", "sound", "true-radius"): 100,
-    ("dprefine", "sound", "moved-unknown"): 1000,
+    ("dprefine", "sound", "moved-unknown"): 500,
 }
 
 #: Share of a scenario's runs that the tests take where there is nothing to be found.

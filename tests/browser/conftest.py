@@ -17,7 +17,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Playwright,
+    sync_playwright,
+)
 
 from tests.support import ROOT
 
@@ -45,6 +53,12 @@ CALM = """async () => {
     await new Promise((go) => setTimeout(go, 50));
   }
 }"""
+
+TOLD = """() => [document.body.innerText.replace(/\\s*\\n\\s*/g, " | ").slice(0, 4000),
+  document.querySelector("[data-testid=stApp]")?.dataset.testScriptState]"""
+
+#: The pages that a test has opened.
+OPENED = pytest.StashKey[list["Watched"]]()
 
 
 def faults(log: Path) -> list[str]:
@@ -101,6 +115,14 @@ class Watched:
         # A long list scrolls under the pointer: what is typed makes it short.
         self.page.keyboard.type(option)
         self.page.get_by_role("option", name=option, exact=exact).click()
+
+    def told(self) -> str:
+        """What stands on the page, whether a script is running, and what was complained of."""
+        try:
+            text, script = self.page.evaluate(TOLD)
+        except Error as error:
+            text, script = str(error), "?"
+        return f"{self.page.url}\nscript: {script}\nerrors: {self.errors}\n{text}"
 
     def _hear(self, message: ConsoleMessage) -> None:
         about = urlsplit(str(message.location.get("url", ""))).path
@@ -212,10 +234,34 @@ def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
     browser.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[pytest.TestReport]:
+    """Say what stood on the pages of a test that failed: the fault may not come again."""
+    report: pytest.TestReport = yield
+    if report.when == "call" and report.failed:
+        for watched in item.stash.get(OPENED, []):
+            report.sections.append(("Page", watched.told()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def profile(chromium: Browser) -> Iterator[BrowserContext]:
+    """One profile for all pages: to fetch and compile scripts takes a third of a page's time."""
+    context = chromium.new_context()
+    # Long: a busy machine is slow, and what is waited for here says nothing of speed.
+    context.set_default_timeout(90_000)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
-    """Open an address in a new profile and wait until it is drawn."""
-    contexts = []
+def open_page(
+    profile: BrowserContext, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Watched]]:
+    """Open an address as somebody who was never here, and wait until it is drawn."""
+    opened = request.node.stash.setdefault(OPENED, [])
 
     def open_(
         url: str,
@@ -223,10 +269,14 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
         before: Callable[[Page], object] | None = None,
         height: int = 900,
     ) -> Watched:
-        viewport = {"width": 1280, "height": height}
-        context = chromium.new_context(viewport=viewport, color_scheme=scheme)
-        contexts.append(context)
-        watched = Watched(context.new_page())
+        watched = Watched(profile.new_page())
+        opened.append(watched)
+        page, at = watched.page, urlsplit(url)
+        page.set_viewport_size({"width": 1280, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        # All that a page remembers of its visitors.
+        known = {"origin": f"{at.scheme}://{at.netloc}", "storageTypes": "cookies,local_storage"}
+        profile.new_cdp_session(page).send("Storage.clearDataForOrigin", known)
         if before is not None:
             before(watched.page)
         watched.page.goto(url)
@@ -234,8 +284,8 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Watched]]:
         return watched
 
     yield open_
-    for context in contexts:
-        context.close()
+    for page in profile.pages:
+        page.close()
 
 
 @pytest.fixture

@@ -208,6 +208,7 @@ def test_a_refused_file_is_said_and_the_page_goes_on(explorer, tmp_path: Path):
     watched = explorer("data=own&g=8")
     watched.page.set_input_files("input[type=file]", good)
     expect_title(watched, "good.csv")
+    watched.wait_idle()
     watched.page.set_input_files("input[type=file]", bad)
     alert = watched.page.get_by_role("alert").filter(has_text="bad.csv")
     alert.wait_for()

@@ -10,12 +10,21 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import Watched
 from tests.browser.test_release import bundle_of, name_source, owner, settled
 
 __all__ = ["owner"]
 
 #: A rehearsal takes seconds, and longer on a busy machine.
 PATIENCE = 90_000
+
+
+def planned(owner, table: Path, link: str) -> Watched:
+    """Open the release of a table with the settings of a link; it can be rehearsed."""
+    watched = owner(f"/release?data=own&{link}")
+    watched.page.set_input_files("input[type=file]", table)
+    expect(watched.page.get_by_role("heading", name="Rehearse")).to_be_visible(timeout=30_000)
+    return watched
 
 
 @pytest.fixture
@@ -34,14 +43,13 @@ def hot_spots(tmp_path: Path) -> Path:
 def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     owner, hot_spots: Path, tmp_path: Path
 ) -> None:
-    watched = owner(
-        "/release?data=own&method=privthrem&g=64&p=0.45&alpha=0.7&epsilon=1&columns=lon,lat"
-        "&unit=person&cap=3&domain=2.22,2.47;48.8,48.91&nhat=20000"
+    watched = planned(
+        owner,
+        hot_spots,
+        "method=privthrem&g=64&p=0.45&alpha=0.7&epsilon=1&columns=lon,lat"
+        "&unit=person&cap=3&domain=2.22,2.47;48.8,48.91&nhat=20000",
     )
     page = watched.page
-    page.set_input_files("input[type=file]", hot_spots)
-    heading = page.get_by_role("heading", name="Rehearse")
-    expect(heading).to_be_visible(timeout=30_000)
     # The link's own choices stay; beside them stands what public facts would give.
     origin = page.get_by_text("follows from public facts: about 20,000 records (public), ε 1")
     expect(origin).to_contain_text("In use is 64")
@@ -74,10 +82,9 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
 def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     owner, hot_spots: Path
 ) -> None:
-    watched = owner("/release?data=own&method=privthr&columns=lon,lat&domain=2.22,2.47;48.8,48.91")
+    plan = "method=privthr&columns=lon,lat&domain=2.22,2.47;48.8,48.91"
+    watched = planned(owner, hot_spots, plan)
     page = watched.page
-    page.set_input_files("input[type=file]", hot_spots)
-    expect(page.get_by_role("heading", name="Rehearse")).to_be_visible(timeout=30_000)
     expect(page.get_by_role("combobox", name="Choose g and p")).to_have_value("privately")
     expect(page.get_by_text("never from looking at the data")).to_be_visible()
     # Nobody knows how many records there are: the guess is no number of the file.
@@ -112,12 +119,13 @@ def city(tmp_path: Path) -> Path:
 def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
     owner, city: Path
 ) -> None:
-    watched = owner(
-        "/release?data=own&method=twostage&g=64&p=0.8&epsilon=1&columns=lon,lat"
-        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000"
+    watched = planned(
+        owner,
+        city,
+        "method=twostage&g=64&p=0.8&epsilon=1&columns=lon,lat"
+        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
-    page.set_input_files("input[type=file]", city)
     page.get_by_role("button", name="Rehearse", exact=True).click(timeout=30_000)
     told = page.get_by_text("Are your clusters small, about a hundredth of a side")
     expect(told).to_be_visible(timeout=PATIENCE)
@@ -141,13 +149,13 @@ def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
 def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     owner, city: Path, tmp_path: Path
 ) -> None:
-    watched = owner(
-        "/release?data=own&method=privqt&g=64&p=0.7&epsilon=0.5&columns=lon,lat"
-        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000"
+    watched = planned(
+        owner,
+        city,
+        "method=privqt&g=64&p=0.7&epsilon=0.5&columns=lon,lat"
+        "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
-    page.set_input_files("input[type=file]", city)
-    expect(page.get_by_role("heading", name="Rehearse")).to_be_visible(timeout=30_000)
     name_source(watched, "rides of a city")
     page.get_by_role("button", name="Review the release").click()
     page.get_by_role("button", name="Debit").click(timeout=PATIENCE)

@@ -82,7 +82,7 @@ def test_uploads_go_with_their_session(tmp_path: Path, open_page: Callable[..., 
             watched.wait_idle()
             watched.page.wait_for_timeout(4_000)
             expect(probe, held=True)
-            watched.page.context.close()
+            watched.page.close()
             expect(probe, held=False)
     finally:
         end(server)
