@@ -9,8 +9,8 @@ import pytest
 from tests.browser.conftest import Watched
 from tests.browser.test_accessibility import PAGES
 
-#: A phone, a small and a usual laptop, a desktop, a projector.
-SIZES = ((390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
+#: A small and a usual phone, a small and a usual laptop, a desktop, a projector.
+SIZES = ((360, 740), (390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
 
 #: Faults of a page as it stands. Text may be cut only where a tooltip has all of it.
 FAULTS = r"""() => {
@@ -33,6 +33,15 @@ FAULTS = r"""() => {
   }
   for (const group of document.querySelectorAll('[role=radiogroup]')) {
     if (cut(group)) found.push(`choices beyond the edge: ${group.innerText}`);
+  }
+  for (const button of document.querySelectorAll('.stApp button')) {
+    const { left, top, width, height } = button.getBoundingClientRect();
+    const text = button.innerText.trim();
+    if (inSight(button) && cut(button)) found.push(`wider than its button: ${text}`);
+    // What stands in the head is never below something else that does.
+    if (!button.closest('header') || !inSight(button)) continue;
+    const above = document.elementFromPoint(left + width / 2, top + height / 2);
+    if (!button.contains(above)) found.push(`covered: ${button.dataset.testid} ${text}`);
   }
   for (const svg of document.querySelectorAll('svg.main-svg')) {
     const frame = svg.getBoundingClientRect();
