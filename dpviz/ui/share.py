@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
-import segno
 import streamlit as st
 
 from dpviz.ui.address import base_address, full_link, is_local
@@ -69,6 +68,8 @@ def qr_code(link: str) -> str:
 
     A link beyond what a QR code holds (2,331 bytes) gets a sentence in its place.
     """
+    import segno  # costs a part of the first picture's time, and few pages need it
+
     try:
         code = segno.make_qr(link, error="m")
     except segno.DataOverflowError:

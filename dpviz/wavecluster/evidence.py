@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy import ndimage, stats
+from scipy import ndimage, special
 
 from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 
@@ -102,7 +102,7 @@ def _chance_if_even(released: Released, generator: np.random.Generator) -> float
         return None
     # A quadratic form of nearly normal sums: a gamma law with their mean and variance.
     seen = float(coherence(rough[None])[0])
-    return float(stats.gamma.sf(seen, mean**2 / variance, scale=variance / mean))
+    return float(special.gammaincc(mean**2 / variance, max(seen, 0.0) / (variance / mean)))
 
 
 def _chance_if_none(released: Released) -> float:
@@ -116,5 +116,5 @@ def _chance_if_none(released: Released) -> float:
     )
     deviation = math.sqrt(noise_variance(released.rough_rate) * released.rough.size)
     total = float(released.rough.sum())
-    many = float(stats.norm.sf(total / deviation)) if deviation else float(total <= 0)
+    many = float(special.ndtr(-total / deviation)) if deviation else float(total <= 0)
     return min(1.0, 2 * min(beyond, many))
