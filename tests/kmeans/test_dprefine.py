@@ -308,6 +308,36 @@ def test_weighted_k_means_is_lloyds(seed: int, clusters: int) -> None:
     assert fit(points, better, weights).errors.sum() <= plain_errors.sum() * (1 + 1e-9)
 
 
+@quick
+@given(
+    seed=st.integers(0, 2**32), clusters=st.integers(1, 12), ndim=st.integers(1, 4),
+    most=st.integers(1, 30), width=st.sampled_from([0.03, 0.3]),
+)  # fmt: skip
+def test_bounds_of_distances_leave_lloyds_iteration_as_it_is(
+    seed: int, clusters: int, ndim: int, most: int, width: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    middles = rng.uniform(-1, 1, (clusters, ndim))
+    points = middles[rng.integers(clusters, size=200)] + rng.normal(0, width, (200, ndim))
+    weights = rng.uniform(0, 5, 200)
+    weights[rng.integers(200, size=40)] = 0
+    found = rng.uniform(-1, 1, (clusters, ndim))
+    plain, last = found.copy(), np.inf
+    errors, losses = kernels.weighted_lloyd(points, weights, found, most, 1e-5)
+    for _ in range(most):
+        step = fit(points, plain, weights)
+        if step.errors.sum() >= last * (1 - 1e-5):
+            break
+        last, labels = step.errors.sum(), nearest(points, plain)
+        for k in range(clusters):
+            own = weights * (labels == k)
+            if own.sum():
+                plain[k] = own @ points / own.sum()
+    np.testing.assert_allclose(found, plain, atol=1e-9)
+    np.testing.assert_allclose(errors, step.errors, atol=1e-9)
+    np.testing.assert_allclose(losses, step.losses, atol=1e-9)
+
+
 @pytest.mark.parametrize("ndim", range(1, SPARSE_BOX + 1))
 def test_grids_have_enough_cells_and_never_too_many(ndim: int) -> None:
     sides = [grid_side(records, 20, ndim) for records in 10.0 ** np.arange(-3, 9)]
