@@ -14,9 +14,6 @@ from dpviz.compiled import compiled
 #: be, and least part of the axis that a cut leaves on either side.
 LONGEST, LEAST_CUT = 0.9, 0.3
 
-#: A likelihood that is so much smaller than the largest adds nothing.
-NEGLIGIBLE = 4e-18
-
 #: A distance is surely less than another one: bounds of distances are rounded.
 SURELY = 1 - 1e-9
 
@@ -465,7 +462,7 @@ def sub_cells(points, side, cells, parts, firsts, found):  # type: ignore[no-unt
 
 
 @compiled()
-def fraction(one, one_variance, other, other_variance, total, parts, prior):  # type: ignore[no-untyped-def]
+def fraction(one, one_variance, other, other_variance, total, parts, prior, logs):  # type: ignore[no-untyped-def]
     """Expected part of a total in the first of two halves, from both halves' noisy sums.
 
     Parameters
@@ -473,41 +470,22 @@ def fraction(one, one_variance, other, other_variance, total, parts, prior):  # 
     one, one_variance, other, other_variance
         Noisy sums and the variances of their noise, which is taken as normal.
     parts, prior
-        Possible parts, equally far apart but for the last two, which are 0 and 1, and their prior
-        probabilities, shape (m,).
+        Possible parts, and their prior probabilities, shape (m,).
+    logs
+        Room for m numbers.
     """
-    # The likelihood of a part p is exp(-bend (p - peak)^2 / 2): from one part to the next it is
-    # multiplied by a factor, which itself is multiplied by a constant. So few exponentials do.
-    weight_of_one, weight_of_other = 1 / one_variance, 1 / other_variance
-    bend = total * total * (weight_of_one + weight_of_other)
-    peak = (one * weight_of_one + (total - other) * weight_of_other) / (
-        total * (weight_of_one + weight_of_other)
-    )
-    inner = len(parts) - 2
-    step = parts[1] - parts[0]
-    # The part next to the peak; all likelihoods are relative to the largest.
-    first = int(min(max((peak - parts[0]) / step + 0.5, 0.0), inner - 1.0))
-    begin = parts[first]
-    none = bend / 2 * begin * (begin - 2 * peak)
-    every = -bend / 2 * (1 - begin) * (1 + begin - 2 * peak)
-    most = max(0.0, none, every)
+    most = -np.inf
+    for q in range(len(parts)):
+        first, second = one - parts[q] * total, other - (1 - parts[q]) * total
+        logs[q] = -(first * first / one_variance + second * second / other_variance) / 2
+        most = max(most, logs[q])
     mass, mean = 0.0, 0.0
-    for log, q in ((none, inner), (every, inner + 1)):
-        weight = prior[q] * np.exp(log - most)
-        mass += weight
-        mean += weight * parts[q]
-    slower = np.exp(-bend * step * step)
-    for way in (1, -1):
-        weight = np.exp(-most)
-        factor = np.exp(-bend / 2 * step * (step + 2 * way * (begin - peak)))
-        q = first
-        if way < 0:
-            weight, factor, q = weight * factor, factor * slower, first - 1
-        # What is less likely by e^40 adds nothing.
-        while 0 <= q < inner and weight > NEGLIGIBLE:
-            mass += prior[q] * weight
-            mean += prior[q] * weight * parts[q]
-            weight, factor, q = weight * factor, factor * slower, q + way
+    for q in range(len(parts)):
+        # What is less likely by e^40 adds nothing; beside 10^18, 40 is nothing either.
+        if logs[q] >= most - 40:
+            weight = prior[q] * np.exp(logs[q] - most)
+            mass += weight
+            mean += weight * parts[q]
     return mean / mass
 
 
@@ -599,6 +577,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
     lows, highs = np.empty((deepest, ndim), np.int64), np.empty((deepest, ndim), np.int64)
     waiting = np.empty(deepest)
     cuts, begins = np.empty(ndim, np.int64), np.empty(ndim, np.int64)
+    logs = np.empty(len(parts))
     for _ in range(passes):
         lows[0], highs[0], waiting[0], top = 0, side, total, 0
         while top >= 0:
@@ -624,6 +603,7 @@ def denoise(noisy, variances, side, ndim, total, parts, prior, least, passes, ge
                 sum_,
                 parts,
                 prior,
+                logs,
             )
             # The first half takes the place of the whole, the second is next.
             lows[top + 1], highs[top + 1], waiting[top + 1] = begins, high, sum_ * (1 - part)
