@@ -4,14 +4,12 @@ from pathlib import Path
 
 from dpviz.papers.references import REFERENCES
 
-PATIENCE = 60_000
-
 
 def test_a_hand_finds_what_to_cite_and_saves_it(app_url, open_page, faultless):
     watched = faultless(open_page(app_url("app.py")))
     page = watched.page
     page.get_by_role("link", name="About").click()
-    page.get_by_role("heading", name="About dpviz", exact=False).wait_for(timeout=PATIENCE)
+    page.get_by_role("heading", name="About dpviz", exact=False).wait_for()
     assert page.url.endswith("/about")
     for title in ("What is private", "Cite", "Licences", "Report a privacy flaw"):
         page.get_by_role("heading", name=title, exact=False).wait_for()
@@ -21,4 +19,4 @@ def test_a_hand_finds_what_to_cite_and_saves_it(app_url, open_page, faultless):
     assert saved.count("\n@") == len(REFERENCES)
     # Back leads to where the hand came from.
     page.go_back()
-    page.locator(".gtitle").first.wait_for(timeout=PATIENCE, state="attached")
+    page.locator(".gtitle").first.wait_for(state="attached")

@@ -15,7 +15,7 @@ def test_the_words_of_a_figure_follow_its_view(
     url = app_url("app.py")
     watched = faultless(open_page(url))
     page, about = watched.page, watched.page.locator(ABOUT_PICTURE)
-    about.wait_for(timeout=30_000)
+    about.wait_for()
     words = about.get_by_text(ABOUT["clusters"].shows)
     assert not words.is_visible()
     about.locator("summary").focus()
@@ -33,6 +33,6 @@ def test_the_words_of_a_figure_follow_its_view(
     assert not about.is_visible()
 
     frame = faultless(open_page(f"{url}/?embed=true"))
-    frame.page.wait_for_selector(".gtitle", timeout=30_000)
+    frame.page.wait_for_selector(".gtitle")
     frame.wait_idle()
     assert frame.page.locator(ABOUT_PICTURE).count() == 0

@@ -11,7 +11,6 @@ from tests.browser.test_explorer import expect_title as expect_explorer
 
 # Titles of all figures on the page, in order.
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
-PATIENCE = 60_000
 ALL = len(scenarios())
 # Text that does not fit its box, by box.
 CUT = """() => [...document.querySelectorAll(
@@ -28,7 +27,7 @@ def auditor(app_url: Callable, open_page: Callable, faultless: Callable):
 
     def open_(scheme: str = "light"):
         watched = open_page(app_url("app.py"), scheme)
-        watched.page.wait_for_selector(".gtitle", timeout=PATIENCE, state="attached")
+        watched.page.wait_for_selector(".gtitle", state="attached")
         watched.page.get_by_role("link", name="Audit", exact=True).click()
         expect_title(watched, "draws on each side")
         watched.wait_idle()
@@ -39,7 +38,7 @@ def auditor(app_url: Callable, open_page: Callable, faultless: Callable):
 
 def expect_title(watched, fragment: str) -> None:
     watched.page.wait_for_function(
-        f"text => ({TITLES})().some(one => one.includes(text))", arg=fragment, timeout=PATIENCE
+        f"text => ({TITLES})().some(one => one.includes(text))", arg=fragment
     )
 
 
@@ -89,7 +88,7 @@ def test_an_audit_ends_with_a_verdict_a_picture_and_a_table(auditor):
     button(watched, "Run the audit").focus()
     watched.page.keyboard.press("Enter")
     verdict = watched.page.get_by_role("status").filter(has_text="Claim refuted: the true ε")
-    verdict.wait_for(timeout=PATIENCE)
+    verdict.wait_for()
     assert re.search(r"at least \d\.\d\d with 99% confidence; claimed 1\.", verdict.text_content())
     expect_title(watched, "PrivQT published · far-point · ε 1 · 1,500 runs on each data set")
     expect_title(watched, "Claimed ε 1 against measured lower bounds")
@@ -120,7 +119,7 @@ def test_a_running_audit_leaves_the_page_usable_and_is_cancelled(auditor):
     watched.page.get_by_role("link", name="Audit", exact=True).click()
     stop.wait_for()
     stop.click()
-    watched.page.get_by_text(re.compile(r"^Stopped after [\d,]+ of")).wait_for(timeout=PATIENCE)
+    watched.page.get_by_text(re.compile(r"^Stopped after [\d,]+ of")).wait_for()
     button(watched, "Run ").first.wait_for()
     assert stop.count() == 0
 

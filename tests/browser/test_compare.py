@@ -8,7 +8,6 @@ import pytest
 
 from tests.browser.test_explorer import expect_title as expect_explorer
 
-PATIENCE = 60_000
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
 # Names in the legend, and whether curves are drawn with them.
 NAMES = "() => [...document.querySelectorAll('.legendtext')].map(one => one.textContent)"
@@ -29,7 +28,7 @@ def comparer(app_url: Callable, open_page: Callable, faultless: Callable):
     def open_(link: str = "", scheme: str = "light", height: int = 720):
         url = f"{app_url('app.py')}/compare{'?' if link else ''}{link}"
         watched = faultless(open_page(url, scheme, height=height))
-        watched.page.wait_for_selector(".gtitle", timeout=PATIENCE, state="attached")
+        watched.page.wait_for_selector(".gtitle", state="attached")
         return watched
 
     return open_
@@ -37,13 +36,13 @@ def comparer(app_url: Callable, open_page: Callable, faultless: Callable):
 
 def expect_title(watched, fragment: str) -> None:
     watched.page.wait_for_function(
-        f"text => ({TITLES})().some(one => one.includes(text))", arg=fragment, timeout=PATIENCE
+        f"text => ({TITLES})().some(one => one.includes(text))", arg=fragment
     )
 
 
 def expect_curves(watched, *names: str, n: int) -> None:
     """Wait until all curves are there, under these names."""
-    watched.page.wait_for_function(f"n => ({CURVES})() === n", arg=n, timeout=PATIENCE)
+    watched.page.wait_for_function(f"n => ({CURVES})() === n", arg=n)
     assert watched.page.evaluate(NAMES) == list(names)
 
 
@@ -79,14 +78,12 @@ def test_long_work_leaves_the_page_usable_and_is_cancelled(comparer):
     button(watched, "Run 800").click()
     stop = button(watched, "Cancel")
     stop.wait_for()
-    watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for(timeout=PATIENCE)
+    watched.page.get_by_text(re.compile(r"^[\d,]+ of 800 runs$")).wait_for()
     # Another score needs no other runs: it is shown at once, and the work goes on.
     watched.choose("Score", "Overlap (F-measure)", exact=True)
     expect_title(watched, "F-measure over ε")
     stop.click()
-    watched.page.get_by_text(re.compile(r"^Stopped after \d+ of 800 runs$")).wait_for(
-        timeout=PATIENCE
-    )
+    watched.page.get_by_text(re.compile(r"^Stopped after \d+ of 800 runs$")).wait_for()
     watched.page.get_by_role("button", name=re.compile("^Run ")).wait_for()
     assert stop.count() == 0
 

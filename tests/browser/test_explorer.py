@@ -28,7 +28,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
     def open_(link: str = "", scheme: str = "light"):
         watched = open_page(f"{app_url('app.py')}/?{link}", scheme)
         drawn = "input[type=file]" if "data=own" in link else ".gtitle"
-        watched.page.wait_for_selector(drawn, timeout=30_000, state="attached")
+        watched.page.wait_for_selector(drawn, state="attached")
         watched.wait_idle()
         return faultless(watched)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.support.links import PAGES
 
@@ -25,14 +26,14 @@ def first(app_url: Callable, open_page: Callable, faultless: Callable):
 
     def open_(path: str = "", **looks):
         watched = open_page(f"{app_url('app.py')}/{path}", **looks)
-        watched.page.wait_for_selector("h1", state="attached", timeout=30_000)
+        watched.page.wait_for_selector("h1", state="attached")
         return faultless(watched)
 
     return open_
 
 
 def drawn(watched):
-    watched.page.wait_for_selector(".gtitle", timeout=30_000)
+    watched.page.wait_for_selector(".gtitle")
     watched.wait_idle()
     return watched
 
@@ -85,7 +86,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
     stale.first.wait_for()
     assert set(stale.all_text_contents()) == {"Points wrong", "Pairs wrong"}
     watched.page.mouse.up()
-    stale.first.wait_for(state="detached", timeout=30_000)
+    stale.first.wait_for(state="detached")
 
 
 def test_the_hint_of_a_first_visit_is_closed_for_good(first):
@@ -125,11 +126,11 @@ def test_every_page_has_one_title_and_the_glossary_one_click_away(first, page):
     heading = watched.page.locator("h1")
     assert heading.count() == 1
     name = heading.text_content()
-    assert watched.page.title() == f"{name} · dpviz"
+    expect(watched.page).to_have_title(f"{name} · dpviz")
     assert name.lower().replace("-", "") == page
     watched.page.get_by_role("link", name="Glossary").click()
     watched.page.locator("dt", has_text="DSG_C").wait_for()
-    assert watched.page.title() == "Glossary · dpviz"
+    expect(watched.page).to_have_title("Glossary · dpviz")
 
 
 @pytest.mark.parametrize("page", ["", "kmeans"])

@@ -51,10 +51,10 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     watched = open_page(f"{app_url('app.py')}/?data=own&g=16")
     watched.page.locator("input[type=file]").set_input_files(tmp_path / name)
     if name == "trees.xlsx":
-        watched.page.get_by_role("combobox", name="Sheet").wait_for(timeout=60_000)
+        watched.page.get_by_role("combobox", name="Sheet").wait_for()
         watched.wait_idle()
         watched.choose("Sheet", "trees")
-    watched.page.get_by_text(f"Active: {name} · 400 records").wait_for(timeout=60_000)
+    watched.page.get_by_text(f"Active: {name} · 400 records").wait_for()
     watched.wait_idle()
     assert watched.page.get_by_role("combobox", name="Across").input_value() == "lon"
     assert watched.page.get_by_role("combobox", name="Upwards").input_value() == "lat"
@@ -64,7 +64,7 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
 def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:
     watched = open_page(f"{app_url('app.py')}/release")
     box = watched.page.get_by_role("spinbutton", name="Lifetime budget of this source")
-    box.wait_for(timeout=60_000)
+    box.wait_for()
     watched.wait_idle()
     kept = watched.page.locator("[data-testid=stNumberInput]", has=box)
     content = "node => getComputedStyle(node, '::after').content"
@@ -76,5 +76,5 @@ def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None
     assert watched.page.get_by_text("Lifetime budget 3:").count()
     box.fill("5")
     box.press("Enter")
-    watched.page.get_by_text("Lifetime budget 5:").wait_for(timeout=60_000)
+    watched.page.get_by_text("Lifetime budget 5:").wait_for()
     assert kept.evaluate(content) == "none"

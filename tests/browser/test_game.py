@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Watched
 
-PATIENCE = 60_000
-
 
 def guess(page: Page, side: str) -> None:
     page.get_by_role("button", name=f"The person is {side}").click()
@@ -19,7 +17,7 @@ def guess(page: Page, side: str) -> None:
 def score(page: Page, who: str, guesses: int) -> None:
     """Wait until somebody's score has so many guesses."""
     text = re.compile(rf"^{who}: \d+ of {guesses} right")
-    page.locator(".dpv-score", has_text=text).wait_for(timeout=PATIENCE)
+    page.locator(".dpv-score", has_text=text).wait_for()
 
 
 def fits(page: Page) -> bool:
@@ -33,9 +31,9 @@ def test_a_hand_plays_alone_and_with_a_class(
 ) -> None:
     watched = faultless(open_page(f"{app_url('app.py')}/game"))
     page = watched.page
-    page.get_by_role("button", name="The person is in").wait_for(timeout=PATIENCE)
+    page.get_by_role("button", name="The person is in").wait_for()
     picture = page.locator(".live-figure [role=img], .live-figure .image").first
-    picture.wait_for(timeout=PATIENCE)
+    picture.wait_for()
 
     # Alone: two clicks and a key, then the rule.
     guess(page, "in")
@@ -50,14 +48,14 @@ def test_a_hand_plays_alone_and_with_a_class(
     # A leaking method: by the eye, as the page tells.
     watched.choose("Play against", "Town map (PrivQT as published)")
     page.get_by_text("How can it be beaten?").click()
-    page.get_by_text("all others shrink into a corner").wait_for(timeout=PATIENCE)
+    page.get_by_text("all others shrink into a corner").wait_for()
 
     # A room: the teacher here, a player on a phone by the link of the code.
     watched.choose("Play against", "Four squares (PrivQT)")
     score(page, "You", 3)
     page.get_by_role("button", name="Open a room").click()
     link = page.locator(".dpv-qr figcaption")
-    link.wait_for(timeout=PATIENCE)
+    link.wait_for()
     assert "key=" not in link.inner_text()
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
     phone = faultless(open_page(link.inner_text(), "dark"))
@@ -68,18 +66,18 @@ def test_a_hand_plays_alone_and_with_a_class(
     assert fits(phone.page)
     answer = phone.page.locator(".dpv-answer").bounding_box()
     assert answer["y"] + answer["height"] <= 844  # draw, buttons and answer on one screen
-    page.get_by_text("1 player").wait_for(timeout=PATIENCE)
+    page.get_by_text("1 player").wait_for()
     score(page, "Class", 3)
     page.get_by_role("radio", name="Easy: ε = 2", exact=True).click()
-    page.get_by_text("0 guesses").wait_for(timeout=PATIENCE)
+    page.get_by_text("0 guesses").wait_for()
     # The click on the old draw does not count; the player sees the new level.
     guess(phone.page, "in")
-    phone.page.get_by_text("ε = 2").first.wait_for(timeout=PATIENCE)
+    phone.page.get_by_text("ε = 2").first.wait_for()
     guess(phone.page, "in")
     score(page, "Class", 1)
     page.get_by_role("button", name="End the room").click()
-    page.get_by_role("button", name="Open a room").wait_for(timeout=PATIENCE)
+    page.get_by_role("button", name="Open a room").wait_for()
     guess(phone.page, "in")
-    phone.page.get_by_text("is not open: it has ended").wait_for(timeout=PATIENCE)
+    phone.page.get_by_text("is not open: it has ended").wait_for()
     phone.page.get_by_role("button", name="Leave the room").click()
-    phone.page.get_by_role("button", name="Open a room").wait_for(timeout=PATIENCE)
+    phone.page.get_by_role("button", name="Open a room").wait_for()

@@ -87,10 +87,10 @@ def test_an_owner_releases_with_the_keyboard_alone(
     page.keyboard.type("Own data")
     keyboard.press("Enter")
     assert keyboard.focused() == "Data"
-    expect(page.get_by_text("Load a file on the left")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Load a file on the left")).to_be_visible()
     settled(watched)
     keyboard.choose_file(visits)
-    expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv", timeout=30_000)
+    expect(page.locator(".gtitle")).to_contain_text("secret-visits.csv")
     settled(watched)
     # Method, epsilon, another draw; each control keeps the focus.
     keyboard.go_to("^Method$")
@@ -132,7 +132,7 @@ def test_an_owner_releases_with_the_keyboard_alone(
     expect(page.get_by_text("This can't be taken back.")).to_be_visible()
     keyboard.go_to("^Debit", most=4)
     keyboard.press("Enter")
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Released as entry")).to_be_visible()
     settled(watched)
     # The focus follows the last run of several.
     watched.wait_calm()

@@ -34,7 +34,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
     def open_(link: str = "data=incomes", scheme: str = "light", *, height=900, address=None):
         address = address or f"{app_url('app.py')}/kmeans?{link}"
         watched = open_page(address, scheme, height=height)
-        watched.page.wait_for_selector(".gtitle", timeout=60_000, state="attached")
+        watched.page.wait_for_selector(".gtitle", state="attached")
         watched.wait_idle()
         return faultless(watched)
 

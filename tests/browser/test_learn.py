@@ -29,8 +29,8 @@ def first(app_url: Callable, open_page: Callable, faultless: Callable):
 
 def settled(watched, title: str) -> None:
     """Wait until a step and its picture are drawn."""
-    watched.page.locator(".dpv-lesson h2", has_text=title).wait_for(timeout=30_000)
-    watched.page.wait_for_selector(".gtitle", timeout=30_000)
+    watched.page.locator(".dpv-lesson h2", has_text=title).wait_for()
+    watched.page.wait_for_selector(".gtitle")
     watched.wait_idle()
 
 
@@ -53,7 +53,7 @@ def do(watched, step) -> None:
             page.mouse.move(box["x"] + share * box["width"], y)
             page.wait_for_timeout(40)
         page.mouse.up()
-    page.locator(".dpv-task.dpv-done").wait_for(timeout=30_000)
+    page.locator(".dpv-task.dpv-done").wait_for()
 
 
 @pytest.mark.parametrize("name", LESSONS)
@@ -139,7 +139,7 @@ def test_sheets_fit_on_a4_and_are_saved(first, chromium):
     settled(watched, LESSONS["by-hand"].steps[0].title)
     watched.page.get_by_text("On paper, for a class", exact=True).click()
     for button, sign in (("Worksheet", "What I saw:"), ("Teacher's sheet", "☑")):
-        with watched.page.expect_download(timeout=60_000) as saved:
+        with watched.page.expect_download() as saved:
             watched.page.get_by_role("button", name=button).click()
         text = saved.value.path().read_text(encoding="utf-8")
         assert sign in text

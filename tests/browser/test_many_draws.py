@@ -34,7 +34,7 @@ def test_draws_come_with_bands_and_can_be_played(opened) -> None:
     watched = opened("/?data=incomes&method=privthr&g=16")
     page = watched.page
     unfold(watched, "Many draws, not one lucky one")
-    expect(page.get_by_text("50 of 50 draws")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("50 of 50 draws")).to_be_visible()
     expect(page.get_by_role("img", name="Scores of 50 draws")).to_be_visible()
     maps = page.get_by_role("img", name="Probability of each cell of being significant")
     expect(maps).to_be_visible()
@@ -51,25 +51,25 @@ def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> 
     watched = opened("/kmeans?data=gaussians&method=gupt&k=15")
     page = watched.page
     unfold(watched, "Many draws, not one lucky one")
-    expect(page.get_by_text("50 of 50 draws")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("50 of 50 draws")).to_be_visible()
     watched.choose("Draws", "500")
     cancel = page.get_by_role("button", name="Cancel")
-    expect(cancel).to_be_visible(timeout=30_000)
+    expect(cancel).to_be_visible()
     # Meanwhile another control works.
     page.get_by_text("Noise", exact=True).click()
-    expect(page.get_by_role("img", name="oise").first).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("img", name="oise").first).to_be_visible()
     cancel.click()
-    expect(page.get_by_text("Stopped after")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Stopped after")).to_be_visible()
     # And they can be begun again.
     page.get_by_role("button", name="Draw", exact=True).click()
-    expect(page.get_by_role("button", name="Cancel")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
 
 
 def test_what_broke_a_cluster_is_said_in_words(opened) -> None:
     watched = opened("/?data=spirals&method=privqt&epsilon=0.5&g=40&p=0.1")
     page = watched.page
     unfold(watched, "What broke this cluster?")
-    expect(page.get_by_text("at the threshold")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("at the threshold")).to_be_visible()
     expect(page.get_by_text("The true threshold with the same noisy cells")).not_to_have_count(0)
 
 
@@ -79,7 +79,7 @@ def test_the_smallest_budget_is_found_and_taken_over(opened) -> None:
     unfold(watched, "Find parameters")
     page.get_by_role("button", name="Find the smallest").click()
     take = page.get_by_role("button", name="Take over").first
-    expect(take).to_be_visible(timeout=60_000)
+    expect(take).to_be_visible()
     take.click()
     watched.page.wait_for_timeout(500)
     watched.wait_idle()

@@ -24,7 +24,7 @@ def explorer(app_url: Callable, open_page: Callable, faultless: Callable):
 
     def open_(link: str = "", page: str = ""):
         watched = open_page(f"{app_url('app.py')}/{page}?{link}")
-        watched.page.wait_for_selector(".gtitle", timeout=30_000, state="attached")
+        watched.page.wait_for_selector(".gtitle", state="attached")
         watched.wait_idle()
         return faultless(watched)
 

@@ -141,9 +141,9 @@ def test_any_bytes_in_a_link_are_corrected_in_sentences(
     watched = open_page(app_url("app.py"))
     for _ in range(8):
         link = f"{app_url('app.py')}/{path}?{raw_link(rng, names[page] or ['data'])}"
-        watched.page.goto(link, timeout=10_000)
+        watched.page.goto(link)
         # Each link opens a new session.
-        expect(watched.page.get_by_test_id("stMain")).not_to_be_empty(timeout=10_000)
+        expect(watched.page.get_by_test_id("stMain")).not_to_be_empty()
         watched.wait_idle()
         assert watched.page.get_by_test_id("stException").count() == 0, link
         for said in watched.page.get_by_role("alert").all():
@@ -158,7 +158,7 @@ def loaded(app_url, open_page) -> Iterator[Watched]:
     watched = open_page(f"{app_url('app.py')}/?data=own&method=privqt&g=16&p=0.3")
     content = {"name": NAME, "mimeType": "text/csv", "buffer": table()}
     watched.page.set_input_files("input[type=file]", [content])
-    expect(watched.page.locator(".gtitle")).to_contain_text(f"{NAME} · PrivQT", timeout=30_000)
+    expect(watched.page.locator(".gtitle")).to_contain_text(f"{NAME} · PrivQT")
     settled(watched)
     yield watched
     check(watched)
@@ -206,7 +206,7 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     page.get_by_role("link", name="k-means").click()
     settled(loaded)
     loaded.choose("Data", "Own data")
-    expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DP-Refine", timeout=30_000)
+    expect(page.locator(".gtitle")).to_contain_text(f"{NAME} · DP-Refine")
     open_panel(loaded, "Numbers behind the picture, downloads, code")
     # Its heads are names of columns.
     hover_over_table(page, 0)
@@ -227,7 +227,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     page.get_by_role("link", name="Compare").click()
     settled(loaded)
     heading = page.locator(".annotation-text").filter(has_text=NAME)
-    expect(heading).to_have_text(NAME, timeout=30_000)
+    expect(heading).to_have_text(NAME)
     settled(loaded)
     hover_over_table(page, 0)
     check(loaded)
@@ -254,7 +254,7 @@ def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> No
     assert f"“![s](http://{HOST}/7) <img src=//{HOST}/8>”" in seen(page.text_content("body"))
     check(loaded)
     page.get_by_role("button", name="Debit").click()
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Released as entry")).to_be_visible()
     check(loaded)
     page.get_by_role("button", name="Prepare another release").click()
     expect(page.get_by_text("1 earlier entry of")).to_be_visible()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 
-from tests.browser.test_compare import PATIENCE, comparer, expect_title
+from tests.browser.test_compare import comparer, expect_title
 
 __all__ = ["comparer"]
 
@@ -30,7 +30,6 @@ def expect_panels(watched, *titles: str) -> None:
           return titles.every(one => found.includes(one))
         }""",
         arg=list(titles),
-        timeout=PATIENCE,
     )
 
 
@@ -67,6 +66,6 @@ def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, 
     assert "two.csv" not in page.url
     # One of its runs is that of the own data, on the explorer's page.
     page.get_by_role("button", name="Open in its explorer").click()
-    page.wait_for_url(re.compile("data=own"), timeout=PATIENCE)
-    page.get_by_text("Loaded: one.csv").wait_for(timeout=PATIENCE)
+    page.wait_for_url(re.compile("data=own"))
+    page.get_by_text("Loaded: one.csv").wait_for()
     expect_title(watched, "PrivTHR")

@@ -8,8 +8,6 @@ import pytest
 
 from dpviz.papers import PAPERS, ROWS
 
-PATIENCE = 60_000
-
 #: Cells of the table whose text does not fit.
 CUT = """() => [...document.querySelectorAll('.dpv-papers td, .dpv-papers span')]
   .filter(node => node.clientWidth && node.scrollWidth > node.clientWidth + 1)
@@ -37,7 +35,7 @@ HIDDEN_HEADS = """() => {
 def test_nothing_is_cut_off(app_url: Callable, open_page: Callable, paper: str, width: int) -> None:
     watched = open_page(f"{app_url('app.py')}/papers?paper={paper}")
     watched.page.set_viewport_size({"width": width, "height": 900})
-    watched.page.wait_for_selector(".dpv-papers", timeout=PATIENCE)
+    watched.page.wait_for_selector(".dpv-papers")
     assert watched.page.evaluate(CUT) == []
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
     assert watched.errors == []
@@ -60,7 +58,7 @@ def test_a_link_opens_the_run_in_a_tab_of_its_own(
     with watched.page.context.expect_page() as opened:
         link.click()
     page = opened.value
-    page.wait_for_selector(".gtitle", timeout=PATIENCE, state="attached")
+    page.wait_for_selector(".gtitle", state="attached")
     assert shown in page.locator(".gtitle").first.text_content()
     # Streamlit says "Page not found" in a dialog.
     assert page.get_by_role("dialog").count() == 0
@@ -74,7 +72,7 @@ def test_heads_of_columns_stay_in_front_while_rows_scroll_by(
     page = open_page(f"{app_url('app.py')}/papers?paper=004").page
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 1280, "height": 720})
-    page.wait_for_selector(".dpv-papers", timeout=PATIENCE)
+    page.wait_for_selector(".dpv-papers")
     hidden = page.evaluate(HIDDEN_HEADS)
     assert hidden == []
     colours = "e => getComputedStyle(document.querySelector(e)).backgroundColor"

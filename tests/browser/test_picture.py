@@ -32,7 +32,7 @@ def opened(app_url: Callable, open_page: Callable, faultless: Callable):
 
     def open_(link: str, **more):
         watched = open_page(f"{app_url('app.py')}/{link}", **more)
-        watched.page.wait_for_selector(".gtitle", timeout=30_000, state="attached")
+        watched.page.wait_for_selector(".gtitle", state="attached")
         watched.wait_idle()
         return faultless(watched)
 

@@ -28,7 +28,7 @@ def test_every_page_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> N
             await_health(url, server)
             for page, whole in WHOLE.items():
                 watched = open_page(f"{url}/{page}")
-                watched.page.wait_for_selector(whole, timeout=60_000)
+                watched.page.wait_for_selector(whole)
                 assert watched.page.get_by_test_id("stException").count() == 0
                 assert watched.page.get_by_text("can't be written").count() == 0
                 assert watched.errors == []

@@ -16,14 +16,13 @@ from tests.browser.test_release import bundle_of, name_source, owner, settled
 __all__ = ["owner"]
 
 #: A rehearsal takes seconds, and longer on a busy machine.
-PATIENCE = 90_000
 
 
 def planned(owner, table: Path, link: str) -> Watched:
     """Open the release of a table with the settings of a link; it can be rehearsed."""
     watched = owner(f"/release?data=own&{link}")
     watched.page.set_input_files("input[type=file]", table)
-    expect(watched.page.get_by_role("heading", name="Rehearse")).to_be_visible(timeout=30_000)
+    expect(watched.page.get_by_role("heading", name="Rehearse")).to_be_visible()
     return watched
 
 
@@ -56,7 +55,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     expect(origin).to_contain_text(re.compile(r"cells are then [\d.]+ k?m × [\d.]+ k?m"))
     page.get_by_role("button", name="Rehearse", exact=True).click()
     said = page.get_by_text(re.compile(r"Expect about \d+ invented clusters of \d+ reported"))
-    expect(said.first).to_be_visible(timeout=PATIENCE)
+    expect(said.first).to_be_visible()
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
     expect(page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")).to_be_visible()
     name_source(watched, "hot spots")
@@ -64,7 +63,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
     expect(review).to_contain_text("invented clusters of")
     page.get_by_role("button", name="Debit").click()
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Released as entry")).to_be_visible()
     verdict = page.get_by_text(re.compile(r"(more than|may be) noise\. From released numbers"))
     expect(verdict).to_be_visible()
     files = bundle_of(page, tmp_path)
@@ -98,7 +97,7 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
-    expect(review).to_contain_text("invented clusters of", timeout=PATIENCE)
+    expect(review).to_contain_text("invented clusters of")
 
 
 @pytest.fixture
@@ -126,9 +125,9 @@ def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
         "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
-    page.get_by_role("button", name="Rehearse", exact=True).click(timeout=30_000)
+    page.get_by_role("button", name="Rehearse", exact=True).click()
     told = page.get_by_text("Are your clusters small, about a hundredth of a side")
-    expect(told).to_be_visible(timeout=PATIENCE)
+    expect(told).to_be_visible()
     expect(told).to_contain_text(re.compile(r"Then expect \d+ invented.*What would help then: "))
     button = page.get_by_role("button", name=re.compile(r"^Take p 0\.\d+ in place of 0\.8$"))
     words = button.text_content() or ""
@@ -137,13 +136,13 @@ def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
     button.scroll_into_view_if_needed()
     button.click()
     p = page.get_by_role("spinbutton", name=re.compile("^Density threshold p"))
-    expect(p).to_have_value(advised[1], timeout=30_000)
+    expect(p).to_have_value(advised[1])
     settled(watched)
     assert f"p={advised[1]}" in page.url
     # What was said of the former plan is gone, and is never shown beside the new one.
     expect(told).to_have_count(0)
     page.go_back()
-    expect(p).to_have_value("0.80", timeout=30_000)
+    expect(p).to_have_value("0.80")
 
 
 def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
@@ -158,8 +157,8 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     page = watched.page
     name_source(watched, "rides of a city")
     page.get_by_role("button", name="Review the release").click()
-    page.get_by_role("button", name="Debit").click(timeout=PATIENCE)
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Debit").click()
+    expect(page.get_by_text("Released as entry")).to_be_visible()
     files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
     doubtful = document["doubtful"]["clusters"]
@@ -192,7 +191,7 @@ def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     watched = owner(path)
     page = watched.page
     opener = page.get_by_role("button", name="What ε means").first
-    opener.wait_for(timeout=60_000)
+    opener.wait_for()
     opener.click()
     expect(page.get_by_text("% sure at most").first).to_be_visible()
     expect(page.get_by_text("What others have published with").first).to_be_visible()

@@ -96,7 +96,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page = watched.page
     page.set_input_files("input[type=file]", visits)
     title = page.locator(".gtitle")
-    expect(title).to_contain_text("secret-visits.csv", timeout=30_000)
+    expect(title).to_contain_text("secret-visits.csv")
     badge = page.locator(".dpv-card", has_text="Mechanism")
     expect(badge).to_contain_text("not private")
     declare(watched)
@@ -130,7 +130,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     review.click()
     expect(page.get_by_text("This can't be taken back.")).to_be_visible()
     page.get_by_role("button", name="Debit").dblclick()
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Released as entry")).to_be_visible()
     expect(page.get_by_role("img", name="Private clusters")).to_be_visible()
     files = bundle_of(page, tmp_path)
     document = json.loads(files["release.json"])
@@ -165,9 +165,9 @@ def test_a_second_window_sees_the_spend_at_once(owner) -> None:
         expect(one.page.locator(".dpv-said")).to_contain_text("0 spent, this release 2")
     first.page.get_by_role("button", name="Review the release").click()
     first.page.get_by_role("button", name="Debit").click()
-    expect(first.page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(first.page.get_by_text("Released as entry")).to_be_visible()
     # Nobody touches the second window.
-    expect(second.page.locator(".dpv-said")).to_contain_text("Over budget: 1", timeout=10_000)
+    expect(second.page.locator(".dpv-said")).to_contain_text("Over budget: 1")
     second.page.get_by_role("button", name="Review the release").click()
     second.page.get_by_role("button", name="Debit").click()
     refused = second.page.get_by_role("alert").filter(has_text="Refused")
@@ -192,4 +192,4 @@ def test_a_release_by_keyboard_alone(owner) -> None:
         ):
             break
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Released as entry")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Released as entry")).to_be_visible()

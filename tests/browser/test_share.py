@@ -9,11 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tests.browser.conftest import Watched
+from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.test_compare import TITLES
 from tests.ui.test_share import PAGES
-
-PATIENCE = 60_000
 
 # A browser that asks a person in vain, as in a frame or under http.
 FORBID = """Object.defineProperty(navigator, 'clipboard', {value: {
@@ -33,6 +31,7 @@ def slide(chromium):
 
     def show(content: str):
         contexts.append(chromium.new_context(viewport={"width": 1280, "height": 720}))
+        contexts[-1].set_default_timeout(PATIENCE)
         watched = Watched(contexts[-1].new_page())
         watched.page.set_content(f"<body style='margin:0'>{content}</body>")
         return watched
@@ -44,7 +43,7 @@ def slide(chromium):
 
 def open_share(watched) -> None:
     watched.page.locator(".st-key-share button").click()
-    watched.page.get_by_role("button", name="Copy link").wait_for(timeout=PATIENCE)
+    watched.page.get_by_role("button", name="Copy link").wait_for()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -52,7 +51,7 @@ def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched = faultless(
         open_page(address(app_url, page), before=lambda one: one.add_init_script(KEEP))
     )
-    watched.page.locator(".st-key-share button").wait_for(timeout=PATIENCE)
+    watched.page.locator(".st-key-share button").wait_for()
     watched.wait_idle()
     open_share(watched)
     watched.page.get_by_role("button", name="Copy link").click()
@@ -117,7 +116,7 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     assert "epsilon=0.3" in html.unescape(snippet)
     shown = faultless(slide(snippet))
     frame = shown.page.frame_locator("iframe")
-    frame.locator(".js-plotly-plot .gtitle").first.wait_for(timeout=PATIENCE, state="attached")
+    frame.locator(".js-plotly-plot .gtitle").first.wait_for(state="attached")
     frame.locator(".dpv-card").first.wait_for()
     inside = shown.page.frames[1]
     seen = inside.evaluate(
@@ -140,7 +139,6 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     sliders.press("ArrowLeft")
     inside.wait_for_function(
         f"() => {{ const found = ({TITLES})(); return !found.some(t => t.includes('ε 0.3 ')) }}",
-        timeout=PATIENCE,
     )
 
 
@@ -148,6 +146,6 @@ def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(app_ur
     for page, there in (("kmeans", ".js-plotly-plot"), ("release", "text=own window")):
         shown = slide(f"<iframe src='{address(app_url, page)}' width=800 height=600></iframe>")
         frame = shown.page.frame_locator("iframe")
-        frame.locator(there).first.wait_for(timeout=PATIENCE)
+        frame.locator(there).first.wait_for()
         assert "embed=true" in shown.page.frames[1].url
         assert frame.get_by_role("button", name="Release").count() == 0

@@ -76,7 +76,7 @@ def test_uploads_go_with_their_session(tmp_path: Path, open_page: Callable[..., 
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)
             expect(probe, held=True)
-            watched.page.wait_for_selector(".gtitle", timeout=60_000)
+            watched.page.wait_for_selector(".gtitle")
             # On the next page the server's memory is settled with this data in it.
             watched.page.get_by_role("link", name=next_one).first.click()
             watched.wait_idle()

@@ -37,7 +37,6 @@ def expect(watched: Watched, *fragments: str, path: str = "") -> None:
           return location.pathname === path && fragments.every(one => title.includes(one));
         }""",
         arg=[list(fragments), f"/{path}"],
-        timeout=30_000,
     )
     settle(watched)
 

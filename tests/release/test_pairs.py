@@ -77,11 +77,18 @@ class Cheap(SecureAccountant):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.random = np.random.default_rng()
+        self.nested: list[float] = []
+
+    def _chain(self, levels: Any, values: Any, scales: Any) -> Any:
+        # Nested counts, whose unit is 1, get their noise before their certificates: all levels at
+        # once, the finest one first.
+        self.nested = list(scales)
+        return super()._chain(levels, values, scales)
 
     def _drawn(self, measurement: Any, whole: NDArray[np.int64]) -> NDArray[np.object_]:
         spend = self._spends[-1]
-        # Nested counts, whose unit is 1, get their noise before their certificate.
-        scale = spend.scale / (spend.unit if isinstance(spend, CertifiedSpend) else 1.0)
+        unit = spend.unit if isinstance(spend, CertifiedSpend) else 1.0
+        scale = self.nested.pop() if self.nested else spend.scale / unit
         noise = np.rint(self.random.laplace(0, scale, whole.shape))
         return whole.astype(object) + noise.astype(int)
 

@@ -14,8 +14,9 @@ function stopsOf(panel) {
   );
 }
 
-// Call when something is in the page, or is gone; changes that never come are waited for shortly.
-const PATIENCE = 30000;
+// Call when something is in the page, or is gone. A release of many records takes minutes; changes
+// that never come are not waited for for ever.
+const PATIENCE = 600000;
 
 function when(isThere, act) {
   const seen = new MutationObserver(() => {
