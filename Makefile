@@ -1,14 +1,23 @@
-# make run: start the app. make test: lint, types, all tests. Needs Python 3.11+ and make.
+# make run: start the app. make test: lint, types, tests for every day. make test-all: all tests.
+# Needs Python 3.11+ and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint types unit browser bench bench-utility samples clean
+.PHONY: run test test-all lint types unit every browser bench bench-utility soak mutants samples docs clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
 
-test: lint types unit
+# Lint and types run beside the first tests. Of tests in a folder, the processes take halves, and who
+# is done first takes over what the other has not begun.
+PYTEST := -m pytest -n 2 --dist worksteal
+
+test: $(VENV)/test.stamp browser
+	$(MAKE) --no-print-directory --jobs=3 lint types unit
+
+test-all: $(VENV)/test.stamp browser
+	$(MAKE) --no-print-directory --jobs=3 lint types every
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -18,7 +27,10 @@ types: $(VENV)/test.stamp
 	$(BIN)/mypy dpviz
 
 unit: $(VENV)/test.stamp browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python $(PYTEST) -m "not exhaustive"
+
+every: $(VENV)/test.stamp browser
+	$(BIN)/python $(PYTEST)
 
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks
@@ -26,6 +38,18 @@ bench: $(VENV)/test.stamp browser
 # ARGS="--checkouts FOLDER --publish" and others: README, "Benchmark".
 bench-utility: $(VENV)/test.stamp
 	$(BIN)/python -m tests.benchmarks.bench_utility $(ARGS)
+
+# Thirty sessions, uploads, heavy jobs and killed sessions on one server, in six minutes.
+soak: $(VENV)/test.stamp
+	$(BIN)/python -m tests.benchmarks soak
+
+# Strict: a link that leads nowhere ends it. The app builds the same site by itself.
+docs: $(VENV)/run.stamp
+	$(BIN)/python -m dpviz.docs site
+
+# Plants mistakes in a copy, one by one: the tests have to find each. About half an hour.
+mutants: $(VENV)/test.stamp
+	$(BIN)/python -m tests.mutants
 
 samples: $(VENV)/test.stamp
 	$(BIN)/python sample_data/build.py

@@ -40,6 +40,7 @@ PAGES = [
     st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
     st.Page("pages/game.py", title="Game", icon=":material/casino:"),
     st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
+    st.Page("pages/docs.py", title="Docs", icon=":material/help:"),
     st.Page("pages/about.py", title="About", icon=":material/info:"),
 ]
 

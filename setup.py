@@ -1,15 +1,46 @@
-"""What pyproject.toml can't say: the sample sets beside the package become a part of it."""
+"""What pyproject.toml can't say: what lies beside the package becomes a part of it."""
 
 from setuptools import find_packages, setup
+from setuptools.command.build_py import build_py
+
+
+class BuildPy(build_py):
+    """Takes app.py and no other file of the top level, such as this one."""
+
+    def find_package_modules(self, package, package_dir):
+        """List a package's modules."""
+        found = super().find_package_modules(package, package_dir)
+        return [one for one in found if package != "dpviz.app" or one[1] == "app"]
+
 
 setup(
-    packages=[*find_packages(include=["dpviz", "dpviz.*"]), "dpviz.sample_data"],
-    package_dir={"dpviz.sample_data": "sample_data"},
+    cmdclass={"build_py": BuildPy},
+    packages=[
+        *find_packages(include=["dpviz", "dpviz.*"]),
+        "dpviz.sample_data",
+        "dpviz.app",
+        "dpviz.app.pages",
+    ],
+    # The explorer as in a checkout: app.py, pages and Streamlit's options lie beside each other.
+    package_dir={
+        "dpviz.sample_data": "sample_data",
+        "dpviz.app": ".",
+        "dpviz.app.pages": "pages",
+    },
+    # Nothing but this: the top level has much that is no part of the app.
+    include_package_data=False,
     package_data={
-        "": ["*.json", "*.txt", "*.j2"],
+        "dpviz": ["py.typed"],
+        "dpviz.app": [".streamlit/config.toml"],
+        "dpviz.audit": ["*.json"],
         "dpviz.data": ["natural_earth/*.parquet"],
-        "dpviz.sample_data": ["*.csv", "*.parquet", "*.md"],
-        "dpviz.ui": ["frontend/*"],
+        "dpviz.docs": ["*.css", "*.j2", "*.js", "pages/*.md", "methods/*.md"],
+        "dpviz.experiments": ["*.json"],
         "dpviz.lessons": ["*.md"],
+        "dpviz.papers": ["*.json"],
+        "dpviz.privacy": ["*.txt"],
+        "dpviz.release": ["*.json", "*.j2"],
+        "dpviz.sample_data": ["*.csv", "*.json", "*.md", "*.parquet"],
+        "dpviz.ui": ["frontend/*"],
     },
 )

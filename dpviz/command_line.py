@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from dpviz.commands.options import REAL, WHOLE, flag, listed, option, share, typed
+from dpviz import __version__
+from dpviz.commands.options import REAL, WHOLE, flag, listed, option, said, share, typed
 from dpviz.commands.output import write_table
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
@@ -100,9 +101,9 @@ class _Parser(argparse.ArgumentParser):
         """Raise instead of printing the usage."""
         raise InputError(f"{message}; see {self.prog} --help.")
 
-    def print_help(self, file: Any = None) -> None:
-        """Print the help as any other result."""
-        _print(self.format_help().rstrip())
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print help and version as any other result."""
+        _print(message.rstrip())
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
@@ -131,6 +132,9 @@ _TYPES: dict[Kind, Any] = {"number": REAL, "whole": WHOLE, "choice": str, "sides
 def _parser() -> argparse.ArgumentParser:
     """Parser of all commands."""
     parser = _Parser(prog="dpviz", description="Differentially private clustering, measured.")
+    parser.add_argument(
+        "--version", action="version", version=f"dpviz {__version__}", help="print the version"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     listing = _command(commands, "methods", methods_command, "list all methods", "methods --json")
@@ -147,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     running = _command(
         commands,
         "run",
-        _late("run", "run_command"),
+        _late("commands.run", "run_command"),
         "true and private clusters of one data set, with scores",
         "run spirals --method privthr --epsilon 1 --repeats 10",
     )
@@ -162,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     sweeping = _command(
         commands,
         "sweep",
-        _late("sweep", "sweep_command"),
+        _late("commands.sweep", "sweep_command"),
         "draws over methods and budgets, as one table",
         "sweep spirals --methods privqt,privthr --epsilons 0.5,1 --repeats 10 --out sweep.csv",
     )
@@ -182,7 +186,7 @@ def _parser() -> argparse.ArgumentParser:
     drawing = _command(
         commands,
         "figures",
-        _late("figures", "figures_command"),
+        _late("commands.figures", "figures_command"),
         "the papers' figures, as tables",
         "figures 000-5,000-6,000-8 --jobs 2 --out figures",
     )
@@ -209,7 +213,7 @@ def _parser() -> argparse.ArgumentParser:
     reading = _command(
         commands,
         "papers",
-        _late("papers", "papers_command"),
+        _late("commands.papers", "papers_command"),
         "what the papers say line by line, and what comes out",
         "papers 000 --state differs",
     )
@@ -220,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     auditing = _command(
         commands,
         "audit",
-        _late("audit", "audit_command"),
+        _late("commands.audit", "audit_command"),
         "is it really private? a lower bound on the real epsilon, measured",
         "audit privqt --variant published --runs 2000",
     )
@@ -237,7 +241,7 @@ def _parser() -> argparse.ArgumentParser:
     releasing = _command(
         commands,
         "release",
-        _late("release", "release_command"),
+        _late("commands.release", "release_command"),
         "one secure release, debited from a lifetime budget first",
         "release gaussians --method privthrem --epsilon 1 --budget-file budget.db --total 3 "
         "--out released",
@@ -252,17 +256,43 @@ def _parser() -> argparse.ArgumentParser:
     option(releasing, "title", "T", "of the report", default="")
     share(releasing, "method", "variant")
     _add_families(releasing)
+    released = [card.name for card in CARDS.values() if card.spends]
+    said(
+        releasing,
+        seed="ignored: nobody can repeat a release",
+        domain='"lo,hi;lo,hi", known without the data; data is refused',
+        variant="sound; published is refused",
+        method=", ".join(released),
+    )
 
     budget = _command(
         commands,
         "budget",
-        _late("release", "budget_command"),
+        _late("commands.release", "budget_command"),
         "lifetime budget of each data source: spent, left, entries",
         "budget budget.db",
     )
     budget.add_argument("file", metavar="FILE", help="the budget file")
     share(budget, "json")
+
+    app = _command(
+        commands,
+        "app",
+        _late("start", "app_command"),
+        "open the explorer in a browser",
+        "app --port 8600",
+    )
+    option(app, "port", "N", "to serve it on; unless told, the next free one from 8501 on", WHOLE)
+    option(app, "address", "A", "to listen on; this computer alone (localhost) unless told")
+    option(app, "hosts", "H,H", "names by which others come, where they may")
+    flag(app, "no-browser", "only serve it, open no browser")
     return parser
+
+
+def parsers() -> dict[str, argparse.ArgumentParser]:
+    """Parsers of all commands by name, as the documentation reads them."""
+    (commands,) = (one for one in _parser()._actions if isinstance(one.choices, dict))
+    return dict(commands.choices or {})
 
 
 def _add_families(parser: argparse.ArgumentParser) -> None:
@@ -280,7 +310,7 @@ def _late(module: str, name: str) -> Callable[[argparse.Namespace], tuple[Report
     """Return a command that imports its module when it runs, so that others start sooner."""
 
     def command(given: argparse.Namespace) -> tuple[Report, str]:
-        answer: tuple[Report, str] = getattr(import_module(f"dpviz.commands.{module}"), name)(given)
+        answer: tuple[Report, str] = getattr(import_module(f"dpviz.{module}"), name)(given)
         return answer
 
     return command

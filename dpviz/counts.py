@@ -109,6 +109,44 @@ def quantize(
     return merge(table for table, _ in parts).reshape(shape), sum(found for _, found in parts)
 
 
+def quantize_parts(
+    parts: Iterable[NDArray[np.float64]],
+    domain: Domain,
+    grid: int | tuple[int, ...],
+    *,
+    outside: Outside = "clip",
+) -> tuple[NDArray[np.int64], int]:
+    """Count the records of arrays that come one after the other, on one thread.
+
+    Parameters
+    ----------
+    parts
+        Points, each of shape (n, d).
+    domain, grid, outside
+        As in :func:`quantize`, which counts the same and raises the same errors.
+
+    Returns
+    -------
+    counts, n_outside
+        As those of :func:`quantize` for all points together.
+    """
+    check_outside(outside)
+    shape = grid_shape(grid, domain.ndim)
+    drop = outside == "drop"
+    (box, sides), alone = compiled_rule(domain, shape), np.empty(0, dtype=np.int64)
+    counts, n_outside, loops = np.zeros(int(np.prod(shape)), dtype=np.int64), 0, None
+    for points in parts:
+        # Once they are there, loops count the short rest, too; and no part has a table of its own.
+        loops = loops or compiled_loops(len(points))
+        if loops is None:
+            more, found = _few(points, domain, shape, drop, None)
+            counts += more
+        else:
+            found = loops.count(points, alone, box, sides, drop, counts)
+        n_outside += found
+    return counts.reshape(shape), n_outside
+
+
 def _few(
     points: NDArray[np.float64],
     domain: Domain,

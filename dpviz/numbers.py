@@ -28,7 +28,7 @@ def readable(value: float, digits: int = 3) -> str:
     if power in _WRITTEN_OUT:
         text = f"{float(rounded):,.{max(digits - 1 - power, 0)}f}"
         return _short(text) if float(rounded) else "0"
-    return f"{_short(mantissa)} × 10{str(power).translate(_RAISED)}"
+    return f"{_short(mantissa)} × {power_of_ten(power)}"
 
 
 def decimals(value: float, digits: int = 3) -> str:
@@ -39,6 +39,11 @@ def decimals(value: float, digits: int = 3) -> str:
 def counted(number: int, name: str) -> str:
     """Write "1 cluster", "2 clusters" or "12,000 clusters"."""
     return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def power_of_ten(power: int) -> str:
+    """Write 10⁵."""
+    return f"10{str(power).translate(_RAISED)}"
 
 
 def _short(text: str) -> str:

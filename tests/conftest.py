@@ -20,6 +20,26 @@ def reference_file(name: str) -> Path:
     return path
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave cases that a mark `daily` does not name, or names `besides`, to `make test-all`."""
+    seen: dict[str, set[bool]] = {}
+    for item in items:
+        mark = item.get_closest_marker("daily")
+        if mark is None or not isinstance(item, pytest.Function):
+            continue
+        case = item.callspec.id
+        kept = case not in mark.kwargs["besides"] if mark.kwargs else case in mark.args
+        if not kept:
+            item.add_marker(pytest.mark.exhaustive)
+        seen.setdefault(item.nodeid.partition("[")[0], set()).add(kept)
+    # A case that has another name now would go unseen; one case alone may have been asked for.
+    whole = [test for test in seen if sum(one.nodeid.startswith(f"{test}[") for one in items) > 1]
+    for test in whole:
+        if len(seen[test]) == 1:
+            raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
+
+
 @pytest.fixture(scope="session")
 def reference():
     """Data set of the paper by name ("ds1", ...), read once."""

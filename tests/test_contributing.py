@@ -46,6 +46,22 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     return Run(config=config, stages=cluster(noisy, config), ledger=accountant.ledger)
 '''
 
+PROOF = """## What it computes
+
+Noisy counts.
+
+## Proof
+
+**Claim.** The result is ε-differentially private.
+
+By the [Laplace mechanism](../privacy.md#laplace-mechanism). ∎
+"""
+
+DOC = """# A toy page of the documentation
+
+It leads to [the method](methods/toy.md).
+"""
+
 PARAMETER = """    Parameter(
         name="haze",
         label="Haze h",
@@ -174,10 +190,15 @@ def copy(tmp_path_factory) -> Copy:
     family = "dpviz/wavecluster"
     copy.adding("technique")
     copy.write(f"{family}/methods/toy.py", METHOD)
-    copy.after(
-        f"{family}/methods/__init__.py", r"import baseline, privqt, privthr, privthrem, ", "toy, "
+    copy.write("dpviz/docs/methods/toy.md", PROOF)
+    # However the registry is laid out: a copy need not be sorted.
+    registry = r"\n_METHODS = registry\(\s*\(\s*"
+    copy.edit(
+        f"{family}/methods/__init__.py",
+        lambda text: re.sub(
+            registry, lambda m: f"\nfrom dpviz.wavecluster.methods import toy\n{m[0]}toy, ", text
+        ),
     )
-    copy.after(f"{family}/methods/__init__.py", r"\(wavecluster, ", "toy, ")
     copy.edit(f"{family}/estimators.py", lambda text: text + ESTIMATOR)
     copy.after(f"{family}/estimators.py", r"__all__ = \[", '"Toy", ')
     copy.after("README.md", r"\n\| `privqt` [^\n]*\n", "| `toy` | noise | nobody | yes |\n")
@@ -201,6 +222,9 @@ def copy(tmp_path_factory) -> Copy:
     )
     copy.adding("score")
     copy.after(f"{family}/scores.py", r"_ALL = \(\n", SCORE)
+    copy.adding("page of the documentation")
+    copy.write("dpviz/docs/pages/toy.md", DOC)
+    copy.after("dpviz/docs/page.py", r'"running", ', '"toy", ')
     copy.adding("page")
     copy.write("pages/toy.py", PAGE)
     copy.after("app.py", r"PAGES = \[\n", '    st.Page("pages/toy.py", title="Toy"),\n')
@@ -247,6 +271,26 @@ def test_the_library_has_the_estimator(copy):
         "print(model.ledger_.epsilon, 'Toy' in dpviz.__all__)",
     )
     assert copy.run("-c", "\n".join(lines)).split() == ["0.75", "True"]
+
+
+DOCUMENTED = """
+from dpviz.docs.generated import lacking
+from dpviz.docs.site import pages, render
+from dpviz.families import CARDS
+
+found = pages()
+page = render(found["methods/toy"]).html
+print('href="../privacy.html#laplace-mechanism"' in page, 'href="../settings.html#haze"' in page)
+print("dpviz run incomes --method toy" in page, "Blank cells" in found["scores"].text)
+print([page.title for page in found.values() if page.path == "toy"], lacking(CARDS["toy"]))
+"""
+
+
+def test_the_documentation_has_them(copy):
+    # Its pictures would be drawn by code that is compiled anew in a copy.
+    (copy.folder / "documented.py").write_text(DOCUMENTED.strip(), encoding="utf-8")
+    told = ["True True", "True True", "['A toy page of the documentation'] []"]
+    assert copy.run("documented.py").splitlines() == told
 
 
 SCREEN = """

@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_the_table_of_methods_is_complete_and_says_who_is_private():
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", README, flags=re.MULTILINE))
-    assert list(rows) == list(CARDS)
+    assert list(rows) == list(CARDS), "README.md has the methods in the order of the registry"
     for name, said in rows.items():
         variants = CARDS[name].variants
         promises = [f"`{one.name}`: {'yes' if one.private else 'no'}" for one in variants]
@@ -42,7 +42,7 @@ def test_the_commands_run_one_after_the_other(capsys, monkeypatch, tmp_path):
 
 
 def test_links_to_files_lead_somewhere():
-    for page in ("README.md", "CONTRIBUTING.md", "sample_data/README.md"):
+    for page in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "sample_data/README.md"):
         text = (ROOT / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\((?!http)([^)#]+)\)", text):
             assert ((ROOT / page).parent / target).exists(), (page, target)

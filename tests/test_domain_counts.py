@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dpviz.counts import MORE, block_sums, merge, pad, quantize
+from dpviz import cell_kernels
+from dpviz.cell_kernels import BLOCK
+from dpviz.counts import MORE, block_sums, merge, pad, quantize, quantize_parts
 from dpviz.data.dataset import Dataset
 from dpviz.domain import (
     MAX_CELLS,
@@ -16,6 +20,7 @@ from dpviz.domain import (
     Outside,
     axis_cells,
     axis_edges,
+    compiled_rule,
     flat_cells,
     grid_shape,
 )
@@ -136,6 +141,75 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     assert n_outside == also_outside == int((inside != points).any(axis=1).sum())
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    domain=domains(2),
+    shape=st.tuples(st.integers(2, 300), st.integers(2, 300)),
+    kinds=st.lists(st.sampled_from(["free", "beside", "hard"]), min_size=1, max_size=40),
+    order=st.sampled_from(["rows", "columns", "strided"]),
+    seed=st.integers(0, 2**32),
+)
+def test_blocks_on_the_quick_way_get_the_same_cells(
+    domain: Domain, shape: tuple[int, int], kinds: list[str], order: str, seed: int
+) -> None:
+    # A block without a point near an edge goes another way than one with such a point, and the
+    # blocks after that one.
+    rng = np.random.default_rng(seed)
+
+    def values(kind: str, lo: float, hi: float, side: int) -> NDArray[np.float64]:
+        """Anywhere inside; a few units in the last place beside an edge; or anything."""
+        if kind == "free":
+            return lo + (hi - lo) * rng.uniform(1e-6, 1 - 1e-6, BLOCK)
+        if kind == "hard":
+            return rng.choice(hard_values(rng, lo, hi, side), BLOCK)
+        found = rng.choice(axis_edges(lo, hi, side), BLOCK)
+        for _ in range(rng.integers(4)):
+            found = np.nextafter(found, rng.choice([lo, hi], BLOCK))
+        return found
+
+    blocks = [
+        np.stack(
+            [values(kind, *pair, side) for pair, side in zip(domain.bounds, shape, strict=True)]
+        )
+        for kind in kinds
+    ]
+    points = np.concatenate(blocks, axis=1).T
+    expected = np.stack(
+        [
+            axis_cells(points[:, axis], *pair, side)
+            for axis, (pair, side) in enumerate(zip(domain.bounds, shape, strict=True))
+        ]
+    )
+    if order == "rows":
+        points = np.ascontiguousarray(points)
+    elif order == "strided":
+        points = np.repeat(points, 2, axis=1)[:, ::2]
+    with mock.patch("dpviz.domain.MANY", 0):
+        found = flat_cells(points, domain, shape)
+        counts, n_outside = quantize(points, domain, shape)
+    np.testing.assert_array_equal(found, np.ravel_multi_index(tuple(expected), shape))
+    np.testing.assert_array_equal(counts.ravel(), np.bincount(found, minlength=counts.size))
+    assert n_outside == np.count_nonzero(~domain.contains(points))
+
+
+def test_free_points_go_the_quick_way() -> None:
+    # Without it, every result above would be right too, in three times the time.
+    domain, shape = Domain(((0.0, 1.0), (-3.0, 1e6))), (256, 200)
+    box, sides = compiled_rule(domain, shape)
+    free = domain.lows + (domain.highs - domain.lows) * np.random.default_rng(0).random((BLOCK, 2))
+    cells = np.empty(BLOCK, dtype=np.int32)
+
+    def clear(points: NDArray[np.float64]) -> bool:
+        near = cell_kernels.nearness(box, sides)
+        return bool(cell_kernels.between(points.ravel(), box, sides, near, cells))
+
+    assert clear(free)
+    np.testing.assert_array_equal(cells, flat_cells(free, domain, shape))
+    for value in (0.0, 0.5, 1.0, np.nextafter(0.5, 0), np.nextafter(0.5, 1), -0.1, 1.1, 1e300):
+        free[700, 0] = value
+        assert not clear(free)
+
+
 @pytest.mark.usefixtures("loops")
 @quick_with_fixture
 @given(case=cases())
@@ -171,8 +245,15 @@ def test_parts_merge_to_the_whole(case: tuple, outside: Outside, data: st.DataOb
     domain, shape, points = case
     cuts = sorted(data.draw(st.lists(st.integers(0, len(points)), max_size=3)))
     parts = [quantize(part, domain, shape, outside=outside)[0] for part in np.split(points, cuts)]
-    whole, _ = quantize(points, domain, shape, outside=outside)
+    whole, n_outside = quantize(points, domain, shape, outside=outside)
     np.testing.assert_array_equal(merge(parts), whole)
+    # Whether the parts go by NumPy, by compiled loops, or by both.
+    for many in (0, len(points) // 3, 2**62):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpviz.domain.MANY", many)
+            found = quantize_parts(np.split(points, cuts), domain, shape, outside=outside)
+        np.testing.assert_array_equal(found[0], whole)
+        assert found[1] == n_outside
 
 
 @pytest.mark.parametrize("outside", ["clip", "drop"])

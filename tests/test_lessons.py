@@ -54,6 +54,9 @@ def test_a_good_file_is_read():
     assert step.wanted.holds({"epsilon": 0.5, "clusters": 2})
     assert not step.wanted.holds({"epsilon": 0.5, "clusters": float("nan")})
     assert not step.wanted.holds({"epsilon": 0.6, "clusters": 2})
+    # As it is written: 0.5004 is 0.5, 0.501 is not.
+    assert step.wanted.holds({"epsilon": 0.5004, "clusters": 2})
+    assert not step.wanted.holds({"epsilon": 0.501, "clusters": 2})
     assert step.names == {"epsilon", "clusters"}
     assert filled("{clusters} of {other}", {"clusters": "2"}) == "2 of …"
     assert read(GOOD.replace("\n", "\r\n")).steps == read(GOOD).steps
@@ -80,6 +83,7 @@ def test_a_good_file_is_read():
         ("- [ ] this", "- [x] this", 15, "mark one"),
         ("- [ ] this", "- [ ] that", 15, "the same"),
         ("- [ ] this", "- [ ] {epsilon}", 16, "without facts"),
+        ("question: What?", "question: Is it {epsilon}?", 15, "without facts"),
         ("epsilon <= 0.5 and", "epsilon is small and", 20, "can't be read"),
         (" | Do it.", "", 20, '"|"'),
         ("look: at that", "look: at that\nlook: and that", 15, "twice"),

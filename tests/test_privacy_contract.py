@@ -39,6 +39,7 @@ from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.wavelet import average_subband
 from tests.support.replaying import Recorder, Request, on_the_line
+from tests.support.tiers import daily
 
 pytestmark = pytest.mark.usefixtures("quick_after_the_mechanisms")
 
@@ -448,8 +449,8 @@ def largest_change(
 
 
 def each_unit(test: Any) -> Any:
-    """Parametrize over cases, relations and caps."""
-    for name, choices in (("cap", CAPS), ("relation", RELATIONS)):
+    """Parametrize over cases, relations and caps; every day one cap, of more than one record."""
+    for name, choices in (("cap", daily(CAPS, lambda cap: cap == 2)), ("relation", RELATIONS)):
         test = pytest.mark.parametrize(name, choices)(test)
     return pytest.mark.parametrize("case", CASES, ids=str)(test)
 

@@ -80,6 +80,12 @@ def share(parser: argparse.ArgumentParser, *names: str, **changes: Any) -> None:
             option(parser, name, metavar, text, **{"kind": kind, **more, **changes})
 
 
+def said(parser: argparse.ArgumentParser, **helps: str) -> None:
+    """Change what options mean, where a command takes them otherwise than the others."""
+    for one in parser._actions:
+        one.help = helps.get(one.dest, one.help)
+
+
 def option(
     parser: argparse.ArgumentParser | argparse._ArgumentGroup,
     name: str,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.counts import quantize
+from dpviz.counts import quantize_parts
 from dpviz.data.dataset import Dataset
 from dpviz.data.stored import Stored
 from dpviz.domain import Domain, Outside, check_outside, grid_shape
@@ -93,11 +93,14 @@ def counted(
 
 def _count(domain: Domain, shape: tuple[int, ...], outside: Outside, part: Part) -> Tables:
     """Counts of a part, and the numbers of its points outside and of its rows left out."""
-    counts: NDArray[np.int64] = np.zeros(shape, dtype=np.int64)
-    others = np.zeros(2, dtype=np.int64)
-    for points, dropped in part.chunks():
-        found, n_outside = quantize(points, domain, shape, outside=outside)
-        counts += found
-        others += n_outside, dropped
+    dropped = 0
+
+    def all_points() -> Iterator[NDArray[np.float64]]:
+        nonlocal dropped
+        for points, left_out in part.chunks():
+            dropped += left_out
+            yield points
+
+    counts, n_outside = quantize_parts(all_points(), domain, shape, outside=outside)
     part.check()
-    return counts, others
+    return counts, np.array([n_outside, dropped])

@@ -26,11 +26,8 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.data.dataset import position_of
-from dpviz.data.reading.arrow import plain, readable
-from dpviz.data.reading.cells import MISSING, holds_numbers
 from dpviz.data.reading.files import MAX_BYTES
-from dpviz.data.reading.table import LARGEST, unique_names
-from dpviz.data.reading.text import check_text, layout_of
+from dpviz.data.reading.kinds import LARGEST, MISSING, holds_numbers, plain, readable
 from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
@@ -39,10 +36,10 @@ from dpviz.formats import FORMATS
 Floats = NDArray[np.float64]
 
 #: Records that a pass has in memory at once, for each thread.
-CHUNK = 2**18
+CHUNK = 2**16
 
-#: Bytes that a reader of Parquet asks for at once.
-BUFFER = 2**20
+#: Bytes that a reader of Parquet asks for at once, from a disk and over a network.
+BUFFER, FAR_BUFFER = 2**18, 2**20
 
 #: Rows of a Parquet file from which on its row groups are several parts.
 PART_ROWS = 2**22
@@ -208,8 +205,11 @@ class FilePart:
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
-        for cells in self.batches(self.columns):
-            yield _finite(as_points(cells))
+        return map(_finite, self.rows())
+
+    def rows(self) -> Iterator[Floats]:
+        """All records (m, d) chunk by chunk, NaN where a number is missing."""
+        return map(as_points, self.batches(self.columns))
 
     def check(self) -> None:
         """Raise InputError where the file has changed."""
@@ -241,11 +241,12 @@ class ParquetPart(FilePart):
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows."""
+        size = FAR_BUFFER if _ADDRESS.match(self.path) else BUFFER
         with (
             _no_traceback(self.path, _DAMAGED),
             _opened(self.path) as file,
             # A small buffer takes a quarter of the memory of whole column chunks.
-            pq.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False) as table,
+            pq.ParquetFile(file, buffer_size=size, pre_buffer=False) as table,
         ):
             groups = range(table.num_row_groups) if self.groups is None else self.groups
             for batch in table.iter_batches(
@@ -425,6 +426,10 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
             if readable(one.type) and (holds_numbers(one.type) or pa.types.is_decimal(one.type))
         )  # fmt: skip
         return ParquetPart(path=path, columns=names, mark=mark, names=names), names, numeric
+    # Parquet files are counted without what reading text takes.
+    from dpviz.data.reading.table import unique_names
+    from dpviz.data.reading.text import check_text, layout_of
+
     with _no_traceback(path, "can't be read as text"), _opened(path) as file:
         head = file.read(_HEAD)
     if not head.strip():
@@ -499,7 +504,10 @@ def as_points(columns: Sequence[pa.Array]) -> Floats:
         numbers = plain(column)
         if numbers.type != pa.float64():
             numbers = numbers.cast(pa.float64(), safe=False)
-        points[:, axis] = numbers.to_numpy(zero_copy_only=False)
+        if numbers.null_count:
+            numbers = numbers.fill_null(np.nan)
+        # Not to_numpy, which loads pandas.
+        points[:, axis] = np.from_dlpack(numbers)
     return points
 
 
@@ -637,9 +645,13 @@ class ArrayPart:
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        return map(_finite, self.rows())
+
+    def rows(self) -> Iterator[Floats]:
+        """All records (m, d) chunk by chunk."""
         for begin in range(0, len(self.points), CHUNK):
             few = self.points[begin : begin + CHUNK]
-            yield _finite(np.ascontiguousarray(few, dtype=np.float64))
+            yield np.ascontiguousarray(few, dtype=np.float64)
 
     def check(self) -> None:
         """Nothing can have changed."""
@@ -672,6 +684,10 @@ class IteratorPart:
 
     def chunks(self) -> Iterator[tuple[Floats, int]]:
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
+        return map(_finite, self.rows())
+
+    def rows(self) -> Iterator[Floats]:
+        """All records (m, d) chunk by chunk."""
         if self._begun == self.passes:
             raise InputError(
                 f"{shown(self.title)} is an iterator, which can be read once, and this takes more "
@@ -686,7 +702,7 @@ class IteratorPart:
                     f"the first one {self.ndim}: give arrays with the same columns."
                 )
             chosen = points if self.axes is None else points[:, self.axes]
-            yield from ArrayPart(self.title, chosen).chunks()
+            yield from ArrayPart(self.title, chosen).rows()
 
     def check(self) -> None:
         """Nobody can tell."""

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset, position_of
-from dpviz.data.reading.arrow import plain
+from dpviz.data.reading.kinds import plain
 from dpviz.data.reading.table import identifiers
 from dpviz.data.stored import (
     CHUNK,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.counts import MAX_EXACT
@@ -15,6 +15,10 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.cells import NUMBER
 from dpviz.errors import InputError
 from dpviz.numbers import counted
+
+# Passes over records without persons do without pandas, which takes 40 MB.
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
@@ -66,6 +70,8 @@ def smallest_hashes(
 
     Those of all rows are among those of any batches of the rows.
     """
+    import pandas as pd
+
     key = f"{np.random.default_rng(seed).integers(10**16):016d}"
     frame = pd.DataFrame(points)
     frame["unit"] = persons
@@ -95,6 +101,8 @@ def identified(units: NDArray[np.generic]) -> pd.Categorical:
     007 are always one person; otherwise that identifier would change the selection of everybody's
     records.
     """
+    import pandas as pd
+
     numbers = units.dtype.kind in "biuf"
     # Mixed types become text at once: 1 and True are equal, but two persons.
     values = units if numbers else np.array([str(one).strip() for one in units], dtype=object)

@@ -37,6 +37,10 @@ class Part(Titled, Protocol):
         """Finite records (m, d) chunk by chunk, with the number of those left out."""
         ...
 
+    def rows(self) -> Iterator[NDArray[np.float64]]:
+        """All records (m, d) chunk by chunk, also those that :meth:`chunks` leaves out."""
+        ...
+
     def check(self) -> None:
         """Raise InputError where the part is not what it was when it was opened."""
         ...

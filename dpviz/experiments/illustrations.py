@@ -1,9 +1,9 @@
-"""Figures of the papers that are no sweep: the noise itself, and one picture of clusters."""
+"""Figures of the papers that are no sweep: the noise itself, a picture of clusters, times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from dpviz.data.samples import load_sample, sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
+from dpviz.experiments.worker_times import worker_times
 from dpviz.metrics.bands import band
 from dpviz.metrics.matching import matched_numbers
 from dpviz.noise_source import SeededNoise
@@ -148,7 +149,49 @@ class Picture(Figure):
         return pd.DataFrame(rows, columns=columns)
 
 
-_ALL: tuple[NoiseFigure | Picture, ...] = (
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TimeFigure(Figure):
+    """Times of runs on several workers: measured once, and a model of more of them.
+
+    Parameters
+    ----------
+    over
+        What runs along the axis.
+    method
+        Method of the model's curves.
+    """
+
+    over: Literal["records", "epsilon", "workers"]
+    method: str = "contour"
+
+    @property
+    def text(self) -> str:
+        """What was found, for people."""
+        return "\n".join(f"       {one}" for one in self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the model says, and how it was measured."""
+        found = worker_times().sentences(self.method)
+        return found[-1:] if self.over == "epsilon" else found
+
+    def table(self, repeats: int | None = None, seed: int = 0) -> pd.DataFrame:
+        """Return what was measured, and what the model says.
+
+        Parameters
+        ----------
+        repeats, seed
+            Not used: ``python -m tests.benchmarks.mapreduce`` measures again.
+        """
+        times = worker_times()
+        if self.over == "epsilon":
+            return times.epsilon_frame()
+        if self.over == "workers":
+            return times.speedup_frame(self.method)
+        return times.records_frame(self.method)
+
+
+_ALL: tuple[NoiseFigure | Picture | TimeFigure, ...] = (
     Picture(
         name="000-2",
         title="Baseline merges clusters",
@@ -174,6 +217,48 @@ _ALL: tuple[NoiseFigure | Picture, ...] = (
         epsilons=(0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0),
         sensitivity=1.0,
         repeats=10,
+    ),
+    TimeFigure(
+        name="004-5",
+        title="time over records",
+        paper=f"{ZHANG}, figure 5",
+        caption=(
+            "The paper runs contour and DP-Kmeans on five nodes of Hadoop and finds that time "
+            "grows with the records, and that contour is faster. Here both run on one and two "
+            "workers of Dask, over made-up records in Parquet files, as sound variants: the others "
+            "need all records at once. Marks are measured; dashes are a model, calculated for "
+            "more workers and records than were there."
+        ),
+        over="records",
+    ),
+    TimeFigure(
+        name="004-6",
+        title="time over ε",
+        paper=f"{ZHANG}, figure 6",
+        caption=(
+            "The paper says that time falls as ε grows, since less noise needs fewer iterations. "
+            "Here it is flat: noise is drawn once a round, on the driver, on a table of K times "
+            "d + 1 numbers, which takes no time that could be seen. Only the number of passes "
+            "could change the time, and on a million records it is the same at every ε: DPLloyd's "
+            "is fixed, and the others rest after the first iteration and spend what is left on a "
+            "second. On few records noise keeps centres moving, and iterations fall as the paper "
+            "says (Papers page)."
+        ),
+        over="epsilon",
+    ),
+    TimeFigure(
+        name="004-7",
+        title="S(m) over workers",
+        paper=f"{ZHANG}, figure 7",
+        caption=(
+            "S(m) is the time on one worker over that on m. The paper finds little gain on small "
+            "sets, and more the larger the set is. So it is here: what a round and its parts take "
+            "by themselves is shared by nobody. Marks are measured on two workers, which share two "
+            "cores with scheduler and driver; the short line is what two plain loops reach there, "
+            "so no mark can be much above it. Dashes are a model; they have steps where parts "
+            "don't divide evenly among workers."
+        ),
+        over="workers",
     ),
 )
 

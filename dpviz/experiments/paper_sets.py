@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading.apart import UploadedTable
 from dpviz.data.reading.table import Table
 from dpviz.errors import InputError, shown
 
@@ -42,11 +43,11 @@ class PaperSet:
     source: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def fits(self, table: Table) -> bool:
+    def fits(self, table: Table | UploadedTable) -> bool:
         """Whether a table has the records and columns of this set."""
         return table.rows in self.records and len(table.columns) - self.columns in (0, 1)
 
-    def take(self, table: Table) -> Dataset:
+    def take(self, table: Table | UploadedTable) -> Dataset:
         """Return the records of a table, with their classes if a last column has them.
 
         Some files list class by class, and a method that cuts the list in pieces would get the

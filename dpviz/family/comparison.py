@@ -86,7 +86,7 @@ class Comparison(ABC):
         """Key figures of one draw."""
 
     @abstractmethod
-    def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.intp]:
+    def label(self, points: NDArray[np.float64], one: Any | None) -> NDArray[np.int32]:
         """Cluster of every point in a draw, or in the true run; -1 = noise, or left out."""
 
     @abstractmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
@@ -14,12 +15,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.stored import Stored
+from dpviz.data.stored import Stored, stored, whole_rows
 from dpviz.data.stored_units import capped, opened
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain, Outside
 from dpviz.engine.local import Local
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.claim import claim
 from dpviz.family.family import Family
@@ -55,7 +56,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         X
             Points, shape (n, d): array, pandas DataFrame or pyarrow Table. Or records that stay
             where they are, as from :func:`dpviz.data.stored.stored`, or a path for it: they are
-            read part by part, and there is no ``labels_``.
+            read part by part, and there is no ``labels_``, which :meth:`predict_parts` gives.
         y
             Ignored.
         units
@@ -90,11 +91,71 @@ class Estimator(ClusterMixin, BaseEstimator):
         for left in ("labels_", "feature_names_in_"):
             self.__dict__.pop(left, None)
         self.n_features_in_ = source.ndim
+        # Of a path alone: a source says itself which columns it takes.
+        self.stored_columns_: tuple[str, ...] | None = (
+            None if isinstance(X, Stored) else source.columns
+        )
         return self
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Cluster of each point, shape (n,); -1 = noise, or left out."""
+    def fit_predict(
+        self,
+        X: ArrayLike | str | os.PathLike[str] | Stored,
+        y: object = None,
+        units: ArrayLike | str | None = None,
+    ) -> NDArray[np.int32]:
+        """Fit, and return the cluster of each point; parameters as in :meth:`fit`."""
+        self.fit(X, units=units)
+        return self.predict(X) if isinstance(X, str | os.PathLike | Stored) else self.labels_
+
+    def predict_parts(self, X: str | os.PathLike[str] | Stored) -> Iterator[NDArray[np.int32]]:
+        """Clusters of stored records, some at a time: the memory hangs on no number of records.
+
+        Parameters
+        ----------
+        X
+            As in :meth:`fit`. Of a path the columns are those of the path that was fitted.
+
+        Yields
+        ------
+        labels
+            Cluster of the next records in the order of files and rows, shape (m,); -1 = noise, or
+            left out. All records of all parts come, also those without a finite number.
+
+        Raises
+        ------
+        InputError
+            If a file can't be read, has changed meanwhile, or has other columns.
+        """
         check_is_fitted(self, "run_")
+        source = X if isinstance(X, Stored) else stored(X, self.stored_columns_)
+        if source.ndim != self.n_features_in_:
+            raise InputError(
+                f"{shown(source.name)} has {source.ndim} columns and this estimator was fitted on "
+                f"{self.n_features_in_}: give dpviz.data.stored.stored(path, columns)."
+            )
+        return self._labels_of(source)
+
+    def _labels_of(self, source: Stored) -> Iterator[NDArray[np.int32]]:
+        """Clusters of all records, chunk by chunk."""
+        for part in source.parts:
+            for points in part.rows():
+                known = whole_rows(points)
+                if known is None:
+                    yield self._label(points)
+                else:
+                    labels = np.full(len(points), -1, dtype=np.int32)
+                    labels[known] = self._label(points[known])
+                    yield labels
+            part.check()
+
+    def predict(self, X: ArrayLike | str | os.PathLike[str] | Stored) -> NDArray[np.int32]:
+        """Cluster of each point, shape (n,); -1 = noise, or left out.
+
+        Of stored records, too, one number for each: :meth:`predict_parts` needs less memory.
+        """
+        check_is_fitted(self, "run_")
+        if isinstance(X, str | os.PathLike | Stored):
+            return np.concatenate([np.empty(0, dtype=np.int32), *self.predict_parts(X)])
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
         return self._label(points)
 
@@ -116,6 +177,7 @@ class Estimator(ClusterMixin, BaseEstimator):
             else family.material(data, config, domain, outside)
         )
         accountant = Accountant(SeededNoise(seed), config.epsilon, config.neighbours)
+        self.stored_columns_ = None
         self.config_, self.run_ = config, family.run(material, config, accountant)
         self.claim_ = claim(family.methods[self._method].card, config, material.domain)
         self.outside_, self.domain_ = self.outside, material.domain
@@ -127,7 +189,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         """Store the results that are specific to the family."""
         raise NotImplementedError
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
         """Cluster of each point (n, d), shape (n,)."""
         raise NotImplementedError
 

@@ -83,10 +83,10 @@ class Trial(Protocol):
         """Scores of the true run that are not comparisons with it."""
         ...
 
-    def label(self, one: Any | None) -> NDArray[np.intp]:
+    def label(self, one: Any | None) -> NDArray[np.int32]:
         """Cluster of every record in a draw, or in the true run, shape (n,)."""
         ...
 
-    def tables(self, reference: NDArray[np.intp]) -> Callable[[Any], NDArray[np.int64]]:
+    def tables(self, reference: NDArray[np.int32]) -> Callable[[Any], NDArray[np.int64]]:
         """Return the function from a draw to its contingency table with labels of the records."""
         ...

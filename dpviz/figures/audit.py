@@ -110,7 +110,7 @@ def joining_maps(joining: Joining, mode: Mode) -> Panels:
         layout=layout,
         alt=f"{joining.title}, clustered without noise: {both}.",
         height=400,
-        share=0.0,
+        share=0.4,
     )
 
 
@@ -240,7 +240,7 @@ def membership_bars(experiment: MembershipExperiment, mode: Mode) -> Panels:
             "person as without."
         ),
         height=330,
-        share=0.0,
+        share=0.33,
     )
 
 

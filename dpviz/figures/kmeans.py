@@ -63,6 +63,9 @@ VIEWS: dict[View, str] = {
 #: Up to this many private centres have their noisy number of records on the picture.
 MOST_COUNTED = 20
 
+#: Width and height of such a number with the centre's own, as shares of a small panel.
+_TEXT = (0.17, 0.08)
+
 #: Places of text around a centre, and those on its other side.
 _OPPOSITE = {
     f"{height} {side}": f"{other} {side}"
@@ -375,12 +378,18 @@ def _overlay_note(picture: KMeansPicture) -> str:
 
 
 def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
-    """Private numbers of records below the private centres, where the run has them."""
+    """Private numbers of records below the private centres, where the run has them.
+
+    Where centres are crowded, or at a border, their own numbers alone can be read.
+    """
     counts, centers = picture.noisy_at(step), _centers_at(picture, picture.private, step)
     if counts is None or len(centers) > MOST_COUNTED:
         return []
     x, y = _shown(picture, centers)
     places = _inwards(picture.shown_domain, x, y)
+    _, (low, high) = picture.shown_domain.bounds
+    # Beyond the panel's upper and lower border stand its title and the axis.
+    blank = _crowded(picture.shown_domain, x, y) | (np.abs((y - low) / (high - low) - 0.5) > 0.46)
     return [
         scatter(
             "text",
@@ -388,13 +397,26 @@ def _noisy_counts(picture: KMeansPicture, step: int) -> list[Trace]:
             y,
             name="noisy records",
             # Blanks keep it off the mark.
-            text=[f"\u2007\u2007{count:,.0f}\u2007\u2007" for count in counts],
+            text=[
+                "" if empty else f"\u2007\u2007{count:,.0f}\u2007\u2007"
+                for count, empty in zip(counts, blank, strict=True)
+            ],
             # On the other side than the number of the centre.
             textposition=[_OPPOSITE[place] for place in places],
             textfont=number_font(picture.mode, 10),
             cliponaxis=False,
         )
     ]
+
+
+def _crowded(domain: Domain, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether another centre stands where the text beside a centre would."""
+    near = np.ones((len(x), len(x)), dtype=bool)
+    for one, (low, high), text in zip((x, y), domain.bounds, _TEXT, strict=True):
+        near &= np.abs(one[:, None] - one[None, :]) < text * (high - low)
+    np.fill_diagonal(near, val=False)
+    crowded: NDArray[np.bool_] = near.sum(axis=1) > 0
+    return crowded
 
 
 def _lattice() -> NDArray[np.float64]:

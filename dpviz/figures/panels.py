@@ -15,6 +15,9 @@ from dpviz.figures.marks import Trace, axis_title, note
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+#: Name of a panel whose method adds none.
+NO_NOISE = "no noise"
+
 #: Horizontal and vertical extent of a panel, as shares of the figure.
 Extent = tuple[tuple[float, float], tuple[float, float]]
 

@@ -26,7 +26,7 @@ from dpviz.figures.marks import (
     scatter,
     shape,
 )
-from dpviz.figures.panels import Panels, add_heading, on, suffix
+from dpviz.figures.panels import NO_NOISE, Panels, add_heading, on, suffix
 from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode, blend
 from dpviz.numbers import readable
 from dpviz.privacy.mechanisms import interval_weights
@@ -199,7 +199,9 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
     ]
     if private.sampled:
         return [*said, _sampled(p, picture.private)]
-    begin = f"Private run: {_positive(private.positive)}. "
+    name = picture.private_title
+    name = "Private run" if name != NO_NOISE else f"Run with {name}"
+    begin = f"{name}: {_positive(private.positive)}. "
     if private.estimate is not None:
         begin += (
             f"Z′ = {_signed(private.estimate, '.4g')} is the noisy number of cells that are not "
@@ -274,9 +276,10 @@ def threshold_panels(picture: WaveClusterPicture) -> Panels:
     law = Law.of(picture.true, picture.run)
     lists = [SortedList.of(stages) for stages in picture.stages]
     room = _Room.of(lists, picture.mode, under=law is not None)
+    lines = 3 if any(one.stages.threshold.estimate is not None for one in lists) else 2
     layout = base_layout(
         picture.title,
-        (56, 16, 82, 44),
+        (56, 16, 52 + 15 * lines, 44),
         legend={**LEGEND, "yref": "container", "y": 0.955, "yanchor": "top"},
         shapes=[],
         # A bar answers wherever the pointer is in it, an edge of an area only near by.
@@ -360,7 +363,8 @@ def _found(threshold: Threshold, *, private: bool) -> str:
     text = f"|L′| {threshold.positive:,}, not positive {threshold.nonpositive:,}"
     if threshold.estimate is None:
         return text
-    return f"{text}, Z′ {_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
+    # A line of its own: half of a phone's screen has no room for both.
+    return f"{text}<br>Z′ {_signed(threshold.estimate, '.1f')}, pruned {threshold.pruned:,}"
 
 
 def _rank_axes(layout: dict[str, Any], panel: int, one: SortedList, room: _Room) -> None:

@@ -77,8 +77,10 @@ WITH_COUNTS = ("threshold", "average", "details", "counts", "overview")
 #: Views on whose private clusters the true points can lie.
 WITH_POINTS = ("clusters", "overview")
 
-#: Numbers of clusters on a panel, at most and in large type; cells a side whose cells hold them.
-_MOST_NUMBERS, _FEW_NUMBERS, _LARGE_CELLS = 60, 20, 16
+#: Clusters up to which all have their number on a panel, and up to which in large type; of more,
+#: the largest ones alone, since each number takes half a millisecond of a drag; cells a side whose
+#: cells hold them.
+_MOST_NUMBERS, _FEW_NUMBERS, _OF_MORE, _LARGE_CELLS = 60, 20, 30, 16
 
 #: True and private values in the hover texts of the true and of the private panel.
 _HOVERED = (("z", "customdata[0]"), ("customdata[0]", "z"))
@@ -546,7 +548,7 @@ def _numbers(picture: WaveClusterPicture, stages: Stages, numbers: NDArray[np.in
 
     A cluster of one or two small cells has it outside, where it does not hide them.
     """
-    shown = min(stages.n_clusters, _MOST_NUMBERS)
+    shown = stages.n_clusters if stages.n_clusters <= _MOST_NUMBERS else _OF_MORE
     x, y = np.nonzero(stages.labels)
     cluster = stages.labels[x, y]
     sizes = np.maximum(stages.cluster_sizes, 1)

@@ -84,10 +84,10 @@ class KMeansComparison(Comparison):
             found["nicv_before"] = self.truth.nicv(one.before)
         return found
 
-    def label(self, points: NDArray[np.float64], one: KMeansRun | None) -> NDArray[np.intp]:
+    def label(self, points: NDArray[np.float64], one: KMeansRun | None) -> NDArray[np.int32]:
         """Cluster of every point in a draw, or in the true run; -1 = left out."""
         centers = self.truth.centers if one is None else self.truth.matched(one).centers
-        found = np.full(len(points), -1, dtype=np.intp)
+        found = np.full(len(points), -1, dtype=np.int32)
         part = self.domain.contains(points) if self.outside == "drop" else slice(None)
         found[part] = self.truth.assign(centers)
         return found

@@ -57,10 +57,10 @@ class _KMeansEstimator(Estimator):
         self.path_ = list(run.path)
         self.kept_centers_ = run.kept_centers
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
         """Nearest centres of points (n, d); -1 for those that are dropped."""
         space = Space(self.domain_)
-        labels = nearest(space.scale(points), space.scale(self.cluster_centers_)).astype(np.intp)
+        labels = nearest(space.scale(points), space.scale(self.cluster_centers_))
         if self.outside_ == "drop":
             labels[~self.domain_.contains(points)] = -1
         return labels
@@ -149,7 +149,8 @@ class DPLloyd(_LloydKMeans):
     cap
         Most points of a person, with ``fit(X, units=...)``.
     random_state
-        Seed of the noise; None uses new noise in every fit.
+        Seed of the noise; None uses new noise in every fit, which is still not for publishing:
+        a release has secure noise.
 
     Attributes
     ----------

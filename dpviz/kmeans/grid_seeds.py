@@ -50,6 +50,7 @@ def grid_seeds(task: Seeding) -> Seeds:
     grid = nested_grid(
         records.rows(task.space), records.domain.ndim, accountant,
         epsilon=task.epsilon, clusters=K, size=task.size, sparse=task.sparse,
+        most=records.most_cells,
     )  # fmt: skip
     if task.clusters is None:
         choice = choose_clusters(grid.noisy, int(noise.generator("choice").integers(2**31)))
@@ -92,7 +93,7 @@ def _projected(task: Seeding) -> Seeds:
     rows = records.rows(space).then(partial(_with_places, whole.centers[0], scaled))
     grid = nested_grid(
         rows.then(_places), DIMENSIONS, accountant,
-        epsilon=GRID * epsilon, clusters=groups, size=size,
+        epsilon=GRID * epsilon, clusters=groups, size=size, most=records.most_cells,
     )  # fmt: skip
     middles = found(grid, groups, noise.generator("groups")).centers
     start = Prototypes(

@@ -123,6 +123,7 @@ def nested_grid(
     clusters: int,
     size: Estimate,
     sparse: bool = False,
+    most: int = MOST_CELLS,
 ) -> NestedGrid:
     """Release a nested grid of counts for ``epsilon``.
 
@@ -138,11 +139,13 @@ def nested_grid(
         Number of records, released before.
     sparse
         Whether cells hold few records beside their noise: none is split.
+    most
+        Most cells that it may have, and half of its subcells.
     """
     d, halves = ndim, accountant.noise.generator("halves")
     first, second = ROUGH * epsilon, (1 - ROUGH) * epsilon
     times = accountant.neighbours.multiplier
-    side = grid_side(size.value * epsilon / (clusters * times), clusters, d)
+    side = grid_side(size.value * epsilon / (clusters * times), clusters, d, most)
     m = side**d
     in_cells = rows.then(partial(_cells, side))
     (rough,) = in_cells.total(partial(_tally, m))
@@ -152,7 +155,7 @@ def nested_grid(
     sub_variance = 2 * (times / second) ** 2
     total = size.pooled(float(gradual.noisy.sum()), m * rough_variance)
     guess = denoised(gradual.noisy, np.full(m, rough_variance), d, total, halves)
-    parts = np.ones(m, dtype=np.int64) if sparse else subcells(guess * second / times, d)
+    parts = np.ones(m, dtype=np.int64) if sparse else subcells(guess * second / times, d, 2 * most)
     split = parts > 1
     counts, variances = gradual.noisy.copy(), np.where(split, rough_variance, fine_variance)
     of_cell = np.where(split, parts**d, 0)
@@ -196,31 +199,39 @@ def nested_grid(
     )
 
 
-def grid_side(records: float, clusters: int, ndim: int) -> int:
+def grid_side(records: float, clusters: int, ndim: int, most: int = MOST_CELLS) -> int:
     """Cells per axis, at least K cells in all.
 
     Parameters
     ----------
     records
         Records per cluster, times epsilon.
+    most
+        Most cells.
     """
     share = CELLS if ndim < 3 else MORE_CELLS
     least = min(FEWEST, records)
     cells = clusters * max(share * records ** (1.5 * ndim / (ndim + 2)), least)
     fewest = max(2, math.ceil(clusters ** (1 / ndim) - 1e-9))
-    most = int((MOST_CELLS if ndim < WHOLE else MOST_WHOLE) ** (1 / ndim) + 1e-9)
-    return int(min(max(round(cells ** (1 / ndim)), fewest), max(most, fewest)))
+    most = min(MOST_CELLS if ndim < WHOLE else MOST_WHOLE, most)
+    widest = max(int(most ** (1 / ndim) + 1e-9), fewest)
+    return int(min(max(round(cells ** (1 / ndim)), fewest), widest))
 
 
-def subcells(records: NDArray[np.float64], ndim: int) -> NDArray[np.int64]:
-    """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none."""
+def subcells(
+    records: NDArray[np.float64], ndim: int, most: int = MOST_SUBCELLS
+) -> NDArray[np.int64]:
+    """Subcells per axis of cells with as many records, times epsilon, shape (m,); 1 for none.
+
+    All subcells together are ``most`` at most, and ``MOST_SUBCELLS``.
+    """
     if ndim >= WHOLE:
         return np.ones(len(records), dtype=np.int64)
     sides = np.floor((records / PER_SUBCELL) ** (1 / ndim) + ROUNDED)
     sides = np.clip(sides, 1, MOST_PARTS).astype(np.int64)
-    for most in range(MOST_PARTS, 0, -1):
-        sides = np.minimum(sides, most)
-        if (sides[sides > 1] ** ndim).sum() <= MOST_SUBCELLS:
+    for widest in range(MOST_PARTS, 0, -1):
+        sides = np.minimum(sides, widest)
+        if (sides[sides > 1] ** ndim).sum() <= min(MOST_SUBCELLS, most):
             break
     return sides
 

@@ -109,8 +109,8 @@ PARAMETERS = (
         label="Start",
         help=(
             "Where the centres start. Sphere packing and random know nothing of the data; the "
-            "others come from it: as printed they leak it, in the sound variant a noisy grid takes "
-            "its place."
+            "others come from it: as printed they leak it, in the sound variant they read a noisy "
+            "grid or are noisy means (partition)."
         ),
         kind="choice",
         options=STARTS,
@@ -136,7 +136,7 @@ PARAMETERS = (
         label="Geometry",
         help=(
             "Where scaled records lie: the box [-1, 1]^d or the cube [0, 1]^d (sensitivity d + 1), "
-            "or the unit L1 ball (sensitivity 2), onto which records outside are drawn."
+            "or the unit L1 ball (sensitivity 2), into which records outside are projected."
         ),
         kind="choice",
         options=GEOMETRIES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,9 @@ class Records:
     classes: NDArray[np.intp] | None = None
     dropped: int = 0
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
+
+    #: Most cells of a nested grid over them, beside what the method itself allows.
+    most_cells: ClassVar[int] = 2**62
 
     @classmethod
     def build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +51,13 @@ def sphere_packing(clusters: int, ndim: int, generator: np.random.Generator) -> 
     Su, Cao, Li, Bertino, Jin 2015, section 3.
     """
     candidates = generator.uniform(-1, 1, (_TRIES * clusters, ndim))
+    return _loosest(candidates.tobytes(), clusters, ndim).copy()
+
+
+@lru_cache(maxsize=64)
+def _loosest(drawn: bytes, clusters: int, ndim: int) -> NDArray[np.float64]:
+    """Packing with the largest radius; a drag of epsilon asks for that of one seed many times."""
+    candidates = np.frombuffer(drawn).reshape(-1, ndim)
     low, high = 0.0, 1.0
     found = _packed(candidates, clusters, low)
     for _ in range(_BISECTIONS):

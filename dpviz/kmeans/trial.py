@@ -86,12 +86,11 @@ class KMeansTrial:
         names += [name for name in self.score_names if name in OF_CLASSES]
         return self.truth.scores(self.truth.run, tuple(names))
 
-    def label(self, one: KMeansRun | None) -> NDArray[np.intp]:
+    def label(self, one: KMeansRun | None) -> NDArray[np.int32]:
         """Cluster of every record in a draw, or in the true run, shape (n,)."""
-        labels = self.truth.labels if one is None else self.truth.assign(one.centers)
-        return labels.astype(np.intp)
+        return self.truth.labels if one is None else self.truth.assign(one.centers)
 
-    def tables(self, reference: NDArray[np.intp]) -> Callable[[KMeansRun], NDArray[np.int64]]:
+    def tables(self, reference: NDArray[np.int32]) -> Callable[[KMeansRun], NDArray[np.int64]]:
         """Return the function from a draw to its contingency table with labels of the records.
 
         Parameters

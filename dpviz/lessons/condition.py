@@ -18,6 +18,9 @@ _SIGNS = {
     "<": operator.lt,
     ">": operator.gt,
 }
+#: Digits of a fact in a text, where it is no whole number.
+DIGITS = 3
+
 _PART = re.compile(r"\s*([\w.]+)\s*(==|!=|<=|>=|<|>)\s*([\w.]+)\s*")
 
 
@@ -40,7 +43,11 @@ class Condition:
         return {side for side in sides if isinstance(side, str)}
 
     def holds(self, facts: Mapping[str, float]) -> bool:
-        """Whether all comparisons hold; one with an unknown or missing value does not."""
+        """Whether all comparisons hold; one with an unknown or missing value does not.
+
+        Facts are compared as they are written in texts: a noise scale of 1.996 is written 2, and so
+        it is 2 or more.
+        """
         return all(
             not (math.isnan(one) or math.isnan(other)) and _SIGNS[sign](one, other)
             for left, sign, right in self.parts
@@ -93,4 +100,7 @@ def _side(text: str, known: Collection[str]) -> str | float:
 
 def _value(side: str | float, facts: Mapping[str, float]) -> float:
     """Value of a side; NaN where the run has no such fact."""
-    return facts.get(side, math.nan) if isinstance(side, str) else side
+    if not isinstance(side, str):
+        return side
+    value = float(facts.get(side, math.nan))
+    return value if value.is_integer() else float(f"{value:.{DIGITS}g}")

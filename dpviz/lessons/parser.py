@@ -24,7 +24,8 @@ shows it escapes it. A file looks like this::
     formula: scale = sensitivity / epsilon
     teacher: Many say "the outlier".
 
-Names in braces are facts of the run beside the text. A further line of a part continues it.
+Names in braces are facts of the run beside the text; a question and its answers have none. A
+further line of a part continues it.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class Step:
     task, wanted
         What to do in the explorer, and when it is done.
     formula, teacher
-        Formula behind a toggle; what classes get wrong.
+        Formula behind a toggle; a note for the teacher: what classes get wrong, or what to ask.
     holds
         What the texts say of the run at the beginning of the step.
     page
@@ -341,6 +342,9 @@ def _right(draft: _Draft, one: Mapping[str, str], faults: _Faults) -> int:
         return 0
     if "question" not in one:
         raise faults.at(line, 'this step has answers or a reveal, but no "question: ...".')
+    if set("{}") & set(one["question"]):
+        # It stands on the screen before the run has facts.
+        raise faults.at(line, "a question has to be text, without facts in braces.")
     if "reveal" not in one:
         raise faults.at(line, 'this question has no "reveal: ...".')
     if len(draft.answers) < 2:

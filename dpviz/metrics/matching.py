@@ -128,7 +128,9 @@ def two_ce(table: NDArray[np.int64]) -> float:
 
 
 def _pairs(numbers: NDArray[np.int64]) -> int:
-    """Sum of C(x, 2), in Python's integers: squares of large sets overflow 64 bits."""
+    """Sum of C(x, 2); in Python's integers where squares of large sets overflow 64 bits."""
+    if int(numbers.sum()) < 2**31:
+        return int((numbers * (numbers - 1) // 2).sum())
     return sum(x * (x - 1) // 2 for x in numbers.ravel().tolist())
 
 

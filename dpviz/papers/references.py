@@ -206,6 +206,78 @@ REFERENCES = (
     _of("F. McSherry", "Privacy Integrated Queries", "SIGMOD", 2009),
 )
 
+#: Papers that lemmas, reference runs and scores are from, by first author.
+MENTIONED = (
+    _of(
+        "D. Arthur, S. Vassilvitskii",
+        "k-means++: The Advantages of Careful Seeding",
+        "SODA",
+        2007,
+    ),
+    _of(
+        "C. Dwork, F. McSherry, K. Nissim, A. Smith",
+        "Calibrating Noise to Sensitivity in Private Data Analysis",
+        "TCC",
+        2006,
+    ),
+    _of("P. Fränti", "Efficiency of Random Swap Clustering", "Journal of Big Data", 2018, "5"),
+    _of("M. Hardt, K. Talwar", "On the Geometry of Differential Privacy", "STOC", 2010),
+    _of(
+        "E. Hruschka, L. de Castro, R. Campello",
+        "Evolutionary Algorithms for Clustering Gene-Expression Data",
+        "ICDM",
+        2004,
+    ),
+    _of("L. Hubert, P. Arabie", "Comparing Partitions", "Journal of Classification", 1985, "2"),
+    _of(
+        "F. Koufogiannis, S. Han, G. Pappas",
+        "Gradual Release of Sensitive Data under Differential Privacy",
+        "arXiv 1504.00429",
+        2015,
+    ),
+    _of(
+        "H. Kuhn",
+        "The Hungarian Method for the Assignment Problem",
+        "Naval Research Logistics Quarterly",
+        1955,
+        "2",
+    ),
+    _of(
+        "S. Lloyd",
+        "Least Squares Quantization in PCM",
+        "IEEE Transactions on Information Theory",
+        1982,
+        "28(2)",
+    ),
+    _of(
+        "J. MacQueen",
+        "Some Methods for Classification and Analysis of Multivariate Observations",
+        "Berkeley Symposium on Mathematical Statistics and Probability",
+        1967,
+    ),
+    _of(
+        "R. McKenna, D. Sheldon",
+        "Permute-and-Flip: A New Mechanism for Differentially Private Selection",
+        "NeurIPS",
+        2020,
+    ),
+    _of("F. McSherry, K. Talwar", "Mechanism Design via Differential Privacy", "FOCS", 2007),
+    _of(
+        "I. Mironov",
+        "On Significance of the Least Significant Bits for Differential Privacy",
+        "CCS",
+        2012,
+    ),
+    _of(
+        "N. Vinh, J. Epps, J. Bailey",
+        "Information Theoretic Measures for Clusterings Comparison: Variants, Properties, "
+        "Normalization and Correction for Chance",
+        "Journal of Machine Learning Research",
+        2010,
+        "11",
+    ),
+)
+
 
 def cited(card: Card) -> list[Reference]:
     """Papers that the card of a method names as its source."""

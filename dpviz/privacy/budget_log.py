@@ -45,6 +45,9 @@ _SCHEMA = (
     f"PRAGMA user_version = {VERSION}",
 )
 
+#: Name, beside the public parameters of a debit, of a number that no other debit has.
+NONCE = "nonce"
+
 _RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER BY number"
 
 
@@ -204,7 +207,7 @@ class Log:
                     id=len(self.entries) + 1,
                     source=source,
                     epsilon=amount / MICRO,
-                    what=dict(json.loads(text)),
+                    what={k: v for k, v in dict(json.loads(text)).items() if k != NONCE},
                     state="debited",
                     time=time,
                 )

@@ -37,6 +37,7 @@ from dpviz.privacy import names
 from dpviz.privacy.budget_log import (
     APPLICATION,
     MICRO,
+    NONCE,
     VERSION,
     Account,
     DamagedError,
@@ -186,7 +187,10 @@ class Budget:
         PrivacyRefusal
             If less remains; the message states the remaining epsilon.
         """
-        asked, text = micro("epsilon", epsilon), _json(what)
+        # Two copies of the file may debit the same within one second: without a number of its own
+        # both entries would have one hash, and the note would fit both.
+        asked = micro("epsilon", epsilon)
+        text = _json(what)
         opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
             account = self._opened(log, source, opening)
@@ -492,9 +496,9 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
 
 
 def _json(what: Mapping[str, Any]) -> str:
-    """Return public parameters as JSON, or raise InputError."""
+    """Return public parameters and a number of their own as JSON, or raise InputError."""
     try:
-        text = json.dumps(dict(what), allow_nan=False)
+        text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
         raise InputError("what = ... must hold plain values alone, as JSON knows them.") from None
     if len(text) > _LONGEST_WHAT:

@@ -15,7 +15,7 @@ import numpy as np
 
 from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
-from dpviz.data.reading.table import LARGEST
+from dpviz.data.reading.kinds import LARGEST
 from dpviz.data.stored import ParquetPart, Stored
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain

@@ -51,7 +51,7 @@ _DENSE = (0.8, 0.9, 0.96)
 _FOUND = 0.5
 
 Floats = NDArray[np.float64]
-Labels = NDArray[np.intp]
+Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -159,6 +159,8 @@ class Rehearsal:
         """What would help, as tried on the same stand-in; says so where nothing does."""
         if not self._loss(self.plan) >= 0.5:
             return "Nothing needs to change for that."
+        if not self.changes:
+            return ""
         helps = self._helping(self.plan, self.changes)
         if not helps:
             return f"None of what was tried helps by itself: not {', not '.join(self.changes)}."
@@ -174,18 +176,23 @@ class Rehearsal:
         helps = self._helping(plan, tried)
         return (
             "Are your clusters small, about a hundredth of a side of the domain, such as hot spots "
-            f"of a city? Then expect {self._words(plan)}, {_about(plan.reported)} reported. "
-            + (f"What would help then: {helps}." if helps else "Nothing that was tried helps then.")
+            f"of a city? Then expect {self._words(plan)}, {_about(plan.reported)} reported."
+            + (f" What would help then: {helps}." if helps else "")
+            + " Nothing that was tried helps then." * bool(tried and not helps)
         )
 
     @property
-    def best(self) -> tuple[str, ...]:
-        """The words of the best change, and of the best one for small clusters, where any helps."""
+    def best(self) -> dict[str, str]:
+        """The words of the best change, and of the best one for small clusters, where any helps.
+
+        With each stands for which clusters it is: "", or "for small clusters".
+        """
         plan, tried = self.small.get(""), {word: one for word, one in self.small.items() if word}
-        found = self._better(self.plan, self.changes)[:1]
+        found = dict.fromkeys(self._better(self.plan, self.changes)[:1], "")
         if plan is not None and self.if_small:
-            found += self._better(plan, tried)[:1]
-        return tuple(dict.fromkeys(found))
+            for words in self._better(plan, tried)[:1]:
+                found.setdefault(words, "for small clusters")
+        return found
 
     def _better(self, plan: Found, tried: dict[str, Found]) -> list[str]:
         """Words of the changes that help, the best first."""
@@ -222,7 +229,7 @@ def made_up(
     generator = SeededNoise(0).generator("stand-in")
     shares = 1.0 / np.arange(1, clusters + 1) ** 0.5
     weights = np.append(shares / shares.sum() * (1 - _BACKGROUND), _BACKGROUND)
-    labels = generator.choice(clusters + 1, records, p=weights).astype(np.intp)
+    labels = generator.choice(clusters + 1, records, p=weights).astype(np.int32)
     # The best of many draws: clusters that stand apart.
     places = max(
         (generator.uniform(0.1, 0.9, (clusters, domain.ndim)) for _ in range(200)), key=_apart
@@ -312,6 +319,7 @@ def rehearse(
     small: StandIn | None = None,
     draws: int = DRAWS,
     fewer: int = FEWER,
+    advised: bool = False,
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Rehearsal:
@@ -328,6 +336,8 @@ def rehearse(
     draws, fewer
         Draws of the plan, on the stand-in and without clusters; and of each change that may help,
         and on small clusters.
+    advised
+        Whether the plan is a change that an earlier rehearsal tried: no further one is tried.
     progress, cancelled
         As for :class:`dpviz.work.Work`; a step is one draw.
 
@@ -339,7 +349,7 @@ def rehearse(
         Where ``cancelled`` returns true.
     """
     invents = request.family.finds_number
-    tried = changes(request, stand_in.dataset.n)
+    tried = {} if advised else changes(request, stand_in.dataset.n)
     others = {"": request, **tried} if invents and small is not None else {}
     steps = draws * (1 + invents) + fewer * (len(tried) + len(others))
     work = Work(steps, "draws", progress, cancelled)

@@ -10,6 +10,7 @@ import streamlit as st
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS
+from dpviz.licences import PACKAGES
 from dpviz.papers.references import (
     ABSTRACT,
     LICENCE,
@@ -20,25 +21,6 @@ from dpviz.papers.references import (
 )
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import UrlState
-
-#: Packages that dpviz needs, with their licences.
-PACKAGES = {
-    "streamlit": "Apache-2.0",
-    "plotly": "MIT",
-    "numpy": "BSD-3-Clause",
-    "pywavelets": "MIT",
-    "scipy": "BSD-3-Clause",
-    "scikit-learn": "BSD-3-Clause",
-    "opendp": "MIT",
-    "threadpoolctl": "BSD-3-Clause",
-    "shapely": "BSD-3-Clause",
-    "numba": "BSD-2-Clause",
-    "joblib": "BSD-3-Clause",
-    "pandas": "BSD-3-Clause",
-    "pyarrow": "Apache-2.0",
-    "segno": "BSD-3-Clause",
-    "jinja2": "BSD-3-Clause",
-}
 
 _FLAW = (
     "If you find that a method, a release or a page of dpviz breaks a privacy promise, tell the "
@@ -61,7 +43,9 @@ def build(state: UrlState) -> None:
     _licences()
     st.header("Report a privacy flaw", anchor="flaw")
     st.markdown(_FLAW)
-    st.code("python -m dpviz audit privqt --variant published --runs 1000", language="shell")
+    st.code(
+        "python -m dpviz audit privqt --variant published --runs 1000", "shell", wrap_lines=True
+    )
     show_caption("An audit measures what two neighbouring data sets tell apart.")
     state.write()
 
@@ -94,7 +78,7 @@ def _cite() -> None:
     """Show what to cite, and the entries to save."""
     st.header("Cite", anchor="cite")
     st.markdown("Cite dpviz, and the paper of the method that you used:")
-    st.code(our_bibtex(), language="latex")
+    st.code(our_bibtex(), language="latex", wrap_lines=True)
     st.markdown("\n".join(f"* {_listed(one)}" for one in REFERENCES))
     st.download_button(
         "All of these (BibTeX)",
@@ -140,6 +124,7 @@ def _licences() -> None:
             }
         ),
         hide_index=True,
+        height="content",
         key="about:packages",
     )
 

@@ -42,8 +42,8 @@ ABOUT = {
         read=f"{_SIDES} A private cluster takes number and colour of the true cluster that it "
         "shares most cells with. The private side has cells and no records, as a release has; "
         "cells of full colour hold more.",
-        attempt="Make epsilon smaller until a cluster is lost or a new one appears. Then open "
-        "“What broke this cluster?”.",
+        attempt="With a method that adds noise, make epsilon smaller until a cluster is "
+        "lost or a new one appears. Then open “What broke this cluster?”.",
     ),
     "significant": AboutPicture(
         shows="The cells that are full enough to belong to a cluster.",
@@ -75,8 +75,8 @@ ABOUT = {
         shows="The number of records in every cell of the grid: all that the method reads.",
         read=f"{_SIDES} Noise goes into every cell, also into empty ones, so that a count can be "
         "below zero.",
-        attempt="Choose a grid of 8 x 8 and read the numbers: how far off is an empty cell? Then "
-        "halve epsilon.",
+        attempt="Choose a grid of 8 x 8 and read the numbers: how far off is an empty cell? "
+        "Where there is noise, halve epsilon.",
     ),
     "overview": AboutPicture(
         shows="All steps of the method, from the counts to the clusters.",
@@ -158,6 +158,26 @@ ABOUT = {
         shows="How large Laplace noise is on average, over epsilon.",
         read="The line is measured, the dots are the law: sensitivity divided by epsilon.",
         attempt="Read two points: at half of an epsilon the noise is twice as large.",
+    ),
+    "time over records": AboutPicture(
+        shows="How long one run of a method takes, over the number of records, for different "
+        "numbers of workers.",
+        read="Filled marks were measured, on one worker and on two; open marks are other methods. "
+        "Dashed parts are calculated. Both axes are logarithmic: a straight line means that ten "
+        "times the records take ten times as long.",
+        attempt="Follow a line to the right: where it is straight, each further record costs the "
+        "same. At the left end more workers hardly help.",
+    ),
+    "time over epsilon": AboutPicture(
+        shows="How long one run of each method takes, over epsilon.",
+        read="Each mark is measured. Where a line is flat, the noise costs no time.",
+        attempt="Point at a mark: it says how often the run read all records.",
+    ),
+    "speedup": AboutPicture(
+        shows="How many times faster several workers are than one.",
+        read="The dotted line is the best that could be: twice the workers, half the time. A curve "
+        "that leaves it has found something that workers can't share.",
+        attempt="Compare few records with many: which curve stays longer at the dotted line?",
     ),
     "paper picture": AboutPicture(
         shows="The clusters of a figure of the paper, with our code.",

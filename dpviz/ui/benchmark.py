@@ -334,7 +334,10 @@ def _promises(cells: pd.DataFrame) -> None:
     """Who made which method, and what it promises."""
     st.markdown("**Who promises what**")
     rows = promises(sorted(_methods(cells), key=lambda key: title_of(*key).casefold()))
-    st.html(_rows(rows, ("Method", "Made by", "Guarantee", "To know")))
+    heads = ["Method", "Made by", "Guarantee", "To know"]
+    if not rows.iloc[:, -1].any():
+        rows, heads = rows.iloc[:, :-1], heads[:-1]
+    st.html(_rows(rows, heads))
 
 
 def _rows(rows: pd.DataFrame, heads: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from dpviz.experiments import ablations, utility
 from dpviz.experiments.utility import SCORES
 from dpviz.families import CARDS
+from dpviz.ui.docs_link import docs_link
 from dpviz.ui.messages import plain_text
 from dpviz.ui.settings import card_text
 from dpviz.ui.show import csv_button, spread_text
@@ -30,6 +31,7 @@ _PARTS_HELP = (
 def card_panel(method: str) -> None:
     """Show the card of a method, what its soundness costs, and what each of its parts brings."""
     st.markdown(card_text(CARDS[method]))
+    st.markdown(docs_link(f"methods/{method}", "Formulas, proof in full and figure of this method"))
     if costs := utility.costs(method):
         rows = [
             {

@@ -16,6 +16,7 @@ from dpviz.errors import InputError, shown
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS
 from dpviz.experiments.presets import PRESETS, Preset
 from dpviz.experiments.sweep import Plan, Subject, axes, subject_of_sample
+from dpviz.experiments.worker_times import check_price
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES
 from dpviz.family.card import VariantName
 from dpviz.family.family import Family
@@ -42,6 +43,7 @@ from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.paper_sets import given_subject, paper_sets_panel
 from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.state import Control, CorrectedError, choice, number, whole
+from dpviz.ui.worker_times import MOST_PRICE
 
 FIRST_METHODS = ("privqt", "privthr", "privthrem", "twostage")
 
@@ -109,6 +111,8 @@ class CompareState(DataState):
         needless: tuple[str, ...] = () if self.has_own_data else _OF_OWN_DATA
         if self.get("axis") == EPSILON.name:
             needless += ("axis", "values")
+        if not self.get("price"):
+            needless += ("price",)
         lists = {name: ",".join(self.get(name)) for name in ("data", "methods")}
         texts = super().link() | lists
         return {name: text for name, text in texts.items() if text and name not in needless}
@@ -213,6 +217,7 @@ def page_state() -> CompareState:
             "score": Control("dsg_c", choice("score", tuple(SCORES))),
             "view": Control("data", choice("view", tuple(VIEWS))),
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
+            "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
             **{one.link: Control(value, parser(one)) for one, value in suiting(sample(FIRST))},
         },
@@ -453,7 +458,8 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
     dataset = own.current
     domain = domain_panel(state, dataset, own.identity)
     suited = [one for one, _ in suiting(sample(FIRST))]
-    for column, one in zip(st.columns(len(suited)), suited, strict=True):
+    places, below = st.columns(len(suited), vertical_alignment="bottom"), st.container()
+    for column, one in zip(places, suited, strict=True):
         boxes(
             state,
             one,
@@ -461,6 +467,7 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
             column,
             label=f"{one.name.capitalize()} {one.sign}",
             disabled=one.kind == "sides" and dataset.counts is not None,
+            below=below,
         )
     # A file may have the name of a sample set, but the name identifies the rows.
     name = f"{dataset.name} (own)" if dataset.name in sample_names() else dataset.name

@@ -64,7 +64,7 @@ def build(state: CompareState) -> None:
     with st.sidebar:
         request = sidebar(state)
     if request is None:
-        show_illustration(ILLUSTRATIONS[state.get("preset")])
+        show_illustration(ILLUSTRATIONS[state.get("preset")], state)
         state.write()
         return
     if embedded():
@@ -73,22 +73,25 @@ def build(state: CompareState) -> None:
             follow(job_of(JOB), lambda: _progress(request))
         follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
         return
-    places = st.columns([7, 6, 5, 7], vertical_alignment="bottom")
-    places[0].selectbox(
+    # What has no room goes below.
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    row.selectbox(
         "Score",
         **state.choice("score", request.offered),
         format_func=lambda name: _score_title(name, request.any.families),
         help="Only scores that all chosen methods share. Choose a slower one to have all of those.",
+        width=270,
     )
-    segments(state, "view", "A panel for each of the", VIEWS, places[1])
+    segments(state, "view", "A panel for each of the", VIEWS, row)
     if state.get("view") == "scores":
-        places[2].selectbox(
+        row.selectbox(
             "Data set",
             **state.choice("of", tuple(request.plans)),
             format_func=lambda name: request.subjects[name].title,
+            width=220,
         )
     begin_if_new(request)
-    with places[3]:
+    with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
 
@@ -175,7 +178,7 @@ def _progress(request: SweepRequest) -> None:
     job, pieces = job_of(JOB), missing_runs(request)
     if job and job.request != request.key and not job.running:
         job = None
-    left, right = st.columns([5, 4], vertical_alignment="center")
+    left, right = st.columns([4, 5], vertical_alignment="center")
     with left:
         if job is None and not pieces:
             st.progress(1.0, text=f"{request.total:,} of {request.total:,} runs")
@@ -311,31 +314,33 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     """Choose one run of the chart, and link to it in its explorer."""
     plan = request.any
     st.markdown("**One of these runs in its explorer**")
-    along = [2] if plan.values else []
-    places = st.columns([3, 3, 2, *along, 3, 3], vertical_alignment="bottom")
-    data = places[0].selectbox(
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    data = row.selectbox(
         "Of the data set",
         tuple(request.plans),
         format_func=lambda name: request.subjects[name].title,
         key="compare:open data",
+        width=280,
     )
-    method = places[1].selectbox(
+    method = row.selectbox(
         "Method",
         plan.methods,
         format_func=lambda name: CARDS[name].title,
         key="compare:open method",
+        width=220,
     )
-    epsilon = places[2].selectbox(
-        "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon"
+    epsilon = row.selectbox(
+        "ε", plan.epsilons, format_func="{:g}".format, key="compare:open epsilon", width=110
     )
     step = None
     if plan.values:
         axis = PARAMETERS[plan.axis]
-        step = places[3].selectbox(
+        step = row.selectbox(
             plain_text(axis.sign),
             plan.steps,
             format_func=lambda one: f"{one[axis.name]:g}",
             key=f"compare:open {axis.name}",
+            width=110,
         )
     score = state.get("score")
     runs = _runs(tables[data], method, epsilon, step)
@@ -345,7 +350,7 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
     # The browser caches a widget's label of a value, so each set of labels has its own widget.
     labels = hash((request.key, data, method, epsilon, str(step), score, seed in values))
     key = f"compare:open seed@{labels}"
-    places[-2].selectbox(
+    row.selectbox(
         f"Draw, {score_of(score).title}",
         plan.seeds,
         plan.seeds.index(seed),
@@ -354,13 +359,14 @@ def _open(state: CompareState, request: SweepRequest, tables: Mapping[str, pd.Da
         ),
         key=key,
         on_change=lambda: st.session_state.update({_SEED: st.session_state[key]}),
+        width=220,
     )
-    with places[-1]:
+    with row:
         if seed not in values:
             show_caption("Not run yet.")
             return
         page = f"pages/{CARDS[method].family}.py"
-        look: dict[str, Any] = {"icon": ":material/open_in_new:", "width": "stretch"}
+        look: dict[str, Any] = {"icon": ":material/open_in_new:", "width": "content"}
         shown, label = request.plans[data], "Open in its explorer"
         link = explorer_link(shown, data, method, epsilon, seed, step)
         if shown.subjects[0] not in given_subjects():
@@ -385,6 +391,9 @@ def _behind(
         keys = [name for name in ranks.columns if name in table.columns and name in GROUP]
         table = table.merge(ranks[[*keys, "printed"]], "left", keys)
     low, high = end_names(len(request.any.seeds))
+    numbers = table[[name for name in ("mean", "median", "low", "high", "true") if name in table]]
+    # 220.6T: nobody counts the zeros of a sum of squares.
+    scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
     st.dataframe(
         table.assign(
@@ -398,11 +407,11 @@ def _behind(
         column_config={
             axis.column: st.column_config.NumberColumn(axis.sign, format="%.3g"),
             "epsilon": st.column_config.NumberColumn("ε", format="%.3g"),
-            "low": st.column_config.NumberColumn(low, format="%.4g"),
-            "high": st.column_config.NumberColumn(high, format="%.4g"),
-            "mean": st.column_config.NumberColumn(format="%.4g"),
-            "median": st.column_config.NumberColumn(format="%.4g"),
-            "true": st.column_config.NumberColumn("without noise", format="%.4g"),
+            "low": st.column_config.NumberColumn(low, format=scored),
+            "high": st.column_config.NumberColumn(high, format=scored),
+            "mean": st.column_config.NumberColumn(format=scored),
+            "median": st.column_config.NumberColumn(format=scored),
+            "true": st.column_config.NumberColumn("without noise", format=scored),
             "printed": st.column_config.NumberColumn("printed mean", format="%.1f"),
         },
         placeholder="",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.reading.table import Table
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.domain import Domain, Outside
 from dpviz.errors import listed
@@ -19,7 +18,7 @@ from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.messages import show_caption, show_info
-from dpviz.ui.own_data import OwnData, check_unit, own_data
+from dpviz.ui.own_data import AnyTable, OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
 from dpviz.ui.state import UrlState
 
@@ -154,12 +153,12 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
 
 def _persons(own: OwnData, but: Collection[str]) -> list[str]:
     """Columns of an own table that could tell persons apart."""
-    columns = own.table.columns if isinstance(own.table, Table) else ()
+    columns = own.table.columns if isinstance(own.table, AnyTable) else ()
     return [one for one in columns if one not in but]
 
 
 def protection(state: UrlState, own: OwnData | None, but: Collection[str] = ()) -> Neighbours:
     """Show who is protected; only an own table has a column of persons, none of those in `but`."""
-    if own and isinstance(own.table, Table):
+    if own and isinstance(own.table, AnyTable):
         return protection_panel(state, _persons(own, but))
     return protection_panel(state, None)

@@ -85,12 +85,11 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
 
 
 def _chosen(diagnostics: Diagnostics) -> int:
-    """Show the choice of the true cluster; on new data choose the first that is not retained."""
+    """Show the choice of the true cluster; until a hand chooses, the first that is not retained."""
     truth, last = st.session_state.get(_LAST, (None, 0))
     if truth is not diagnostics.truth:
         # argmin: the first that is not retained, else the first.
         last = int(diagnostics.retained.argmin()) + 1
-        st.session_state[_LAST] = (diagnostics.truth, last)
     sizes = diagnostics.true.cluster_sizes
 
     def title(cluster: int) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from dpviz.data.cities import box_around, cities
 from dpviz.data.dataset import Dataset
-from dpviz.data.scale import scale_of
+from dpviz.data.scale import Axes, scale_of
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
@@ -175,33 +175,44 @@ def cut_out(state: UrlState, domain: str) -> None:
 def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:
     """Show the choice of a city whose surroundings become the domain of longitude and latitude."""
     names = [dataset.columns[axis] for axis in axes]
-    degrees = {scale_of(names, box).degrees for box in (_WORLD, Domain(_WORLD.bounds[::-1]))} - {""}
+    # By their names, or as a person says on the map.
+    meant: Axes = state.get("axes") if "axes" in state else "auto"
+    worlds = (_WORLD, Domain(_WORLD.bounds[::-1]))
+    degrees = {scale_of(names, box, meant).degrees for box in worlds} - {""}
     if dataset.ndim != 2 or not degrees or len(set(axes)) < 2:
         return
+
+    city_key, width_key = (f"{state.page}:domain:{part}" for part in ("city", "width"))
+
+    def use() -> None:
+        # As they are now: a width that is still being typed arrives together with the click.
+        title, width = st.session_state[city_key], st.session_state[width_key]
+        if title is None:
+            return
+        try:
+            box = box_around(cities()[title], width, swapped="latlon" in degrees)
+            cut_out(state, str(box.select(axes)))
+        except InputError as error:
+            st.session_state[f"{state.page}:domain:city error"] = str(error)
 
     def draw() -> None:
         title = st.selectbox(
             "City",
             tuple(cities()),
             index=None,
-            key=f"{state.page}:domain:city",
+            key=city_key,
             placeholder="type its name",
             help="7,342 cities of Natural Earth: public places, so the box tells nothing of the "
             "data. Points outside are left out.",
         )
-        width = st.number_input(
-            "Width of the box in km", 1.0, 5000.0, _WIDTH, 10.0, key=f"{state.page}:domain:width"
-        )
-
-        def use() -> None:
-            try:
-                box = box_around(cities()[str(title)], width, swapped="latlon" in degrees)
-                cut_out(state, str(box.select(axes)))
-            except InputError as error:
-                st.session_state[f"{state.page}:domain:city error"] = str(error)
-
-        st.button(
-            "Use this box", key=f"{state.page}:domain:use", on_click=use, disabled=title is None
+        left, right = st.columns(2, vertical_alignment="bottom", gap="small")
+        left.number_input("Width in km", 1.0, 5000.0, _WIDTH, 10.0, "%g", key=width_key)
+        right.button(
+            "Use this box",
+            key=f"{state.page}:domain:use",
+            on_click=use,
+            disabled=title is None,
+            width="stretch",
         )
         if error := st.session_state.pop(f"{state.page}:domain:city error", ""):
             show_error(error)

@@ -28,6 +28,9 @@ _NUMBERS = (50, 100, 200, MOST_DRAWS)
 #: Seconds that the page waits for draws before it continues without them: most are ready by then.
 _PATIENCE = 0.6
 
+#: Draws that take a second or two: they follow a control, and wait for no heavy job.
+_FEW = 50
+
 
 @dataclass(frozen=True, eq=False)
 class Setting:
@@ -103,7 +106,10 @@ def _draws(setting: Setting, *, settled: bool) -> None:
     job = job_of(setting.key("job"))
     if settled and (job is None or job.request != request):
         job = start(
-            setting.key("job"), partial(many_draws, setting.trial, seeds, names), request=request
+            setting.key("job"),
+            partial(many_draws, setting.trial, seeds, names),
+            request=request,
+            heavy=number > _FEW,
         )
         st.session_state[setting.key("job:setting")] = setting
         job.wait(_PATIENCE)

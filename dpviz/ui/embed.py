@@ -1,8 +1,9 @@
 """The view for slides and course pages: ``?embed=true`` shows picture, readouts and epsilon alone.
 
 Streamlit itself takes its tool bar and its padding away there; side bar and navigation are hidden
-here. Its server sends no header against frames, so any page may show the app in one: such a page
-gets this view, too (``frame.js``), and a release is not made in it.
+here. ``streamlit run`` sends no header against frames, so any page may show the app in one: such a
+page gets this view, too (``frame.js``), and a release is not made in it. :mod:`dpviz.server` lets
+only this view be framed.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from dpviz.game.rules import CASES
 from dpviz.numbers import counted
 from dpviz.ui.address import base_address, full_link, is_local
 from dpviz.ui.game_play import reasons, scores
-from dpviz.ui.job import absence
 from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.presence import absence
 from dpviz.ui.share import qr_code
 from dpviz.ui.show import show_panels, theme_mode
 from dpviz.ui.stamp import MADE_UP
@@ -110,8 +110,9 @@ def _invitation(room: Room) -> None:
     st.html(qr_code(link))
     if is_local(base_address()):
         show_caption(
-            "This address works on this computer alone. For a class start dpviz with "
-            "--server.address 0.0.0.0, and open this page by the computer's name in the network."
+            "This address works on this computer alone. For a class start dpviz by python -m "
+            "dpviz.server --address 0.0.0.0 --hosts NAME, with this computer's name in the "
+            "network, and open this page by that name."
         )
 
 

@@ -7,6 +7,7 @@ import html
 import streamlit as st
 
 from dpviz.family.headline import Headline
+from dpviz.figures.panels import NO_NOISE
 from dpviz.numbers import readable
 
 
@@ -23,7 +24,7 @@ def show_headline(headline: Headline, epsilon: float | None, hint: str) -> None:
         What to try first. The browser shows it until somebody closes it, and remembers that.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
-    at = "no noise" if epsilon is None else f"epsilon {readable(epsilon)}"
+    at = NO_NOISE if epsilon is None else f"epsilon {readable(epsilon)}"
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
     detail = f'<span class="dpv-detail">{html.escape(headline.detail)}</span>'
     whole = html.escape(f"{headline.text}: {at}. {headline.detail}".strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dpviz.experiments.illustrations import NoiseFigure, Picture
+from dpviz.experiments.illustrations import NoiseFigure, Picture, TimeFigure
 from dpviz.figures.noise import noise_curve
 from dpviz.figures.panels import Panels
 from dpviz.figures.wavecluster import WaveClusterPicture, panels
@@ -15,31 +15,27 @@ from dpviz.ui.messages import show_caption
 from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, show_panels, theme_mode
 from dpviz.ui.stamp import MADE_UP
+from dpviz.ui.state import UrlState
+from dpviz.ui.worker_times import show_worker_times
 
 
-def show_illustration(one: NoiseFigure | Picture) -> None:
+def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) -> None:
     """Show a figure with its caption and its table, and a link where the explorer has it."""
     show_caption(f"{one.paper}. {one.caption}")
-    picture = one if isinstance(one, Picture) else None
     table = _table(one.name, one)
-    if picture is None:
-        figure = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
-    else:
-        figure = _panels(picture)
-    show_panels(
-        figure,
-        MADE_UP,
-        key="compare:illustration",
-        base_name=f"{FILE_NAME} {one.name}",
-        about="noise curve" if picture is None else "paper picture",
-    )
-    if picture is not None:
+    if isinstance(one, TimeFigure):
+        show_worker_times(one, state)
+    elif isinstance(one, Picture):
+        _shown(_panels(one), one, about="paper picture")
         st.page_link(
             "pages/wavecluster.py",
             label="Open in its explorer",
             icon=":material/open_in_new:",
-            query_params=picture.link,
+            query_params=one.link,
         )
+    else:
+        curve = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
+        _shown(curve, one, about="noise curve")
     st.dataframe(table, hide_index=True, key="compare:illustration table")
     csv_button(f"{FILE_NAME}-{one.name}", table, "This table (CSV)", key="compare:illustrated")
     st.code(
@@ -49,8 +45,19 @@ def show_illustration(one: NoiseFigure | Picture) -> None:
     )
 
 
+def _shown(panels: Panels, one: NoiseFigure | Picture, *, about: str) -> None:
+    """Draw a figure of made-up data."""
+    show_panels(
+        panels,
+        MADE_UP,
+        key="compare:illustration",
+        base_name=f"{FILE_NAME} {one.name}",
+        about=about,
+    )
+
+
 @st.cache_data(show_spinner=False)
-def _table(name: str, _one: NoiseFigure | Picture) -> pd.DataFrame:
+def _table(name: str, _one: NoiseFigure | Picture | TimeFigure) -> pd.DataFrame:
     """Table of a figure; the same for all sessions."""
     return _one.table()
 

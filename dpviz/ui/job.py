@@ -2,24 +2,29 @@
 
 The page stays usable, and the job continues while another page is open. The thread never
 calls Streamlit's drawing functions or session state; its result is an attribute of the job.
+All sessions of a server share the places for heavy jobs, and take turns in them.
 """
 
 from __future__ import annotations
 
 import atexit
 import logging
+import sys
 import time
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from typing import Any
 from weakref import WeakSet
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError
+from dpviz.numbers import counted
+from dpviz.threads import processors
+from dpviz.ui.leave import sessions
 from dpviz.ui.messages import show_error
+from dpviz.ui.presence import absence
+from dpviz.ui.turns import Turns
 from dpviz.work import IsCancelled, Task
 
 _LOG = logging.getLogger(__name__)
@@ -32,6 +37,24 @@ _ABANDONED = 15.0
 
 #: Seconds that the program waits at its end for jobs to notice the cancel.
 _SHUTDOWN = 5.0
+
+#: One processor stays free of heavy jobs; short ones, which follow a slider, may take all.
+HEAVY = Turns(max(1, processors() - 1), share=5.0)
+LIGHT = Turns(processors(), share=1.0)
+
+#: With more sessions than these, what follows a control by itself waits so many seconds for
+#: somebody to move on, and has one place in all: a class that drags would start more of it than
+#: the server can do, each start would make the next change slower, and so start more.
+CROWD, CALM = 3, 1.5
+CROWDED = Turns(1, share=2.0)
+
+#: Longest rest between two steps of a job, in seconds; in a crowd, rest of a short one in times
+#: of its work.
+_REST, _RESTS = 0.5, 9.0
+
+# A thread that computes keeps the interpreter for so long when others want it; a run of a page
+# asks for it dozens of times. With Python's 5 ms one heavy job doubles the time of every run.
+sys.setswitchinterval(0.0005)
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "
@@ -51,6 +74,11 @@ class Job:
         Description of the computation: equal for two jobs with the same result.
     abandoned
         Returns whether nobody waits for the result any longer; checked with ``cancelled``.
+    after
+        Seconds that it waits before it begins.
+    turns
+        Places that it shares with other jobs; None for a place of its own. It gives its place
+        on when the task calls ``cancelled`` in the thread of the job.
 
     Attributes
     ----------
@@ -63,9 +91,17 @@ class Job:
     """
 
     def __init__(
-        self, task: Task, *, request: object = None, abandoned: IsCancelled = lambda: False
+        self,
+        task: Task,
+        *,
+        request: object = None,
+        abandoned: IsCancelled = lambda: False,
+        turns: Turns | None = None,
+        after: float = 0.0,
     ) -> None:
         self.request = request
+        self._after = after
+        self._turns = turns
         self.result: Any = None
         self.error = ""
         self._progress = (0, 0)
@@ -91,6 +127,11 @@ class Job:
         return self._thread.is_alive()
 
     @property
+    def before(self) -> int:
+        """Number of jobs before this one where it waits for a place; else 0."""
+        return self._turns.before(self) if self._turns and self.running else 0
+
+    @property
     def cancelled(self) -> bool:
         """Whether the job was cancelled before it was finished."""
         return self._stop.is_set()
@@ -107,6 +148,11 @@ class Job:
 
     def _run(self, task: Task) -> None:
         """Run the task; store its result or its error."""
+        if self._after and self._stop.wait(self._after):
+            return
+        if self._turns and not self._turns.enter(self, self._should_stop):
+            return
+        self._resumed = time.monotonic()
         try:
             result = task(progress=self._report, cancelled=self._is_cancelled)
         except Exception as error:
@@ -118,12 +164,26 @@ class Job:
         else:
             if not self._stop.is_set():
                 self.result = result
+        finally:
+            if self._turns:
+                self._turns.leave(self)
 
     def _report(self, done: int, total: int) -> None:
         """Store the progress."""
         self._progress = (done, total)
 
     def _is_cancelled(self) -> bool:
+        """Whether the task should stop; others may have their turn first."""
+        if self._turns and current_thread() is self._thread:
+            self._turns.give_way(self, self._should_stop)
+            # The pages of others come first: it rests as long as it has worked, or longer.
+            rests = _RESTS if self._turns is CROWDED else float(self._turns is HEAVY)
+            if rests and sessions() > 1:
+                time.sleep(min(_REST, rests * (time.monotonic() - self._resumed)))
+            self._resumed = time.monotonic()
+        return self._should_stop()
+
+    def _should_stop(self) -> bool:
         """Whether the task should stop."""
         if self._abandoned():
             self._stop.set()
@@ -145,7 +205,9 @@ def _end_all() -> None:
         job.wait(max(end - time.monotonic(), 0.0))
 
 
-def start(key: str, task: Task, *, request: object = None) -> Job:
+def start(
+    key: str, task: Task, *, request: object = None, heavy: bool = True, after: float = 0.0
+) -> Job:
     """Start a job of this session, and cancel a running one with the same key.
 
     Parameters
@@ -154,13 +216,28 @@ def start(key: str, task: Task, *, request: object = None) -> Job:
         Entry of the session state.
     task, request
         See :class:`Job`.
+    after
+        Seconds that it waits before it begins, see :func:`pause`.
+    heavy
+        False for what takes seconds at most and follows a control: it does not wait for heavy jobs.
     """
     earlier = job_of(key)
     if earlier:
         earlier.cancel()
-    job = Job(task, request=request, abandoned=absence(_ABANDONED))
+    job = Job(
+        task,
+        request=request,
+        abandoned=absence(_ABANDONED),
+        turns=HEAVY if heavy else CROWDED if sessions() > CROWD else LIGHT,
+        after=after,
+    )
     st.session_state[key] = job
     return job
+
+
+def pause() -> float:
+    """Seconds that a job waits which follows a control by itself: none unless many are there."""
+    return CALM if sessions() > CROWD else 0.0
 
 
 def job_of(key: str) -> Job | None:
@@ -183,6 +260,8 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
         Seconds between two redraws; use more for a large drawing.
     """
     running = job is not None and job.running
+    # The looks of a whole class would cost more than its changes.
+    every *= max(1.0, sessions() / 8)
 
     @st.fragment(run_every=every if running else None)
     def live() -> None:
@@ -220,28 +299,10 @@ def progress_text(job: Job, unit: str) -> str:
     if job.running:
         if job.cancelled:
             return "Stopping …"
+        if before := job.before:
+            waiting = f"{counted(before, 'job')} before yours"
+            return f"{count}, then {waiting}" if job.total else f"Waiting: {waiting}"
         return count if job.total else "Starting …"
     if job.cancelled:
         return f"Stopped after {count}" if job.total else "Stopped"
     return "Failed" if job.error else count
-
-
-def absence(seconds: float) -> IsCancelled:
-    """Return a function for any thread: whether the browser has been gone for these seconds.
-
-    Call it more often than that: the time counts from the last call that found the browser.
-    """
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is None or not runtime.exists():
-        return lambda: False
-    # Any thread may call this one method of the runtime.
-    present = runtime.get_instance().is_active_session
-    session, seen = context.session_id, time.monotonic()
-
-    def gone() -> bool:
-        nonlocal seen
-        if present(session):
-            seen = time.monotonic()
-        return time.monotonic() - seen > seconds
-
-    return gone

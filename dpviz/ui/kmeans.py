@@ -20,7 +20,7 @@ from dpviz.family.claim import claim
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels, views_of
-from dpviz.figures.panels import Panels
+from dpviz.figures.panels import NO_NOISE, Panels
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
@@ -51,7 +51,7 @@ from dpviz.ui.explorer import (
 )
 from dpviz.ui.exports import exports
 from dpviz.ui.headline import show_headline
-from dpviz.ui.job import follow, job_of, start
+from dpviz.ui.job import follow, job_of, pause, start
 from dpviz.ui.live_slider import live_slider
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption, show_error
@@ -229,7 +229,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
         # Not again for the same run: it would fail again, for ever.
         show_error(failed)
     elif settings.settled and not (job and job.running):
-        start(_JOB, partial(_run_beside, *request), request=request)
+        start(_JOB, partial(_run_beside, *request), request=request, heavy=False, after=pause())
     sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
     found = _drawn(_sketched(sketch, truth), config, settings.seed)
     return _side_by_side(settings, left, found, sketch_of=truth.records.n)
@@ -439,6 +439,8 @@ def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
     records, stamp = runs.truth.records, settings.stamp
     if runs.sketch_of:
         fact = f"sketch from {len(records.points):,} of {runs.sketch_of:,} records, all follow"
+        if settings.config.method == "dprefine":
+            fact += ", on a coarse grid"
     elif worth_sketching(records, settings.config.method):
         fact = f"all {records.n:,} records"
     else:
@@ -459,7 +461,7 @@ def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> K
         mode=theme_mode(),
         title=settings.stamp.title,
         left_title=f"{card.title} without noise" if silent else "true",
-        private_title=card.title if card.spends else "no noise",
+        private_title=card.title if card.spends else NO_NOISE,
         ground=settings.active.ground,
         with_points=with_points,
     )
@@ -469,7 +471,10 @@ def _key(runs: KMeansRuns, *, with_points: bool) -> str:
     """Legend of the marks on the map."""
     kept = "■ kept its place · " if runs.private.config.variant == "sound" else ""
     on_the_way = f"○ its start · {kept}" if runs.private.path else ""
-    marks = f"● centre, with its noisy number of records where the run has one · {on_the_way}"
+    marks = (
+        "● centre, with its noisy number of records where the run has one and it has room · "
+        f"{on_the_way}"
+    )
     return (marks + "✚ true centre" * with_points).removesuffix(" · ") + "."
 
 
@@ -583,7 +588,7 @@ def _behind(
         return
     table = frame(picture, view)
     st.dataframe(table, height=318, hide_index=True)
-    st.dataframe(_all_scores(settings, runs), hide_index=True)
+    st.dataframe(_all_scores(settings, runs), hide_index=True, height="content")
     exports(
         "kmeans",
         settings.config.method,
@@ -602,10 +607,15 @@ def _figure(view: View) -> str:
 
 
 def _all_scores(settings: RunSettings, runs: KMeansRuns) -> pd.DataFrame:
-    """All scores of the private run, without rounding."""
+    """All scores of the private run."""
     classed = OF_CLASSES if runs.truth.records.classes is not None else ()
     scores = runs.truth.scores(runs.private, (*OF_CENTERS, *classed))
     if CARDS[settings.config.method].spends:
         silenced = runs.truth.against_silenced(runs.private, SeededNoise(settings.seed))
-        scores["zhang_f (against the method without noise)"] = silenced
-    return pd.DataFrame({"score": list(scores), "value": list(scores.values())})
+        scores["zhang_f"] = silenced
+    return pd.DataFrame(
+        {
+            "score": [SCORES[name].label for name in scores],
+            "value": [readable(value, 6) for value in scores.values()],
+        }
+    )

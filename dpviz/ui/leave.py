@@ -1,8 +1,9 @@
 """Free the memory of a session after its browser has closed.
 
-Streamlit retains a closed session for two minutes, in case the browser reconnects. Then it
-waits until another session closes, which may take days, and for a garbage collection, which
-skips all objects that :func:`dpviz.ui.page.freeze_loaded_objects` excluded.
+Streamlit retains a closed session for a while, in case the browser reconnects
+(``server.disconnectedSessionTTL``). Then it waits until another session closes, which may take
+days, and for a garbage collection, which skips all objects that
+:func:`dpviz.ui.page.freeze_loaded_objects` excluded.
 """
 
 from __future__ import annotations
@@ -16,16 +17,27 @@ from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Any
 
-from streamlit import runtime
+import pyarrow as pa
+from streamlit import get_option, runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from dpviz.ui.job import absence
+from dpviz.data.reading.apart import dismiss
+from dpviz.ui.presence import absence
 
-#: Seconds after which a closed session can't reconnect, with a margin.
-AWAY = 150.0
+#: Seconds beyond those in which a closed page may come back.
+MARGIN = 10.0
 
 #: Seconds between two checks for closed sessions.
-LOOK = 10.0
+LOOK = 5.0
+
+#: Collections after the last session, within one look.
+_ENDINGS = 5
+
+#: glibc's number of that setting.
+_ARENA_MAX = -8
+
+#: Looks between two collections of all objects, also of those that were excluded.
+_WHOLE = 60
 
 
 @dataclass(frozen=True)
@@ -40,20 +52,36 @@ class _Held:
     def drop(self) -> None:
         """Drop everything that the session has loaded, drawn and computed."""
         server = runtime.get_instance()
-        server.uploaded_file_mgr.remove_session_files(self.session)
-        # Download buttons hold their files.
-        server.media_file_mgr.clear_session_refs(self.session)
-        server.media_file_mgr.remove_orphaned_files()
-        server.dataframe_source_mgr.clear_all_for_session(self.session)
-        self.fragments.clear()
-        # Streamlit may retain the session, but it is now empty. Its widgets hold functions, and
-        # these hold the objects in their closures.
-        self.state._state.clear()
-        self.state._state._new_widget_state.widget_metadata.clear()
+        state = self.state._state
+        for step in (
+            lambda: server.uploaded_file_mgr.remove_session_files(self.session),
+            # Download buttons hold their files.
+            lambda: server.media_file_mgr.clear_session_refs(self.session),
+            server.media_file_mgr.remove_orphaned_files,
+            lambda: server.dataframe_source_mgr.clear_all_for_session(self.session),
+            self.fragments.clear,
+            # Streamlit may retain the session, but it is now empty. Its widgets hold functions, and
+            # these hold the objects in their closures.
+            state.clear,
+            lambda: state._new_widget_state.widget_metadata.clear(),
+        ):
+            # What one step can't drop must not keep the rest, nor end the watch over all others.
+            with suppress(Exception):
+                step()
 
+
+# With an arena for each thread, glibc keeps what was freed last in one, and with it whole uploads:
+# it gives back that end of the main one alone.
+with suppress(OSError, AttributeError, TypeError):
+    ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 _LOCK = Lock()
 _SESSIONS: dict[str, _Held] = {}
+
+
+def away() -> float:
+    """Seconds after which a closed session can't reconnect, with a margin."""
+    return float(get_option("server.disconnectedSessionTTL")) + MARGIN
 
 
 def forget_when_left() -> None:
@@ -70,25 +98,43 @@ def forget_when_left() -> None:
             session=context.session_id,
             state=context.session_state,
             fragments=context.fragment_storage,
-            gone=absence(AWAY),
+            gone=absence(away()),
         )
+
+
+def sessions() -> int:
+    """Number of sessions whose browsers are there, or may come back."""
+    return len(_SESSIONS)
 
 
 def _watch() -> None:
     """Check the sessions until there are none."""
-    watching = True
+    watching, looks = True, 0
     while watching:
         time.sleep(LOOK)
+        looks += 1
+        if looks % _WHOLE == 0:
+            _collect()
+        else:
+            # What is left after this is not walked again by each of Python's own collections.
+            gc.collect()
+            gc.freeze()
         with _LOCK:
             left = [held for held in _SESSIONS.values() if held.gone()]
             for held in left:
                 del _SESSIONS[held.session]
             watching = bool(_SESSIONS)
+        if not watching:
+            dismiss()
         for held in left:
             held.drop()
         if left:
             del left, held
             _collect()
+    # Threads that were still ending held a part of the last sessions.
+    for _ in range(_ENDINGS):
+        time.sleep(LOOK / _ENDINGS)
+        _collect()
 
 
 def _collect() -> None:
@@ -97,5 +143,6 @@ def _collect() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
-    with suppress(OSError, AttributeError):  # only glibc has this
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError, TypeError):  # only glibc has this
         ctypes.CDLL(None).malloc_trim(0)

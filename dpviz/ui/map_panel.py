@@ -14,7 +14,6 @@ from dpviz.errors import InputError
 from dpviz.figures.ground import Ground
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.domain_panel import DRAWN_KEY, cut_out
-from dpviz.ui.leave import forget_when_left
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -77,7 +76,6 @@ def _own_lines(domain: Domain) -> Background | None:
     token = None if file is None else file.file_id
     known: dict[str, Any] = st.session_state.setdefault(_OWN, {"token": None, "lines": None})
     if file is not None and token != known["token"]:
-        forget_when_left()
         known |= {"token": token, "error": ""}
         try:
             known["lines"] = read_background(file.getvalue(), file.name)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
-from dpviz.data.reading.files import MAX_BYTES
+from dpviz.data.reading.apart import Upload, UploadedTable, prepare
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table, Unreadable
@@ -23,7 +23,6 @@ from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.address import on_this_machine
 from dpviz.ui.data_state import COUNTS, FORMATS, DataState
 from dpviz.ui.job import Job, follow, job_of, start
-from dpviz.ui.leave import forget_when_left
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.page import NothingLoadedError
@@ -31,6 +30,9 @@ from dpviz.ui.state import following
 from dpviz.work import IsCancelled, Progress
 
 UPLOAD_LIMIT = 100 * 2**20
+
+#: A table of this computer's file, or one that a process of its own has read.
+AnyTable: TypeAlias = Table | UploadedTable
 
 #: What the first line of a file of points holds, by its format.
 _FIRST_LINES = {"": "automatic", "names": "names", "data": "data"}
@@ -63,7 +65,7 @@ class OwnData:
     proposed: tuple[str, ...] = ()
     #: The same, or all numeric ones: which these are hangs on every record.
     looked: tuple[str, ...] = ()
-    table: Table | Dataset | None = None
+    table: AnyTable | Dataset | None = None
     #: Whether it is of a file of this computer, which all sessions share.
     local: bool = False
     shown: Dataset | None = None
@@ -95,6 +97,9 @@ _PATH, _READING = "own:path", "own:reading"
 
 #: Bytes from which a file is read in a job, and seconds that the page waits for it first.
 _LARGE, _PATIENCE = 2**23, 0.3
+
+#: Session entry: the last upload and what reads it.
+_READER = "own:reader"
 
 #: Session entry: file and sheet that nobody chose, the first one with data.
 _PROPOSED_SHEET = "own:proposed sheet"
@@ -135,6 +140,8 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         max_upload_size=UPLOAD_LIMIT // 2**20,
         on_change=_forget_path,
     )
+    if uploaded is None:
+        prepare()  # while somebody looks for the file
     if on_this_machine():
         uploaded = _file_at_path() or uploaded
     st.segmented_control(
@@ -165,7 +172,6 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
     if token != own.token:
         own.token, own.error = token, failed
     if file is not None and token != own.taken_from and not own.error:
-        forget_when_left()
         try:
             own.table = _read_beside(file, (named, token), as_counts, first, named, sheet)
             own.sheet, own.local = sheet, isinstance(file, LocalFile)
@@ -237,7 +243,7 @@ class _ReadingError(NothingLoadedError):
     """The file is still being read, or somebody stopped that."""
 
 
-def _read_beside(file: Any, request: object, *how: Any) -> Table | Dataset:
+def _read_beside(file: Any, request: object, *how: Any) -> AnyTable | Dataset:
     """Read a file; a large one in a job, with progress and a button that stops it.
 
     Raises
@@ -247,14 +253,14 @@ def _read_beside(file: Any, request: object, *how: Any) -> Table | Dataset:
     NothingLoadedError
         While it is being read, and once somebody has stopped that.
     """
-    read: Callable[[], Table | Dataset] = partial(_read, file, *how)
+    read: Callable[[], AnyTable | Dataset] = partial(_read, file, reader_of(file), *how)
     if isinstance(file, LocalFile):
         read = partial(_shared().get, ("table", request), read)
     if file.size < _LARGE:
         return read()
     job = job_of(_READING)
     if job is None or job.request != request:
-        job = start(_READING, partial(_read_watched, read), request=request)
+        job = start(_READING, partial(_read_watched, read), request=request, heavy=False)
         job.wait(_PATIENCE)
     follow(job, partial(_progress, job, file))
     if job.error:
@@ -263,14 +269,14 @@ def _read_beside(file: Any, request: object, *how: Any) -> Table | Dataset:
         raise _ReadingError(
             f"{shown(file.name)} is {'not read' if job.cancelled else 'on its way'}."
         )
-    table: Table | Dataset = job.result
+    table: AnyTable | Dataset = job.result
     del st.session_state[_READING]
     return table
 
 
 def _read_watched(
-    read: Callable[[], Table | Dataset], *, progress: Progress, cancelled: IsCancelled
-) -> Table | Dataset:
+    read: Callable[[], AnyTable | Dataset], *, progress: Progress, cancelled: IsCancelled
+) -> AnyTable | Dataset:
     """Read a file in the thread of a job."""
     with watching(progress, cancelled):
         return read()
@@ -303,7 +309,7 @@ def hand_over(file: Any) -> None:
     st.session_state[_SETTINGS_OF] = file.file_id
 
 
-def _described(table: Table | Dataset) -> str:
+def _described(table: AnyTable | Dataset) -> str:
     """Name and columns of a table."""
     columns = table.columns
     names = f"{', '.join(columns[:_MOST_NAMES])}{' …' if len(columns) > _MOST_NAMES else ''}"
@@ -326,9 +332,7 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
     if known is None or known[0] != uploaded.file_id:
         try:
             unreadable: Unreadable = "missing" if released else "refuse"
-            names = sheets_of(
-                uploaded, name=uploaded.name, max_bytes=_limit(uploaded), unreadable=unreadable
-            )
+            names = _sheets_of(uploaded, unreadable)
             known = (uploaded.file_id, names, "")
             _propose_sheet(state, uploaded, names)
         except InputError as error:
@@ -360,8 +364,7 @@ def _sheet(state: DataState, uploaded: Any, released: bool) -> tuple[str | None,
 
 def _propose_sheet(state: DataState, uploaded: Any, filled: Sequence[str]) -> None:
     """Make the first sheet with data that of all pages: a release would take the first of all."""
-    limit = _limit(uploaded)
-    names = sheets_of(uploaded, name=uploaded.name, max_bytes=limit, unreadable="missing")
+    names = _sheets_of(uploaded, "missing")
     if filled and filled[0] != names[0] and state.get("sheet") not in filled:
         state.set("sheet", filled[0])
         st.session_state[_PROPOSED_SHEET] = (uploaded.file_id, filled[0])
@@ -377,15 +380,20 @@ def _say_looked_at(what: str, ask: str) -> None:
 
 def _read(
     uploaded: Any,
+    of: Upload | None,
     as_counts: bool,
     header: bool | str | None,
     released: bool,
     sheet: str | None,
-) -> Table | Dataset:
+) -> AnyTable | Dataset:
     """Read an uploaded file as points or as counts."""
-    name, limit = uploaded.name, _limit(uploaded)
+    name = uploaded.name
     if as_counts:
-        grid = read_counts(uploaded, name=name, max_bytes=limit, any_total=released, sheet=sheet)
+        grid = (
+            of.counts(any_total=released, sheet=sheet)
+            if of
+            else read_counts(uploaded, name=name, any_total=released, sheet=sheet)
+        )
         if grid.ndim < 2:
             raise InputError(
                 f"{shown(name)} is a grid with one axis, and the screen shows two: give another "
@@ -393,25 +401,40 @@ def _read(
             )
         return grid
     unreadable: Unreadable = "missing" if released else "refuse"
-    return read_table(
-        uploaded,
-        name=name,
-        header=header,
-        max_bytes=limit,
-        unreadable=unreadable,
-        sheet=sheet,
-    )
+    if of:
+        return of.table(header=header, unreadable=unreadable, sheet=sheet)
+    return read_table(uploaded, name=name, header=header, unreadable=unreadable, sheet=sheet)
 
 
-def _limit(file: Any) -> int:
-    """Most bytes of a file: what a browser sends is held in memory twice."""
-    return MAX_BYTES if isinstance(file, LocalFile) else UPLOAD_LIMIT
+def reader_of(file: Any) -> Upload | None:
+    """What reads an upload in a process of its own; None for a file of this computer."""
+    if isinstance(file, LocalFile):
+        return None
+    known = st.session_state.get(_READER)
+    if known is None or known[0] != file.file_id:
+        if known:
+            # Nobody waits for the file before: neither does this page.
+            if job := job_of(_READING):
+                job.cancel()
+            known[1].stop()
+        known = (file.file_id, Upload(file.name, file.size, file.getvalue, UPLOAD_LIMIT))
+        st.session_state[_READER] = known
+    upload: Upload = known[1]
+    return upload
+
+
+def _sheets_of(file: Any, unreadable: Unreadable) -> tuple[str, ...]:
+    """Names of the sheets of a workbook."""
+    upload = reader_of(file)
+    if upload:
+        return upload.sheets(unreadable=unreadable)
+    return sheets_of(file, name=file.name, unreadable=unreadable)
 
 
 def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     """Use the chosen columns of the table as the data on the screen."""
     table = own.table
-    if not isinstance(table, Table):
+    if table is None or isinstance(table, Dataset):
         own.shown, own.whole, own.axes = table, table, (0, 1)
         own.identity = table.digest if table else ""
         own.unit = None
@@ -453,7 +476,7 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         own.asked = ()
 
 
-def no_unit(table: Table, unit: str) -> str:
+def no_unit(table: AnyTable, unit: str) -> str:
     """Say that a table lacks the column of persons."""
     return f'{shown(table.name)} has no column "{shown(unit)}" that tells persons apart'
 
@@ -467,14 +490,14 @@ def check_unit(state: DataState, own: OwnData) -> None:
         If what is read of the file lacks the column of persons.
     """
     unit = state.get("unit")
-    if isinstance(own.table, Table) and unit not in ("", *own.table.columns):
+    if isinstance(own.table, AnyTable) and unit not in ("", *own.table.columns):
         raise NothingLoadedError(
             f"As it is read for a release, {no_unit(own.table, unit)}: save it as CSV or Parquet "
             "with that column, or choose a record under Protects on the left."
         )
 
 
-def _class_box(state: DataState, table: Table) -> None:
+def _class_box(state: DataState, table: AnyTable) -> None:
     """Choice of the column with known classes."""
     options = ("", *table.columns)
     st.selectbox(
@@ -493,7 +516,7 @@ def _class_box(state: DataState, table: Table) -> None:
 
 
 def _named(
-    state: DataState, own: OwnData, table: Table, many: bool
+    state: DataState, own: OwnData, table: AnyTable, many: bool
 ) -> tuple[list[str], tuple[str, str]]:
     """Let a person name the columns to cluster; the screen shows the first two."""
     names = columns_of(state.get("columns"))
@@ -523,7 +546,7 @@ def _named(
 
 
 def _proposed(
-    state: DataState, own: OwnData, table: Table, many: bool, named: bool, classes: str | None
+    state: DataState, own: OwnData, table: AnyTable, many: bool, named: bool, classes: str | None
 ) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from numeric columns; return those to cluster and the two to show."""
     columns = table.columns
@@ -585,11 +608,14 @@ def _proposed(
 
 
 def _first(
-    state: DataState, table: Table, numeric: Sequence[str], others: Sequence[str]
+    state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
     """Columns of a table that nobody has chosen from, or not from this one."""
     if len(numeric) > 1:
-        return first_columns(table, numeric, but=(state.get("unit"),))
+        but = (state.get("unit"),)
+        if isinstance(table, UploadedTable):
+            return table.first_columns(numeric, but)
+        return first_columns(table, numeric, but)
     first = numeric[0] if numeric else others[0]
     # A column that is no number says so itself, which helps more than one column twice.
     return first, next((name for name in reversed(others) if name != first), first)

@@ -5,14 +5,20 @@ from __future__ import annotations
 import gc
 import html
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from threading import BoundedSemaphore
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpviz.errors import InputError
+from dpviz.threads import processors
+from dpviz.ui.address import ask_no_host, check_settings
 from dpviz.ui.assets import plotly_url
-from dpviz.ui.messages import errors_shown, show_corrections, show_info
+from dpviz.ui.job import CROWD
+from dpviz.ui.leave import forget_when_left, sessions
+from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
 from dpviz.ui.share import share_panel
 from dpviz.ui.state import UrlState, opened
 
@@ -65,6 +71,10 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
             state.write()
 
 
+#: Parts that are drawn at once in a crowd: more of them get in each other's way, and all are late.
+_PLACES = BoundedSemaphore(processors())
+
+
 @st.fragment
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page that its own controls redraw while the rest of the page stays.
@@ -79,14 +89,22 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     given
         Further arguments of `draw`.
     """
-    with errors_shown():
+    crowd = sessions() > CROWD
+    with errors_shown(), _PLACES if crowd else nullcontext():
         if draw(state, *given):
             state.write()
 
 
 def enter() -> None:
     """Record that the app's frame is drawn; ``app.py`` calls this before any page."""
+    ask_no_host()
+    try:
+        check_settings()
+    except InputError as error:
+        show_error(error)
+        st.stop()
     st.session_state[_ENTERED] = True
+    forget_when_left()
 
 
 def _start_by_app(path: str) -> None:
@@ -122,8 +140,8 @@ def frame() -> None:
 def freeze_loaded_objects(page: str) -> bool:
     """Exclude the objects that a page loaded from garbage collection, once per process and page.
 
-    Streamlit collects all generations after every run. Walking the objects of the imported
-    libraries takes 100 ms and blocks the browser; these objects are never freed anyway.
+    Walking the objects of the imported libraries takes 100 ms and blocks the browser; these objects
+    are never freed anyway.
     """
     gc.collect()
     gc.freeze()

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpviz.data.reading.apart import Upload
 from dpviz.data.reading.read import read_table
 from dpviz.data.samples import sample
 from dpviz.errors import InputError, shown
@@ -16,10 +17,9 @@ from dpviz.experiments.presets import Preset
 from dpviz.experiments.sweep import Subject
 from dpviz.formats import ACCEPTED
 from dpviz.ui.address import on_this_machine
-from dpviz.ui.leave import forget_when_left
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error
-from dpviz.ui.own_data import UPLOAD_LIMIT, hand_over
+from dpviz.ui.own_data import UPLOAD_LIMIT, AnyTable, hand_over
 
 #: Session entry of what was given, and of the number of times that it was given back.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
@@ -130,10 +130,12 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
     """Take a file as the set that it has the records of; say what is wrong with it."""
     if any(one.file.file_id == file.file_id for one in given_sets().values()):
         return
-    forget_when_left()
     try:
-        limit = None if isinstance(file, LocalFile) else UPLOAD_LIMIT
-        table = read_table(file, name=file.name, max_bytes=limit)
+        table: AnyTable = (
+            read_table(file, name=file.name)
+            if isinstance(file, LocalFile)
+            else Upload(file.name, file.size, file.getvalue, UPLOAD_LIMIT).table()
+        )
         sets = list(wanted)
         theirs = next((one for one in sets if one.fits(table)), None)
         if theirs is None:

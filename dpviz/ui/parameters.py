@@ -212,6 +212,7 @@ def boxes(
     *,
     label: str = "",
     disabled: bool = False,
+    below: Any = None,
 ) -> None:
     """Show the number box of a parameter; of cells per axis, with a switch for one per column.
 
@@ -223,6 +224,8 @@ def boxes(
         Names of the data's columns.
     place, label, disabled
         Where it stands; what it is called, if not by its label; whether it is greyed out.
+    below
+        Where the switch stands, if not below the box.
     """
     one, value = parameter, state.get(parameter.link)
     look = {**number_box(one, label), "disabled": disabled}
@@ -235,7 +238,7 @@ def boxes(
             own = following(f"{state.key(one.link)}:{axis}", side, keep)
             place.number_input(**look, **own)
     if one.kind == "sides":
-        per_column_switch(state, one, columns, place, disabled=disabled)
+        per_column_switch(state, one, columns, below or place, disabled=disabled)
 
 
 def _keep_side(state: UrlState, link: str, axis: int, side: int) -> None:

@@ -138,19 +138,23 @@ def _why(reason: str) -> str:
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
 
-#: In a window of its own, since own data would be lost in this one.
-_GLOSSARY = '<a href="glossary" target="_blank" rel="noopener">All terms</a>'
+#: In windows of their own, since own data would be lost in this one.
+#: One link a card, as each is one more stop of the key Tab.
+_MORE = '<a href="glossary?part={part}" target="_blank" rel="noopener">All terms</a>'
 
 
 def _card(one: Readout, kind: str = "") -> str:
     """One card as HTML; the question mark and the mark of its grade are in the style sheet."""
-    beside = f"{one.sign} · {one.beside}".strip(" ·") if one.sign else one.beside
+    # A number of earlier settings is grey, and says so.
+    beside = "earlier" if one.stale else one.beside
+    beside = f"{one.sign} · {beside}".strip(" ·") if one.sign else beside
     told = ("about " * one.rough + one.value, one.grade, "of earlier settings" * one.stale)
     value, help = ", ".join(filter(None, told)), one.help
     if one.rough:
         help += " Estimated from a sample; the exact value follows."
     said = f"{one.label}: {value}. {beside}. {help}"
     grade = one.grade and f"dpv-{one.grade}"
+    more = _MORE.format(part="privacy" if kind else "scores")
     kind = " ".join(filter(None, ("dpv-card", kind, grade, "dpv-stale" * one.stale)))
     shown = f"~{one.value}" if one.rough else one.value
     return (
@@ -159,7 +163,7 @@ def _card(one: Readout, kind: str = "") -> str:
         f'<span class="dpv-label">{html.escape(one.label)}</span>'
         f'<span class="dpv-value">{html.escape(shown)}</span>'
         f'<span class="dpv-beside">{html.escape(beside)}</span>'
-        f'<span class="dpv-help" role="tooltip">{html.escape(help)} {_GLOSSARY}</span></div>'
+        f'<span class="dpv-help" role="tooltip">{html.escape(help)} {more}</span></div>'
     )
 
 
@@ -197,7 +201,10 @@ def show_ledger(ledger: Ledger, epsilon: float) -> None:
             f"{name}: ε {readable(spent)}, sensitivity {readable(spends[0].sensitivity)}, "
             f"noise scale {_range([one.scale for one in spends])}"
         )
-        parts.append((share, colour, text, name.partition(",")[0] if share > 8 else ""))
+        label = name.partition(",")[0]
+        # Words that are cut off say less than the line below, which has all of them. A letter takes
+        # about 0.8% of the bar.
+        parts.append((share, colour, text, label if share > 0.8 * len(label) + 1 else ""))
         rows.append(f'<li><i style="background:{colour}"></i>{html.escape(text)}</li>')
     of_all = f"{readable(ledger.epsilon, 4)} of {readable(epsilon, 4)}"
     alt = f"Budget: {of_all} spent in {len(rows)} steps"
@@ -213,20 +220,18 @@ def _range(values: Sequence[float]) -> str:
 
 
 #: Beside a mechanism that is private, "not private" of the picture sounds like a contradiction.
-_OWNER = (
-    "This picture is for the data owner only: it shows true results, and its noise can be drawn "
-    "again."
-)
+_OWNER = "This picture is for the data owner only: it shows true results{noise}."
+_NOISE = ", and its noise can be drawn again"
 
 
 def show_reason(
     claim: Claim, epsilon: float | None, neighbours: Neighbours, *, persons: bool = False
 ) -> None:
     """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
-    said = ""
+    said, owner = "", _OWNER.format(noise="" if epsilon is None else _NOISE)
     if claim.private and epsilon is not None:
         said = explain_epsilon(epsilon, neighbours, persons=persons)
-    _small(f"{html.escape(said)} <em>{_OWNER}</em>")
+    _small(f"{html.escape(said)} <em>{owner}</em>")
     if claim.private:
         # Apart from the text that follows a slider: it stays open while one is dragged.
         _small(

@@ -32,6 +32,9 @@ from dpviz.work import IsCancelled, Progress
 
 _JOB = "release:rehearsal"
 
+#: Session entry: the plan that was last taken from a rehearsal's advice.
+_TAKEN = "release:taken"
+
 #: Seconds that the review waits for a rehearsal before it shows its progress.
 _PATIENCE = 2.0
 
@@ -130,10 +133,13 @@ def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
 
 
 def _begin(plan: Plan) -> Job:
-    return start(_JOB, partial(_rehearse, plan), request=plan)
+    advised = st.session_state.get(_TAKEN) == plan[0]
+    return start(_JOB, partial(_rehearse, plan, advised), request=plan)
 
 
-def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehearsal:
+def _rehearse(
+    plan: Plan, advised: bool, *, progress: Progress, cancelled: IsCancelled
+) -> Rehearsal:
     """Make the stand-in and draw the plan on it; in the thread of a job."""
     request, records, name = plan
     assert request.domain is not None  # noqa: S101 - refused before
@@ -150,7 +156,9 @@ def _rehearse(plan: Plan, *, progress: Progress, cancelled: IsCancelled) -> Rehe
         given = [clusters] if clusters else []
         stand_in = made_up(request.domain, records, *given)
         small = made_up(request.domain, records, *given, small=True)
-    return rehearse(request, stand_in, small=small, progress=progress, cancelled=cancelled)
+    return rehearse(
+        request, stand_in, small=small, advised=advised, progress=progress, cancelled=cancelled
+    )
 
 
 def _result(plan: Plan) -> None:
@@ -181,7 +189,7 @@ def _offers(state: UrlState, plan: Plan) -> None:
     }
     for words, one in offered.items():
         st.button(
-            plain_text(f"Take {words}"),
+            plain_text(f"Take {words} {found.best[words]}".rstrip()),
             key=f"release:take {words}",
             on_click=partial(_take, state, one),
             help="The rehearsal read public data alone, so its advice costs nothing and tells "
@@ -190,7 +198,8 @@ def _offers(state: UrlState, plan: Plan) -> None:
 
 
 def _take(state: UrlState, request: Request) -> None:
-    """Set the controls to the parameters of a change."""
+    """Set the controls to the parameters of a change; its rehearsal tries no further ones."""
+    st.session_state[_TAKEN] = request
     for parameter in request.family.parameters:
         if request.card.parameter(parameter.name):
             state.set(parameter.link, getattr(request.config, parameter.name))
@@ -220,7 +229,7 @@ def _origin(state: UrlState, draft: ReleaseDraft) -> None:
     parameter = family.parameter(name)
     current = state.get(parameter.link)
     known = "a guess: type what is known" if guessed else "public"
-    cells = _cell(draft, value)
+    cells = _cell(draft, value, getattr(request.config, "level", 0))
     left, right = st.columns([4, 2], vertical_alignment="center")
     with left:
         show_caption(
@@ -237,15 +246,27 @@ def _origin(state: UrlState, draft: ReleaseDraft) -> None:
         )
 
 
-def _cell(draft: ReleaseDraft, side: int) -> str:
-    """Size of a cell on the ground where it is known."""
+def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
+    """Size of a cell on the ground where it is known, and of the blocks that clusters are made of.
+
+    Parameters
+    ----------
+    side
+        Cells per axis.
+    level
+        A block has 2^level cells per axis.
+    """
     domain, columns = draft.request.domain, draft.active.dataset.columns
     if domain is None or domain.ndim != 2:
         return ""
     low, high = np.array(domain.lows), np.array(domain.highs)
-    across, up = ((high - low) / side).tolist()
-    words = scale_of(columns, domain).lengths((across, up))
-    return f", whose cells are then {words}" if words else ""
+    scale = scale_of(columns, domain)
+    cell, block = (
+        scale.lengths(tuple(((high - low) / side * one).tolist())) for one in (1, 2**level)
+    )
+    if not cell:
+        return ""
+    return f", whose cells are then {cell}" + f", and the clusters' blocks {block}" * (level > 0)
 
 
 def _price(request: Request) -> str:

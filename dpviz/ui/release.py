@@ -42,11 +42,6 @@ _OWN = "release:own"
 METHODS = tuple(name for name, card in CARDS.items() if card.spends)
 
 
-def budget_file() -> Path:
-    """File with the lifetime budgets of all data sources of this computer's user."""
-    return home() / "budget.db"
-
-
 def new_folder(method: str) -> Path:
     """Folder for the next bundle, with a name that no other release uses."""
     return home() / "releases" / f"{method}-{secrets.token_hex(4)}"

@@ -27,6 +27,7 @@ from dpviz.release.geojson import without_doubtful
 from dpviz.release.pictures import clusters_svg
 from dpviz.release.tables import doubt_words
 from dpviz.ui.about_picture import about_picture
+from dpviz.ui.address import on_this_machine
 from dpviz.ui.data_panel import data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.embed import embedded
@@ -39,10 +40,11 @@ from dpviz.ui.messages import (
     show_success,
     show_warning,
 )
+from dpviz.ui.owner import FOLDER, budget_file, owner_panel
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
 from dpviz.ui.rehearsal_panel import rehearsal_panel, rehearsed, rehearsing
-from dpviz.ui.release import ReleaseDraft, budget_file, draft_of, method_panel, new_folder
+from dpviz.ui.release import ReleaseDraft, draft_of, method_panel, new_folder
 from dpviz.ui.state import UrlState, following, format_value
 
 #: Session entries of the page.
@@ -81,12 +83,13 @@ def build(state: DataState) -> None:
             st.markdown("### Rehearse")
             rehearsal_panel(state, draft, needed=_REVIEWED in st.session_state)
         st.markdown("### Who pays")
-        source, total = payer(draft)
-        budget_bar(source, total, draft.request.config.epsilon)
-        _meaning(draft, source, total)
-        if not refused:
-            st.markdown("### Release")
-            confirm(state, draft, source, total)
+        if owner_panel():
+            source, total = payer(draft)
+            budget_bar(source, total, draft.request.config.epsilon)
+            _meaning(draft, source, total)
+            if not refused:
+                st.markdown("### Release")
+                confirm(state, draft, source, total)
     state.write()
 
 
@@ -94,11 +97,19 @@ def introduction() -> None:
     """Explain the purpose of the page, and where to tune."""
     st.header("Release once, safely")
     show_caption(_TUNING)
-    left, right, _ = st.columns([1, 1, 2])
-    left.page_link(
-        "pages/wavecluster.py", label="Tune WaveCluster on a sample", icon=":material/grid_on:"
+    row = st.container(horizontal=True)
+    row.page_link(
+        "pages/wavecluster.py",
+        label="Tune WaveCluster on a sample",
+        icon=":material/grid_on:",
+        width="content",
     )
-    right.page_link("pages/kmeans.py", label="Tune k-means on a sample", icon=":material/hub:")
+    row.page_link(
+        "pages/kmeans.py",
+        label="Tune k-means on a sample",
+        icon=":material/hub:",
+        width="content",
+    )
 
 
 def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
@@ -121,9 +132,8 @@ def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
             if config.variant != "sound":
                 st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
-        left, right = st.columns([1, 9], vertical_alignment="center")
-        left.badge("private", icon=":material/check:", color="green")
-        with right:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge("private", icon=":material/check:", color="green", width="content")
             show_caption(
                 explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
             )
@@ -143,7 +153,7 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
     names = st.session_state.setdefault(f"{_SOURCE}:names", {})
     left, right = st.columns(2)
-    budget = Budget(budget_file())
+    budget = _budget()
     known = budget.datasets() if budget.exists() else []
     if budget.unnoted:
         show_warning(f"Note: {budget.unnoted}")
@@ -180,7 +190,15 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
 
 def _account(source: str) -> Account | None:
     """Return the account of a source, or None if it does not exist yet."""
-    return Budget(budget_file()).find(source) if source else None
+    return _budget().find(source) if source else None
+
+
+def _budget() -> Budget:
+    """Budgets of this visitor; the page asks for the key before."""
+    file = budget_file()
+    if file is None:
+        raise InputError("Give the key of your budgets first.")
+    return Budget(file)
 
 
 @st.fragment(run_every=3)
@@ -252,7 +270,8 @@ def _entries(account: Account) -> None:
 
 def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | None) -> None:
     """Release in two steps: review the debit and the published data, then confirm."""
-    fingerprint = (*draft.fingerprint, source)
+    # Another key, another budget that pays.
+    fingerprint = (*draft.fingerprint, source, budget_file())
     reviewed, opening = st.session_state.get(_REVIEWED, (None, None))
     # If another window has opened the source meanwhile, the reviewed total does not matter.
     other = total is not None and total != opening
@@ -268,8 +287,12 @@ def confirm(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
             on_click=lambda: st.session_state.update({_REVIEWED: (fingerprint, total)}),
             help=None if source else "Name the data source first.",
         )
-        if not source:
-            show_caption("Name the data source to go on.")
+        # One line in either case: the page keeps its height while somebody types.
+        show_caption(
+            "The review says what will be published; nothing is debited yet."
+            if source
+            else "Name the data source to go on."
+        )
         return
     _review(state, draft, source, total)
     left, right, _ = st.columns([2, 1, 2])
@@ -360,11 +383,14 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
     try:
         with st.spinner("Debiting and drawing …"):
             folder = new_folder(draft.request.config.method)
+            budget = _budget()
             home_folder(folder.parent.name)
+            if budget.path.parent.name == FOLDER:
+                home_folder(FOLDER)
             st.session_state[_DONE] = release(
                 draft.active.complete,
                 draft.request,
-                budget=Budget(budget_file()),
+                budget=budget,
                 source=source,
                 total=total,
                 folder=folder,
@@ -429,7 +455,8 @@ def bundle() -> bool:
         width="stretch",
         on_click=partial(_forget, _DONE),
     )
-    show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
+    if on_this_machine():
+        show_caption(f"Also kept in {done.folder}: {', '.join(done.files)}.")
     pictures = {"clusters.svg": "Private clusters", "counts.svg": "Private counts"}
     files = {**done.files, **_sure_alone(done, name)}
     shown = [(files[file], alt) for file, alt in pictures.items() if file in files]

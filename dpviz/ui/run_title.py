@@ -71,9 +71,10 @@ def stamp_of(
     """
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
+    draws = ("seeded draws" if seed is None else "a seeded draw",)
     return Stamp(
         allowed=False,
-        shows=f"true data and {'seeded draws' if seed is None else 'a seeded draw'}",
+        shows=" and ".join(("true data", *(draws if CARDS[config.method].spends else ()))),
         title=title or run_title(active, config, seed=seed),
         facts=(f"columns {columns}",),
     )

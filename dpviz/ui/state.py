@@ -20,6 +20,9 @@ from dpviz.errors import InputError, shown
 #: Session entry: values that follow from page to page, by the names of their controls.
 _WORKING = "app:working"
 
+#: What no session entry holds.
+_NOTHING = object()
+
 
 class CorrectedError(InputError):
     """A value of a link is out of range; holds the nearest allowed value."""
@@ -230,12 +233,18 @@ class UrlState:
 
     def get(self, name: str) -> Any:
         """Return the value of a control: its widget's value if it has a widget."""
-        if st.session_state.setdefault(self.key(name), self._values[name]) != self._values[name]:
+        session, key, known = st.session_state, self.key(name), self._values[name]
+        # Each access of the session takes a lock, and a run asks for values a hundred times.
+        stored = session.get(key, _NOTHING)
+        if stored is _NOTHING:
+            session[key] = known
+        elif stored != known:
             self._follow_program(name)
-        elif self._widget_key(name) in st.session_state:
-            value = st.session_state[self._widget_key(name)]
-            st.session_state[self.key(name)] = self._values[name] = value
-        return self._values[name]
+            return self._values[name]
+        value = session.get(self._widget_key(name), known)
+        if value is not known:
+            session[key] = self._values[name] = value
+        return value
 
     def _follow_program(self, name: str) -> None:
         """Use a value that the program put into the session entry, with a new widget."""

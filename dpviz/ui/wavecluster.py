@@ -18,7 +18,7 @@ from dpviz.family.claim import claim
 from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
-from dpviz.figures.panels import Panels
+from dpviz.figures.panels import NO_NOISE, Panels
 from dpviz.figures.subbands import meaning as subbands_meaning
 from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
@@ -51,7 +51,7 @@ from dpviz.ui.explorer import (
 )
 from dpviz.ui.exports import exports
 from dpviz.ui.headline import show_headline
-from dpviz.ui.job import follow, job_of, start
+from dpviz.ui.job import follow, job_of, pause, start
 from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
@@ -73,7 +73,7 @@ from dpviz.wavecluster.wavelet import sensitivity
 from dpviz.work import IsCancelled
 
 #: What to try first.
-HINT = "One map is the truth, the other what a release shows. Drag ε: what breaks?"
+HINT = "The true map, and a private one: both stay with you. Drag ε: what breaks?"
 
 #: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012
@@ -179,7 +179,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         columns=settings.active.dataset.columns,
         mode=theme_mode(),
         title=settings.stamp.title,
-        private_title=card.title if card.spends else "no noise",
+        private_title=card.title if card.spends else NO_NOISE,
         run=runs.private,
         ground=settings.active.ground,
         with_points=state.get("points") == "shown",
@@ -355,8 +355,9 @@ def _agreement_beside(settings: RunSettings, runs: WaveClusterRuns) -> dict[str,
         return {}
     if job is None or job.request != _wanted(settings, runs) or job.cancelled:
         task = partial(_timed_agreement, runs.truth, settings)
-        job = start(_JOB, task, request=_wanted(settings, runs))
-        job.wait(PATIENCE)
+        job = start(_JOB, task, request=_wanted(settings, runs), heavy=False, after=pause())
+        if not pause():
+            job.wait(PATIENCE)
     follow(job, lambda: None)
     return _drawn(settings, runs)
 

@@ -60,7 +60,7 @@ class WaveClusterComparison(Comparison):
         chosen = {"grid": one.stages.counts.shape, "density": one.config.density}
         return (chosen if one.decision else {}) | self._figures(one, self.trial.beside(one).truth)
 
-    def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.intp]:
+    def label(self, points: NDArray[np.float64], one: Run | None) -> NDArray[np.int32]:
         """Cluster of every point in a draw, or in the true run; -1 = noise."""
         truth = self.trial.truth if one is None else self.trial.beside(one).truth
         stages = truth.stages if one is None else one.stages

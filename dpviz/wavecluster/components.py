@@ -49,7 +49,7 @@ def label_points(
     labels: NDArray[np.int32],
     level: int,
     outside: Outside = "clip",
-) -> NDArray[np.intp]:
+) -> NDArray[np.int32]:
     """Cluster of every point, shape (n,), from 0; -1 = noise, as in scikit-learn.
 
     Parameters
@@ -71,14 +71,14 @@ def label_points(
     fine = labels
     for axis, side in enumerate(shape):
         fine = np.repeat(fine, 2**level, axis=axis).take(range(side), axis=axis)
-    table = fine.ravel().astype(np.intp) - 1
+    table: NDArray[np.int32] = fine.ravel() - np.int32(1)
     loops = compiled_loops(len(points))
     if loops is None:
-        result = table[flat_cells(points, domain, shape)]
+        result: NDArray[np.int32] = table[flat_cells(points, domain, shape)]
         if outside == "drop":
             result[~domain.contains(points)] = -1
         return result
-    found, (box, sides) = np.empty(len(points), dtype=np.intp), compiled_rule(domain, shape)
+    found, (box, sides) = np.empty(len(points), dtype=np.int32), compiled_rule(domain, shape)
 
     def work(part: slice) -> None:
         loops.look_up(points[part], box, sides, outside == "drop", table, found[part])

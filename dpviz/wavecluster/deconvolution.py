@@ -122,7 +122,7 @@ def likelihood(noisy: Floats, rate: Floats, edges: Floats) -> Floats:
 
 
 def expectation_maximisation(
-    chances: Floats, weights: Floats, times: Floats, steps: int, zero: float | None = None
+    chances: Floats, weights: Floats, times: Floats, steps: int, zero: Floats | None = None
 ) -> Floats:
     """Weights of a mixture under which the observations are likelier.
 
@@ -131,17 +131,18 @@ def expectation_maximisation(
     chances
         Likelihood of each observation under each component, shape (m, J).
     weights
-        To start from, shape (J,).
+        To start from, shape (J,) or, for several mixtures, (k, J).
     times
         How often each observation occurs, shape (m,).
     zero
-        Weight of the first component, if it is fixed.
+        Weights of the first component, shape (k, 1), if they are fixed.
     """
+    turned = np.ascontiguousarray(chances.T)
     for _ in range(steps):
-        weights = weights * ((times / (chances @ weights)) @ chances)
+        weights = weights * ((times / (weights @ turned)) @ chances)
         if zero is not None:
-            weights[0] = 0.0
-            weights *= (1 - zero) / weights.sum()
-            weights[0] = zero
-        weights = weights / weights.sum()
+            weights[:, :1] = 0.0
+            weights *= (1 - zero) / weights.sum(axis=1, keepdims=True)
+            weights[:, :1] = zero
+        weights = weights / weights.sum(axis=-1, keepdims=True)
     return weights

@@ -486,7 +486,7 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
         if draws:
             text += f" It is kept in {draws.of('private', number)} of {draws.draws} draws."
         return text + (f" But {_on_finer_grid(parts)}." if parts and parts > 1 else "")
-    # Both sentences start with the runs that would have kept it.
+    # Both sentences name the runs that would have kept it first.
     names = sorted(EXCHANGED, key=lambda name: diagnosis.runs[name].fate != "kept")
     keep = [RUNS[name] for name in names if diagnosis.runs[name].fate == "kept"]
     others = [RUNS[name] for name in names[len(keep) :]]
@@ -498,9 +498,9 @@ def in_words(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> str:
     else:
         text += f"None of these would have kept it: {_listed(others)}."
     if draws:
-        times = [str(draws.of(name, number)) for name in names]
-        text += f" Over {draws.draws} draws they keep it in {_listed(times)}, the method itself "
-        text += f"in {draws.of('private', number)}."
+        times = [f"{RUNS[name]} in {draws.of(name, number)}" for name in names]
+        text += f" Of {draws.draws} draws, the method itself keeps it in "
+        text += f"{draws.of('private', number)}, {_listed(times)}."
     return text
 
 

@@ -68,7 +68,7 @@ class _WaveClusterEstimator(Estimator):
         self.decision_ = self.run_.decision
         self.trace_ = self.run_.trace
 
-    def _label(self, points: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _label(self, points: NDArray[np.float64]) -> NDArray[np.int32]:
         """Look up the cells of points."""
         return label_points(
             points, self.domain_, self.shape_, self.label_grid_, self.level_, self.outside_

@@ -198,7 +198,7 @@ class Source:
         """Points that take part, inside the domain, shape (n, d)."""
         return self.gather()
 
-    def crossed(self, labels: NDArray[np.intp]) -> Crossed:
+    def crossed(self, labels: NDArray[np.int32 | np.intp]) -> Crossed:
         """Count the records of each label in each cell: one pass over the points.
 
         Parameters
@@ -208,7 +208,7 @@ class Source:
         """
         total = self.counts.size
         cells = flat_cells(self.points, self.domain, self.shape)
-        pairs, records = np.unique(labels * total + cells, return_counts=True)
+        pairs, records = np.unique(labels.astype(np.intp) * total + cells, return_counts=True)
         return Crossed(label=pairs // total, cell=pairs % total, records=records)
 
     @cached_property
@@ -219,7 +219,7 @@ class Source:
 
     def label(
         self, points: NDArray[np.float64], stages: Stages, outside: Outside = "clip"
-    ) -> NDArray[np.intp]:
+    ) -> NDArray[np.int32]:
         """Cluster of every point from 0, or -1 for noise, shape (n,)."""
         return label_points(points, self.domain, self.shape, stages.labels, stages.level, outside)
 

@@ -29,8 +29,8 @@ from dpviz.wavecluster.deconvolution import (
 )
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings
+from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.smoothing import smoothed
-from dpviz.wavecluster.threshold import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
 #: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in
@@ -49,6 +49,9 @@ SAMPLES = 50
 
 #: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
 MEMORY, PRIOR = 0.9, 2.0
+
+#: Bins that are added at once.
+PARCEL = 8
 
 #: How unlikely small counts are that the noise hides: power of 1 + their number. The second, where
 #: all shares of zeros have their say: that of the likeliest leaves out too many filled cells, none
@@ -230,23 +233,18 @@ def _first_prior(
     weights = expectation_maximisation(
         chances, np.full(chances.shape[1], 1 / chances.shape[1]), times, 80
     )
-    best, prior = -math.inf, weights
-    scores, filled = [], []
-    for zero in zero_shares(released.noisy.size):
-        tried = expectation_maximisation(
-            chances, np.append(1e-9, weights[1:] + 1e-12), times, 25, float(zero)
-        )
-        mixed = chances @ tried
-        rare = math.log1p(float(times.sum() * tried[1:small].sum()))
-        zeros = float((times * chances[:, 0] * tried[0] / mixed)[low].sum())
-        likely = float(times @ np.log(mixed)) - released.zeros_rate * abs(zeros - released.zeros)
-        scores.append(likely - MILD * rare)
-        filled.append(float(times.sum()) * (1 - float(tried[0])))
-        if likely - SPARSE * rare > best:
-            best, prior = likely - SPARSE * rare, tried
+    shares = zero_shares(released.noisy.size)[:, None]
+    start = np.append(1e-9, weights[1:] + 1e-12)
+    tried = expectation_maximisation(chances, np.tile(start, (len(shares), 1)), times, 25, shares)
+    mixed = tried @ chances.T
+    rare = np.log1p(times.sum() * tried[:, 1:small].sum(axis=1))
+    zeros = (times * chances[:, 0] * tried[:, :1] / mixed)[:, low].sum(axis=1)
+    likely = np.log(mixed) @ times - released.zeros_rate * np.abs(zeros - released.zeros)
+    prior = tried[np.argmax(likely - SPARSE * rare)]
+    scores, filled = likely - MILD * rare, times.sum() * (1 - tried[:, 0])
     floored: Floats = np.maximum(prior, 1e-9)
     floored /= floored.sum()
-    return floored, float(np.average(filled, weights=np.exp(scores - np.max(scores))))
+    return floored, float(np.average(filled, weights=np.exp(scores - scores.max())))
 
 
 def zero_shares(cells: int) -> Floats:
@@ -346,53 +344,68 @@ def gibbs(
     tables = np.empty((TABLES, bins))
     tables[:] = prior
     sums = np.zeros((TABLES, bins))
-    weight = np.empty(bins)
+    weight, parcels = np.empty(bins), np.empty((bins + PARCEL - 1) // PARCEL)
     every = (sweeps - sweeps // 3) // found.shape[0]
+    # Powers and exponentials of whole numbers, computed once.
+    number = np.arange(cells + 1)
+    rare_of = ((1.0 + number) / (2.0 + number)) ** SPARSE
+    none_of = np.exp(-zeros_rate * (np.abs(number + 1 - zeros) - np.abs(number - zeros)))
+    tall, total = height[bin_of], np.zeros(cells)
     empty, few = 0, 0
     for cell in range(cells):
         empty += low[cell] and bin_of[cell] == 0
         few += 0 < bin_of[cell] < small
+        for place in range(weights.size):
+            total[cell] += weights[place] if near[cell, place] >= 0 else 0.0
     for sweep in range(sweeps):
         sums *= MEMORY
         for cell in range(cells):
-            mean, total = 0.0, 0.0
+            mean = 0.0
             for place in range(weights.size):
                 other = near[cell, place]
                 if other >= 0:
-                    mean += weights[place] * height[bin_of[other]]
-                    total += weights[place]
-            at = min(mean / total if total > 0 else 0.0, 0.999) * (TABLES - 1)
+                    mean += weights[place] * tall[other]
+            at = min(mean / total[cell] if total[cell] > 0 else 0.0, 0.999) * (TABLES - 1)
             table = int(at)
             share = at - table
-            few -= 0 < bin_of[cell] < small
-            rare = ((1.0 + few) / (2.0 + few)) ** SPARSE
-            none = 1.0
+            rest = 1 - share
+            chance, lower, upper = chances[row[cell]], tables[table], tables[table + 1]
+            for j in range(bins):
+                weight[j] = chance[j] * (rest * lower[j] + share * upper[j])
             if low[cell]:
                 empty -= bin_of[cell] == 0
-                none = np.exp(-zeros_rate * (abs(empty + 1 - zeros) - abs(empty - zeros)))
-            kind, whole = row[cell], 0.0
-            for j in range(bins):
-                value = chances[kind, j] * (
-                    (1 - share) * tables[table, j] + share * tables[table + 1, j]
-                )
-                if j == 0:
-                    value *= none
-                elif j < small:
-                    value *= rare
-                whole += value
-                weight[j] = value
-            pick = generator.random() * whole
-            chosen, below = 0, weight[0]
+                weight[0] *= none_of[empty]
+            few -= 0 < bin_of[cell] < small
+            for j in range(1, small):
+                weight[j] *= rare_of[few]
+            # A chain of additions waits for each: parcels of a few bins are added side by side,
+            # and the search goes over parcels first.
+            whole = 0.0
+            for parcel in range(parcels.size):
+                added = 0.0
+                for j in range(parcel * PARCEL, min((parcel + 1) * PARCEL, bins)):
+                    added += weight[j]
+                parcels[parcel] = added
+                whole += added
+            pick, parcel = generator.random() * whole, 0
+            while parcel < parcels.size - 1 and parcels[parcel] <= pick:
+                pick -= parcels[parcel]
+                parcel += 1
+            chosen = parcel * PARCEL
+            below = weight[chosen]
             while below < pick and chosen < bins - 1:
                 chosen += 1
                 below += weight[chosen]
-            bin_of[cell] = chosen
+            bin_of[cell], tall[cell] = chosen, height[chosen]
             empty += low[cell] and chosen == 0
             few += 0 < chosen < small
+            less = rest * (1 - MEMORY) / whole
+            more = share * (1 - MEMORY) / whole
+            below_it, above_it = sums[table], sums[table + 1]
             for j in range(bins):
-                value = weight[j] / whole * (1 - MEMORY)
-                sums[table, j] += (1 - share) * value
-                sums[table + 1, j] += share * value
+                below_it[j] += less * weight[j]
+            for j in range(bins):
+                above_it[j] += more * weight[j]
         for table in range(TABLES):
             for j in range(bins):
                 value = sums[table, j]

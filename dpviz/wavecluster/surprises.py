@@ -34,10 +34,9 @@ def surprises(truth: Truth, private: Run) -> list[str]:
 #: Chen, Yu, Chirkova 2015, section 5.2.1: the surplus of k' is (1 - p)|Z|/2 minus what noise takes
 #: away of the positive coefficients (theta), and that falls as epsilon grows.
 _PRIVQT = (
-    "Why PrivQT keeps too many cells: noise makes about half of the empty ones ({empty:,} here) "
-    "positive, "
-    "and that at any ε. More ε even raises k′: fewer cells that hold records turn negative, and "
-    "the surplus stays."
+    "Why PrivQT keeps too many cells: noise makes about half of the empty cells of the "
+    "average subband ({empty:,} here) positive, and that at any ε. More ε even raises k′: fewer "
+    "cells that hold records turn negative, and the surplus stays."
 )
 
 _BASELINE = (

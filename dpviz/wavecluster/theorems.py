@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from dpviz.errors import InputError, check_number
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Stages
-from dpviz.wavecluster.threshold import positive_values, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.truth import Truth
 from dpviz.wavecluster.wavelet import coefficient_weights, sensitivity
 

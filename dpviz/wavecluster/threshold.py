@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.errors import InputError, check_number
+from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.wavelet import ZERO
 
 
@@ -59,12 +60,6 @@ def check_density(density: float) -> float:
             "of positive coefficients that are not significant, for example 0.5."
         )
     return float(density)
-
-
-def rank_of(density: float, positive: int) -> int:
-    """Return k = ceil((1 - p) * len(L)): how many positive coefficients are significant."""
-    # 0.9 * 160 is slightly above 144 in floating point; this must not change the number of cells.
-    return max(0, math.ceil((1 - density) * positive - 1e-9))
 
 
 def positive_values(average: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -86,13 +86,13 @@ class WaveClusterTrial:
         names += [name for name in self.score_names if name in OF_CLASSES]
         return {name: float(SCORES[name].compute(true)) for name in names}
 
-    def label(self, one: Run | None) -> NDArray[np.intp]:
+    def label(self, one: Run | None) -> NDArray[np.int32]:
         """Cluster of every record in a draw, or in the true run, shape (n,); -1 = noise."""
         truth = self.truth if one is None else self.beside(one).truth
         stages = truth.stages if one is None else one.stages
         return truth.source.label(truth.source.points, stages)
 
-    def tables(self, reference: NDArray[np.intp]) -> Callable[[Run], NDArray[np.int64]]:
+    def tables(self, reference: NDArray[np.int32]) -> Callable[[Run], NDArray[np.int64]]:
         """Return the function from a draw to its contingency table with labels of the records.
 
         Parameters

@@ -24,6 +24,7 @@ from scipy.sparse import csr_array
 
 from dpviz.counts import pad
 from dpviz.errors import InputError
+from dpviz.wavecluster.rank import rank_of
 
 #: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
 #: value is zero.
@@ -313,7 +314,8 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
     This also holds in floating point. On every axis, a coefficient is a sum of weight * value in a
     fixed order. Rounded sums and products by a positive constant never fall when a value rises. So
     a record moves a coefficient only in the direction of its weight's sign, and does not move one
-    of weight 0, for counts of any size.
+    of weight 0, for counts of any size. Rounding the last bits keeps the order. k is computed in
+    whole numbers.
     """
     axes = [_axis_responses(wavelet, level, side) for side in shape]
     largest, most, rank, plus, minus = 0.0, 0, 0, 0, 0
@@ -324,7 +326,7 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
             up, down = up * axis_up + down * axis_down, up * axis_down + down * axis_up
         largest = max(largest, norm)
         most = max(most, up, down)
-        rank = max(rank, up + _share(density, down), down + _share(density, up))
+        rank = max(rank, up + rank_of(density, down), down + rank_of(density, up))
         plus, minus = max(plus, up), max(minus, down)
     return Sensitivity(
         average=largest,
@@ -333,11 +335,6 @@ def sensitivity(wavelet: str, level: int, shape: tuple[int, ...], density: float
         positive_cells=plus,
         negative_cells=minus,
     )
-
-
-def _share(density: float, cells: int) -> int:
-    """Largest change of k = ceil((1-p) * len(L)) when len(L) changes by ``cells``."""
-    return math.ceil((1 - density) * cells)
 
 
 @lru_cache(maxsize=4096)

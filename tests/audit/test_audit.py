@@ -529,6 +529,12 @@ def test_hidden_and_public_steps_are_called_what_the_methods_call_them(
 # -- scores ------------------------------------------------------------------------------
 
 
+@pytest.mark.daily(
+    besides=(
+        "mcmc-published-far-range",
+        "dprefine-sound-first-record",
+    )
+)
 @pytest.mark.parametrize("scenario", scenarios(), ids=key_of)
 def test_scores_are_named_and_as_many_in_every_run(scenario: Scenario) -> None:
     scenario_runs = ScenarioRuns(scenario, 1.0)

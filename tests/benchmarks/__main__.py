@@ -7,7 +7,7 @@ import platform
 import sys
 from importlib.metadata import version
 
-from tests.benchmarks import core, mapreduce, passes, room, scale, screen, stored
+from tests.benchmarks import core, mapreduce, passes, room, scale, screen, soak, stored
 
 ALL = {
     "passes": passes.main,
@@ -18,9 +18,21 @@ ALL = {
     "stored": stored.main,
     "mapreduce": mapreduce.main,
 }
-PACKAGES = ("numpy", "scipy", "pywavelets", "scikit-learn", "plotly", "streamlit")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "pyarrow",
+    "scipy",
+    "pywavelets",
+    "scikit-learn",
+    "plotly",
+    "streamlit",
+)
 
 print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
 print(", ".join(f"{name} {version(name)}" for name in PACKAGES))
+#: Takes six minutes and both processors: only by its name.
+ALONE = {"soak": soak.main}
+
 for name in sys.argv[1:] or ALL:
-    ALL[name]()
+    (ALL | ALONE)[name]()

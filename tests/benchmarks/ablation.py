@@ -190,7 +190,7 @@ def _ratio(trial: KMeansTrial, epsilon: float, seed: int) -> float:
     return trial.scores(trial.draw(seed), seed, ("nicv_ratio",))["nicv_ratio"]
 
 
-def _whole_cells(records: np.ndarray, ndim: int) -> np.ndarray:
+def _whole_cells(records: np.ndarray, ndim: int, most: int) -> np.ndarray:
     """No cell is split."""
     return np.ones(len(records), dtype=np.int64)
 

@@ -1,141 +1,175 @@
 """Paper 004's experiments on workers of Dask: time over records and ε, S(m) = T1 / Tm, a model.
 
-DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers. The
-model adds up what a pass costs: its round, its tasks, which the scheduler hands out one after the
-other, its points, which workers share, and the merging of tables. Fitted on one and two workers, it
-says where curves bend on more of them than are at hand.
+    python -m tests.benchmarks.mapreduce [--most RECORDS] [--out FILE]
+
+DPLloyd, the MapReduce form and contour budgets read stored records on one and on two workers; the
+figures go to ``dpviz/experiments/worker_times.json``. 10^8 records take 8 GB of the folder for
+temporary files (``TMPDIR``), which should fit into the memory that is free, and about ten minutes.
+``python -m tests.benchmarks mapreduce`` measures fewer records, and prints what it finds.
+
+The model adds up what a pass costs, see :class:`dpviz.experiments.worker_times.PassModel`. Fitted
+on one and two workers, it says where curves bend on more of them than are at hand.
 """
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import json
 import os
+import pickle
+import platform
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from scipy.optimize import nnls
 
+from dpviz import __version__
 from dpviz.data.stored import Stored, stored
 from dpviz.domain import Domain
-from dpviz.engine.dask import Cluster
-from dpviz.engine.local import Local
-from dpviz.engine.tables import Engine
+from dpviz.engine.dask import JOINED, Cluster
+from dpviz.engine.tables import Engine, PartWork, Tables, Titled, joined, read, summed, waiting
+from dpviz.experiments.worker_times import FILE, PassModel, Timing, WorkerTimes, parts_of
 from dpviz.kmeans.parameters import KMeansConfig
-from dpviz.kmeans.space import Space
 from dpviz.kmeans.stored import StoredRecords
 from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise_source import SeededNoise
 
 METHODS = ("dplloyd", "dpkmeans_mapreduce", "contour")
-RECORDS = (10**5, 10**6, 10**7)
+MOST, FEWEST = 10**8, 10**5
 WORKERS = (1, 2)
-EPSILONS = (0.1, 0.5, 1.0, 3.0)
+
+#: Budget of the runs over records; budgets of those over ε, and their records.
+EPSILON = 0.5
+EPSILONS, OVER_EPSILON = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0), 10**6
 
 #: Columns and clusters: those of Gamma, the paper's larger set that is at hand, rounded.
 COLUMNS, CLUSTERS = 10, 2
-PARTS, REPEATS = 16, 3
-
-#: What the model is asked: workers and records beyond those measured; records of a part.
-MORE_WORKERS, MOST_RECORDS, OF_A_PART = (1, 2, 4, 8, 16, 32, 64), (10**7, 10**9, 10**11), 10**6
 DOMAIN = Domain(((0.0, 1.0),) * COLUMNS)
 
+#: Tiny parts tell what a part costs that holds next to nothing: parts, records in each.
+TINY, IN_TINY = (1, 256, 1024), 10
 
-@dataclass(frozen=True)
-class Model:
-    """Seconds of a pass: per round, per task at the scheduler, per task and point at a worker.
+#: Repeats; runs of more seconds than LONG are measured once.
+REPEATS, LONG = 3, 4.0
 
-    Parameters
-    ----------
-    round, task, work, point
-        ``round + task * tasks + (work * tasks + point * points) / workers``. A task's share of
-        merging tables is in ``work``.
-    error
-        Median relative error of the fit.
-    """
-
-    round: float
-    task: float
-    work: float
-    point: float
-    error: float = 0.0
-
-    def seconds(self, points: float, tasks: float, workers: float) -> float:
-        """Seconds of one pass."""
-        shared = (self.work * tasks + self.point * points) / workers
-        return self.round + self.task * tasks + shared
-
-    @classmethod
-    def fitted(cls, passes: list[tuple[float, float, float, float]]) -> Model:
-        """Model of measured passes: points, tasks, workers, seconds; least relative squares."""
-        points, tasks, workers, seconds = np.array(passes).T
-        columns = [np.ones(len(passes)), tasks, tasks / workers, points / workers]
-        matrix = np.column_stack(columns) / seconds[:, None]
-        found, _ = nnls(matrix, np.ones(len(passes)))
-        error = float(np.median(np.abs(matrix @ found - 1)))
-        return cls(*map(float, found), error=error)
+PACKAGES = ("dask", "distributed", "numba", "numpy", "pyarrow")
 
 
 def main() -> None:
-    """Print all figures."""
-    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    print(f"two plain loops side by side: S(2) = {yardstick():.2f}, what the machine can give")
-    with tempfile.TemporaryDirectory() as place:
-        sets = {n: write(Path(place) / str(n), n, PARTS) for n in RECORDS}
-        tiny = {
-            10 * tasks: write(Path(place) / f"tiny{tasks}", 10 * tasks, tasks) for tasks in (1, 256)
-        }
-        times: dict[tuple[str, int, int], float] = {}
-        passes: list[tuple[float, float, float, float]] = []
+    """Print the figures of fewer records."""
+    report(measured(10**7))
+
+
+def publish(arguments: Sequence[str]) -> None:
+    """Measure all, and write the file."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.mapreduce")
+    parser.add_argument("--most", type=float, default=MOST, help="records of the largest set")
+    parser.add_argument("--out", type=Path, default=FILE, help="file to write")
+    given = parser.parse_args(arguments)
+    found = measured(int(given.most))
+    given.out.write_text(written(found), encoding="utf-8")
+    report(found)
+    print("rows of the paper: python -m tests.benchmarks.papers 004-fig5 004-fig6 004-fig7")
+
+
+def written(found: WorkerTimes) -> str:
+    """Text of the file: a run on each line."""
+    values = asdict(found)
+    runs = values.pop("timings")
+    lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in values.items()]
+    rows = ",\n".join(json.dumps(run, separators=(",", ":")) for run in runs)
+    return "{\n" + ",\n".join([*lines, f'"timings": [\n{rows}\n]']) + "\n}\n"
+
+
+def measured(most: int) -> WorkerTimes:
+    """Measure runs over records and ε, what the machine can give, and fit the models."""
+    ceilings = [yardstick()]
+    sizes = [10**power for power in range(5, 19) if FEWEST <= 10**power <= most]
+    found: list[Timing] = []
+    with tempfile.TemporaryDirectory() as name:
+        sets = [(n, write(Path(name) / str(n), n, parts_of(n))) for n in sizes]
+        sets += [
+            (IN_TINY * parts, write(Path(name) / f"tiny{parts}", IN_TINY * parts, parts))
+            for parts in TINY
+        ]
         for workers in WORKERS:
             with cluster(workers) as engine:
-                over_records(engine, workers, sets, times)
-                passes += [
-                    (n, len(source.parts), workers, one_pass(engine, source))
-                    for n, source in [*sets.items(), *tiny.items()]
-                ]
-                if workers == WORKERS[-1]:
-                    over_epsilon(engine, sets[10**6])
-        report(times)
-        local = one_pass(Local(), sets[RECORDS[-1]])
-        print(f"a pass over {RECORDS[-1]:,} records by threads of this process: {local:.2f} s")
-    ahead(Model.fitted(passes))
+                for method in METHODS:
+                    for n, source in sets:
+                        found.append(timing(method, EPSILON, source, n, engine, workers))
+                        say(found[-1])
+                    if workers == WORKERS[-1]:
+                        found += over_epsilon(method, dict(sets)[OVER_EPSILON], engine, workers)
+            ceilings.append(yardstick())
+        merge = merging(dict(sets)[IN_TINY * TINY[1]])
+    ceiling = float(f"{np.median(ceilings):.3g}")
+    return WorkerTimes(
+        machine={
+            "system": f"{platform.system()} {platform.machine()}",
+            "cores": os.cpu_count() or 0,
+            "python": platform.python_version(),
+        },
+        versions={"dpviz": __version__} | {one: version(one) for one in PACKAGES},
+        columns=COLUMNS,
+        clusters=CLUSTERS,
+        epsilon=EPSILON,
+        ceiling=ceiling,
+        models={
+            method: PassModel.fitted(
+                [one.a_pass for one in found if one.method == method], merge, ceiling
+            )
+            for method in METHODS
+        },
+        timings=tuple(found),
+    )
 
 
 def yardstick() -> float:
-    """S(2) of work that shares nothing: below 2 where others use the machine."""
+    """S(2) of work that shares nothing: below 2 where cores or their clock are shared."""
     with ProcessPoolExecutor(2) as processes:
         list(processes.map(spin, [1, 1]))  # starts them
-        times = []
-        for work in ([2], [1, 1]):
-            start = time.perf_counter()
-            list(processes.map(spin, work))
-            times.append(time.perf_counter() - start)
-    return times[0] / times[1]
+        times: dict[int, list[float]] = {1: [], 2: []}
+        for _ in range(REPEATS):
+            for work in ([2], [1, 1]):
+                start = time.perf_counter()
+                list(processes.map(spin, work))
+                times[len(work)].append(time.perf_counter() - start)
+    return min(times[1]) / min(times[2])
 
 
 def spin(parts: int) -> int:
     """Count."""
-    return sum(range(parts * 10**8))
+    return sum(range(parts * 3 * 10**7))
 
 
 def write(folder: Path, records: int, parts: int) -> Stored:
     """Clusters of Gaussian records in Parquet files."""
     folder.mkdir()
-    rng, names = np.random.default_rng(0), [f"x{axis}" for axis in range(COLUMNS)]
-    middles = rng.uniform(0.2, 0.8, (CLUSTERS, COLUMNS))
-    for part in range(parts):
-        some = middles[rng.integers(CLUSTERS, size=records // parts)]
-        some += rng.normal(0, 0.08, some.shape)
-        pq.write_table(pa.table(list(some.T), names=names), folder / f"{part:04}.parquet")
+    middles = np.random.default_rng(0).uniform(0.2, 0.8, (CLUSTERS, COLUMNS))
+    with ProcessPoolExecutor(2) as processes:
+        work = partial(write_part, folder, middles, records // parts)
+        list(processes.map(work, range(parts), chunksize=-(-parts // 64)))
     return stored(folder)
+
+
+def write_part(folder: Path, middles: np.ndarray, records: int, part: int) -> None:
+    """Write one file."""
+    rng = np.random.default_rng([1, part])
+    some = middles[rng.integers(CLUSTERS, size=records)]
+    some += rng.normal(0, 0.08, some.shape)
+    names = [f"x{axis}" for axis in range(COLUMNS)]
+    pq.write_table(pa.table(list(some.T), names=names), folder / f"{part:05}.parquet")
 
 
 @contextmanager
@@ -155,90 +189,149 @@ def cluster(workers: int) -> Iterator[Cluster]:
         yield engine
 
 
-def records_of(source: Stored, engine: Engine) -> StoredRecords:
-    """Records of files."""
-    return StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
+@dataclass
+class Watched:
+    """An engine that keeps the work of its passes."""
+
+    engine: Engine
+    works: list[PartWork] = field(default_factory=list)
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of every part."""
+        self.works.append(work)
+        return self.engine.tables(parts, work)
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the tables of all parts added up."""
+        self.works.append(work)
+        return self.engine.total(parts, work)
 
 
-def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> int:
-    """Run a method; returns its iterations."""
+@dataclass
+class Alone:
+    """An engine that reads parts one after the other."""
+
+    def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
+        """Return the tables of every part."""
+        return [read(work, part) for part in parts]
+
+    def total(self, parts: Sequence[Titled], work: PartWork) -> Tables:
+        """Return the tables of all parts added up."""
+        return summed(joined([waiting(one) for one in self.tables(parts, work)]))
+
+
+def clustered(method: str, epsilon: float, source: Stored, engine: Engine) -> None:
+    """Run a method."""
+    records = StoredRecords(name="records", parts=source.parts, engine=engine, domain=DOMAIN)
     config = KMeansConfig(method=method, clusters=CLUSTERS, epsilon=epsilon)
-    return len(run_kmeans(records_of(source, engine), config, SeededNoise(0)).iterations)
+    run_kmeans(records, config, SeededNoise(0))
+
+
+def timing(
+    method: str, epsilon: float, source: Stored, records: int, engine: Engine, workers: int
+) -> Timing:
+    """Time a run: the least after a first one, which warms up; of a long run the first alone."""
+    times: list[float] = []
+    taken: list[float] = []
+    watched = Watched(engine)
+    while len(times) <= REPEATS:
+        watched = Watched(engine)
+        busy, start = others(), time.perf_counter()
+        clustered(method, epsilon, source, watched)
+        times.append(time.perf_counter() - start)
+        taken.append((others() - busy) / times[-1])
+        if times[0] > LONG:
+            break
+    kept = times[1:] or times
+    return Timing(
+        method=method,
+        records=records,
+        parts=len(source.parts),
+        workers=workers,
+        epsilon=epsilon,
+        passes=len(watched.works),
+        seconds=float(f"{min(kept):.4g}"),
+        repeats=len(kept),
+        others=round(max(taken[len(times) - len(kept) + int(np.argmin(kept))], 0.0), 2),
+    )
+
+
+def others() -> float:
+    """Seconds of processors that other programs have used so far."""
+    import psutil
+
+    ours = 0.0
+    mine = psutil.Process()
+    for one in (mine, *mine.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            ours += sum(one.cpu_times()[:2])
+    every = psutil.cpu_times()
+    return float(every.user + every.nice + every.system - ours)
+
+
+def over_epsilon(method: str, source: Stored, engine: Engine, workers: int) -> list[Timing]:
+    """Time runs at other budgets than that of the runs over records."""
+    found = []
+    for epsilon in EPSILONS:
+        if epsilon != EPSILON:
+            found.append(timing(method, epsilon, source, OVER_EPSILON, engine, workers))
+            say(found[-1])
+    return found
+
+
+def merging(source: Stored) -> float:
+    """Seconds of a table on its way: packed and joined in a tree, and added on the driver."""
+    watched = Watched(Alone())
+    clustered(METHODS[0], EPSILON, source, watched)
+    tables = [waiting(read(watched.works[-1], part)) for part in source.parts]
+
+    def merged() -> None:
+        level = tables
+        while len(level) > 1:
+            level = [
+                pickle.loads(pickle.dumps(joined(level[begin : begin + JOINED])))
+                for begin in range(0, len(level), JOINED)
+            ]
+        summed(level[0])
+
+    return float(f"{median_seconds(merged) / len(tables):.4g}")
 
 
 def median_seconds(work: Callable[[], object]) -> float:
-    """Median time after one run that compiles and warms up."""
+    """Median time after a first one, which warms up."""
     work()
     times = []
-    for _ in range(REPEATS):
+    for _ in range(9):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
     return float(np.median(times))
 
 
-def one_pass(engine: Engine, source: Stored) -> float:
-    """Seconds of counts and sums by nearest centre."""
-    records = records_of(source, engine)
-    centers = np.random.default_rng(1).uniform(-1, 1, (CLUSTERS, COLUMNS))
-    return median_seconds(partial(records.sums, Space(DOMAIN), centers))
+def say(one: Timing) -> None:
+    """Tell on standard error what was measured."""
+    print(one, file=sys.stderr, flush=True)
 
 
-def over_records(
-    engine: Engine,
-    workers: int,
-    sets: dict[int, Stored],
-    times: dict[tuple[str, int, int], float],
-) -> None:
-    """Figure 5: time over the number of records."""
-    for method in METHODS:
-        for n, source in sets.items():
-            times[method, n, workers] = median_seconds(
-                partial(clustered, method, 0.5, source, engine)
-            )
-
-
-def over_epsilon(engine: Engine, source: Stored) -> None:
-    """Figure 6: time over ε, with the iterations that it follows from."""
-    for method in METHODS:
-        cells = []
-        for epsilon in EPSILONS:
-            taken = median_seconds(partial(clustered, method, epsilon, source, engine))
-            steps = clustered(method, epsilon, source, engine)
-            cells.append(f"ε {epsilon:g} {taken:.2f} s ({steps})")
-        print(f"{method:<19} 10^6 records, 2 workers (iterations): {', '.join(cells)}")
-
-
-def report(times: dict[tuple[str, int, int], float]) -> None:
-    """Figures 5 and 7: times and S(m)."""
-    for method in METHODS:
-        for n in RECORDS:
-            one, more = (times[method, n, workers] for workers in WORKERS)
+def report(found: WorkerTimes) -> None:
+    """Print times, ratios, and what the models say."""
+    print(f"{found.machine['cores']} cores; other programs took {found.others:.2f} meanwhile")
+    print(f"two plain loops side by side: S(2) = {found.ceiling:.2f}, what the machine can give")
+    for method in found.methods:
+        for one in found.over_records(method, 1):
+            more = found.speedup(method, one.records)
             print(
-                f"{method:<19} {n:>10,} records: {one:6.2f} s on 1 worker, {more:6.2f} s on 2, "
-                f"S(2) = {one / more:.2f}"
+                f"{method:<19} {one.records:>11,} records: {one.seconds:6.2f} s on 1 worker, "
+                f"{one.seconds / more:6.2f} s on 2, S(2) = {more:.2f}"
             )
+        cells = [
+            f"ε {one.epsilon:g} {one.seconds:.2f} s ({one.passes})"
+            for one in found.over_epsilon(method)
+        ]
+        print(f"{method:<19} 10^6 records, 2 workers (passes): {', '.join(cells)}")
+        for sentence in found.sentences(method):
+            print(f"    {sentence}")
 
 
-def ahead(model: Model) -> None:
-    """What the model says of more workers and records."""
-    print(
-        f"model of a pass (d {COLUMNS}, K {CLUSTERS}): {model.round * 1e3:.1f} ms a round, "
-        f"{model.task * 1e3:.2f} ms a task at the scheduler, {model.work * 1e3:.2f} ms a task and "
-        f"{model.point * 1e9:.1f} ns a point at a worker; median error {model.error:.0%}"
-    )
-    for n in MOST_RECORDS:
-        tasks = max(n // OF_A_PART, PARTS)
-        alone = model.seconds(n, tasks, 1)
-        cells = [f"{m}: {alone / model.seconds(n, tasks, m):.1f}" for m in MORE_WORKERS]
-        # Half of the ideal speed: what can't be shared takes as long as what can.
-        fixed = model.round + model.task * tasks
-        bend = (alone - fixed) / fixed
-        print(
-            f"{n:>15,} records in {tasks:,} parts: {alone:,.1f} s a pass on 1 worker, "
-            f"S(m) {', '.join(cells)}; half of the ideal at {bend:,.0f} workers"
-        )
-    print(
-        f"an hour of 64 workers reads {3600 / model.seconds(1e9, 1e3, 64) * 1e9:.1e} points in "
-        "passes over 10^9"
-    )
+if __name__ == "__main__":
+    publish(sys.argv[1:])

@@ -2,14 +2,21 @@
 
 ``python -m tests.benchmarks passes`` prints the table of the README. All figures of a row are
 measured in one run, one after the other, on the same array. The floor is one thread that reads the
-array once.
+array once. What one thread takes is told in seconds of the processor, which other work on the
+machine changes little; all else by the clock on the wall. Peers with packages of their own run in
+environments of their own, in ``artifacts``, which are made once.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from statistics import median
 from types import SimpleNamespace
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -19,19 +26,40 @@ from sklearn.cluster import DBSCAN, HDBSCAN, KMeans
 from dpviz.counts import quantize
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
+from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.passes import cluster_sums
+from dpviz.kmeans.records import Records
+from dpviz.kmeans.truth import run_kmeans
 from dpviz.noise_source import SeededNoise
 from dpviz.threads import processors
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import run
+from tests.benchmarks.bench_peers import ADAPTERS, answers, environment
 from tests.benchmarks.core import seconds
+from tests.benchmarks.sets import MissingError
+from tests.support import ROOT
 
 SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
 
 #: Cells per axis.
 GRID = 256
+
+#: Where environments of peers are: those of ``make bench-utility``.
+PLACE = ROOT / "artifacts" / "benchmark"
+
+FAST_HISTOGRAM = ("numpy==2.4.6", "fast-histogram==0.14")
+
+#: Seconds that a peer may take.
+PATIENCE = 300.0
+
+
+class Floor(NamedTuple):
+    """Seconds of one thread that reads the array, of the processor and on the wall."""
+
+    processor: float
+    wall: float
 
 
 @contextmanager
@@ -51,7 +79,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for millions in (1.0, 6.4, 50.0):
         points = np.random.default_rng(0).random((int(millions * 1e6), 2))
-        floor = seconds(points.sum)
+        floor = Floor(seconds(points.sum, clock=time.process_time), seconds(points.sum))
         _quantize(points, floor)
         _label(points, floor)
         if millions == 1.0:
@@ -59,41 +87,56 @@ def main() -> None:
             _clusters()
 
 
-def _row(what: str, n: int, floor: float, work: Callable[[], object], *beside: str) -> float:
-    """Print a row in multiples of the floor; return the time on one thread."""
+def _row(what: str, n: int, floor: Floor, work: Callable[[], object], *beside: str) -> None:
+    """Print a row in multiples of the floor."""
     with one_thread():
-        one = seconds(work)
+        one = seconds(work, clock=time.process_time)
     every = seconds(work)
     print(
-        f"| {what} | {n / 1e6:g}M | {one / floor:.1f} x floor ({one * 1e3:.0f} ms) | "
-        f"{every / floor:.1f} x on {processors()} | {', '.join(beside)} |",
+        f"| {what} | {n / 1e6:g}M | {one / floor.processor:.1f} x floor ({one * 1e3:.0f} ms) | "
+        f"{every / floor.wall:.1f} x on {processors()} | {', '.join(beside)} |",
         flush=True,
     )
-    return one
 
 
-def _quantize(points: NDArray[np.float64], floor: float) -> None:
+def _quantize(points: NDArray[np.float64], floor: Floor) -> None:
     """Points to counts, beside NumPy."""
     beside = []
     if len(points) <= 6_400_000:
+        beside.append(_fast_histogram(len(points)))
         numpy = seconds(
-            lambda: np.histogram2d(*points.T, bins=GRID, range=SQUARE.bounds), runs=1
+            lambda: np.histogram2d(*points.T, bins=GRID, range=SQUARE.bounds),
+            1, time.process_time,
         )  # fmt: skip
         with one_thread():
-            own = seconds(lambda: quantize(points, SQUARE, GRID))
+            own = seconds(lambda: quantize(points, SQUARE, GRID), clock=time.process_time)
         beside.append(f"np.histogram2d takes {numpy / own:.0f} times as long as one thread")
     _row(f"quantize, {GRID} x {GRID} cells", len(points), floor,
          lambda: quantize(points, SQUARE, GRID), *beside)  # fmt: skip
 
 
-def _label(points: NDArray[np.float64], floor: float) -> None:
+def _fast_histogram(n: int) -> str:
+    """What fast-histogram takes for the same points; it has a floor of its own."""
+    try:
+        python = environment(PLACE, FAST_HISTOGRAM)
+    except MissingError as missing:
+        return f"fast-histogram: {missing}"
+    script = ADAPTERS / "speed_fast_histogram.py"
+    done = subprocess.run(
+        [python, script, str(n), str(GRID)], stdout=subprocess.PIPE, check=True, text=True
+    )
+    found = json.loads(done.stdout)
+    return f"fast-histogram {found['peer'] / found['floor']:.1f} x floor, no closing edge"
+
+
+def _label(points: NDArray[np.float64], floor: Floor) -> None:
     """Clusters of the points, given those of the cells."""
     cells = np.random.default_rng(1).integers(0, 9, (GRID // 2, GRID // 2)).astype(np.int32)
     _row("label", len(points), floor,
          lambda: label_points(points, SQUARE, (GRID, GRID), cells, 1, "clip"))  # fmt: skip
 
 
-def _sums(points: NDArray[np.float64], floor: float) -> None:
+def _sums(points: NDArray[np.float64], floor: Floor) -> None:
     """One iteration of DPLloyd."""
     centers = points[:10].copy()
     _row("k-means pass, K 10", len(points), floor, lambda: cluster_sums(points, centers))
@@ -121,10 +164,36 @@ def _clusters() -> None:
             peers["HDBSCAN"] = HDBSCAN(min_cluster_size=100, copy=False)
         beside = []
         for name, model in peers.items():
-            taken = seconds(lambda m=model: m.fit(points), runs=1)  # noqa: B023 - called at once
+            # Once: DBSCAN takes seconds, and 1.4 GB. Few points warm up for the many.
+            start = time.perf_counter()
+            model.fit(points)
+            taken = time.perf_counter() - start
             beside.append(f"{name} {taken / own:,.0f} times ({taken:.2g} s)")
         print(
             f"| private WaveCluster, points to clusters | {n / 1e6:g}M | | {own * 1e3:.1f} ms | "
             f"{', '.join(beside)} |",
             flush=True,
         )
+        _private_kmeans(data)
+
+
+def _private_kmeans(data: Dataset) -> None:
+    """DPLloyd beside k-means of diffprivlib, both in seconds of a processor."""
+    config, noise = KMeansConfig(clusters=15), SeededNoise(0)
+    times = []
+    for _ in range(5):
+        start = time.process_time()
+        run_kmeans(Records.build(data), config, noise)
+        times.append(time.process_time() - start)
+    notes: list[str] = []
+    asked = [SimpleNamespace(method="diffprivlib", epsilon=1.0, seed=0)]
+    assert data.points is not None
+    found = list(answers(asked, 2 * data.points - 1, 15, PLACE, None, 1, PATIENCE, notes))
+    beside = [
+        f"diffprivlib {taken / median(times):,.0f} times ({taken:.2g} s)" for _, _, taken in found
+    ]
+    print(
+        f"| private k-means (DPLloyd), K 15 | {data.n / 1e6:g}M | | "
+        f"{median(times) * 1e3:.0f} ms of a processor | {', '.join(beside or notes)} |",
+        flush=True,
+    )

@@ -48,8 +48,12 @@ def main() -> None:
                       f"{drag(page)}")  # fmt: skip
                 page.close()
         for n, file in files.items():
+            # One session before: the data, which all sessions share, is there.
+            first, before = _opened(browser, url, LINKS[0], file)[0], _memory()
             with _sessions(browser, url, file) as pages:
-                print(f"{n:,} records: {_together(pages)}; server {_memory():,.0f} MB")
+                said, each = _together(pages), (_memory() - before) / SESSIONS
+                print(f"{n:,} records: {said}; {each:.1f} MB a session, server {_memory():,.0f} MB")
+            first.close()
         browser.close()
 
 

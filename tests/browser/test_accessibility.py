@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import axe_playwright_python
@@ -12,10 +13,13 @@ from playwright.sync_api import Locator
 
 from tests.browser.conftest import Watched
 from tests.support import APP, ROOT
+from tests.support.tiers import daily
 
 #: axe-core, without asking a host for it.
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PAGES = re.findall(r'st\.Page\(\s*"pages/(\w+)\.py"', APP.read_text(encoding="utf-8"))
+#: Where a page's name is not all of its address; few runs are drawn as many are.
+PATHS = {"wavecluster": "", "compare": "compare?draws=1&points=2"}
 FOCUSED = """() => { let at = document.activeElement;
 while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
 return at.className + at.getAttribute("aria-label") }"""
@@ -45,16 +49,22 @@ def test_every_page_is_looked_at() -> None:
     assert sorted(PAGES) == sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+#: Looked at in the dark every day: an explorer, text beside a figure, and a table.
+DARK = ("wavecluster", "learn", "papers")
+
+
+@pytest.mark.daily("wavecluster-light", "release-light")
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    daily(product(PAGES, ("light", "dark")), lambda one: one[1] == "light" or one[0] in DARK),
+)
 def test_axe_finds_nothing_serious(
     name: str,
     scheme: str,
     app_url: Callable[[str], str],
     open_page: Callable[..., Watched],
 ) -> None:
-    path = "" if name == "wavecluster" else name
-    watched = open_page(f"{app_url('app.py')}/{path}", scheme)
+    watched = open_page(f"{app_url('app.py')}/{PATHS.get(name, name)}", scheme)
     page = watched.page
     page.get_by_role("button", name="Share", exact=True).wait_for()
     watched.wait_idle()
@@ -141,8 +151,9 @@ INKED = """() => [...document.querySelectorAll('.stApp *:not(svg, svg *, .live-f
 .map(([one]) => one.outerHTML.slice(0, 120))"""
 
 
+@pytest.mark.daily("dark-")
 @pytest.mark.parametrize("path", ["", "learn?lesson=one-person&step=3", "papers"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_print_has_both_panels_on_white_paper(
     scheme: str, path: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
@@ -160,7 +171,14 @@ def test_print_has_both_panels_on_white_paper(
         shown = figure.bounding_box()
         assert shown["x"] >= 0
         assert shown["x"] + shown["width"] <= 720
-    for hidden in ("stSidebar", "stHeader", "stButtonGroup", "stPopover", "stSkipToContent"):
+    for hidden in (
+        "stSidebar",
+        "stHeader",
+        "stButtonGroup",
+        "stPopover",
+        "stSkipToContent",
+        "stTooltipIcon",
+    ):
         assert page.get_by_test_id(hidden).filter(visible=True).count() == 0, hidden
     assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
     assert page.evaluate(INKED) == []

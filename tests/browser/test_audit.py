@@ -8,6 +8,7 @@ import pytest
 
 from dpviz.audit import scenarios
 from tests.browser.test_explorer import expect_title as expect_explorer
+from tests.support.tiers import daily
 
 # Titles of all figures on the page, in order.
 TITLES = "() => [...document.querySelectorAll('.gtitle')].map(one => one.textContent)"
@@ -71,6 +72,7 @@ def test_the_story_tells_itself(auditor):
     assert watched.page.evaluate(CUT) == []
 
 
+@pytest.mark.exhaustive
 def test_the_story_follows_slider_and_technique(auditor):
     watched = auditor()
     watched.page.get_by_role("slider", name="Privacy budget").focus()
@@ -101,6 +103,7 @@ def test_an_audit_ends_with_a_verdict_a_picture_and_a_table(auditor):
     assert sum(",refuted,1500," in line for line in lines) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_running_audit_leaves_the_page_usable_and_is_cancelled(auditor):
     watched = auditor()
     button(watched, f"Run all {ALL}").click()
@@ -124,6 +127,7 @@ def test_a_running_audit_leaves_the_page_usable_and_is_cancelled(auditor):
     assert stop.count() == 0
 
 
+@pytest.mark.exhaustive
 def test_a_link_brings_its_choices(auditor, app_url, open_page):
     auditor()
     link = "technique=privqt-sound&epsilon=2&draws=500&draw=3&method=dpkmeanspp"
@@ -140,7 +144,8 @@ def test_a_link_brings_its_choices(auditor, app_url, open_page):
     assert page.url.endswith(link)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_both_themes_colour_the_figures(auditor, scheme):
     papers = auditor(scheme).page.evaluate(PAPERS)
     assert len(papers) == 2

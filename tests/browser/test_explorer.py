@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import reference_file
+from tests.support.tiers import daily
 
 CARDS = """() => Object.fromEntries([...document.querySelectorAll('.dpv-card')].map(card => [
   card.querySelector('.dpv-label').textContent,
@@ -179,7 +180,7 @@ def test_hover_on_cells_tells_true_private_and_error(explorer):
     assert error == pytest.approx(private - true, abs=0.02)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_both_themes_colour_the_figure(explorer, scheme):
     watched = explorer("view=counts", scheme)
     paper = watched.page.evaluate(
@@ -223,6 +224,31 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read(explorer, tmp_path: 
     watched = explorer("data=own")
     watched.page.set_input_files("input[type=file]", large)
     watched.page.get_by_text("100.0MB or smaller").wait_for()
+
+
+# Numbers on the private panel, with their places and sizes.
+LABELS = """() => [...document.querySelectorAll('.subplot.x2y2 .textpoint text')].map((one) => {
+  const { left, right, top, bottom } = one.getBoundingClientRect();
+  return [one.textContent, parseFloat(getComputedStyle(one).fontSize), left, right, top, bottom];
+})"""
+
+
+def test_each_of_many_clusters_has_a_number_that_can_be_read(explorer):
+    """Hues are fewer than clusters: the number tells those of one hue apart."""
+    watched = explorer("method=privqt&epsilon=0.05")
+    labels = watched.page.evaluate(LABELS)
+    reported = int(watched.page.evaluate(CARDS)["Clusters"][0])
+    assert reported >= 27
+    assert len({name for name, *_ in labels}) == len(labels) == reported
+    assert min(size for _, size, *_ in labels) >= 10
+    covered = [
+        (one, other)
+        for at, (one, _, left, right, top, bottom) in enumerate(labels)
+        for other, _, x0, x1, y0, y1 in labels[:at]
+        # The box of a text is higher than its digits.
+        if min(right, x1) - max(left, x0) > 4 and min(bottom, y1) - max(top, y0) > 8
+    ]
+    assert len(covered) <= reported / 20, covered
 
 
 def test_help_of_a_readout_opens_on_focus_and_stays_when_it_is_redrawn(explorer):
@@ -300,7 +326,7 @@ IN_CELLS = """() => [...document.querySelectorAll('.js-plotly-plot .subplot')].m
     one => [one.textContent, parseFloat(one.style.fontSize), one.style.visibility !== 'hidden']))"""
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_numbers_in_cells_have_one_size_and_vanish_where_they_are_too_small(explorer, scheme):
     watched = explorer("data=tiny8&method=privthrem&epsilon=2&view=counts", scheme)
     true, private = watched.page.evaluate(IN_CELLS)

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.links import PAGES
+from tests.support.tiers import daily
 
 HEADLINE = ".dpv-headline"
 #: Everything below the sentence: where it stands, and what the sentence says there.
@@ -85,6 +86,8 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
     stale = watched.page.locator(".dpv-stale .dpv-label")
     stale.first.wait_for()
     assert set(stale.all_text_contents()) == {"Points wrong", "Pairs wrong"}
+    told = watched.page.locator(".dpv-stale .dpv-beside")
+    assert all("earlier" in one for one in told.all_text_contents())
     watched.page.mouse.up()
     stale.first.wait_for(state="detached")
 
@@ -92,7 +95,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
 def test_the_hint_of_a_first_visit_is_closed_for_good(first):
     watched = drawn(first())
     hint = watched.page.locator(".dpv-hint")
-    assert "the other what a release shows" in hint.text_content()
+    assert "both stay with you" in hint.text_content()
     assert hint.is_visible()
     top = watched.page.locator(".js-plotly-plot").bounding_box()["y"]
     watched.page.get_by_role("button", name="Close this hint").click()
@@ -120,7 +123,8 @@ def test_the_hint_gives_its_room_to_the_headline_once_epsilon_moves(first):
     assert not hint.is_visible()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.daily("release")
+@pytest.mark.parametrize("page", daily(PAGES, ("wavecluster", "release", "learn").__contains__))
 def test_every_page_has_one_title_and_the_glossary_one_click_away(first, page):
     watched = first(page.replace("wavecluster", ""))
     heading = watched.page.locator("h1")
@@ -153,6 +157,12 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     card.hover()
     assert tip.is_visible()
     assert "Formula: Hu, Yang, Bai 2019" in tip.text_content()
+    # From there to the term, in a window of its own: own data stays here.
+    with watched.page.context.expect_page() as waiting:
+        tip.get_by_role("link", name="All terms").click()
+    glossary = waiting.value
+    glossary.locator("dt", has_text="Overlap (F-measure)").first.wait_for()
+    assert glossary.locator("h2").first.inner_text() == "Scores of WaveCluster"
 
 
 @pytest.mark.parametrize("page", ["", "kmeans?method=mcmc"])
@@ -169,6 +179,7 @@ def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
 
 def test_a_surprise_is_explained_where_it_is(first):
     watched = drawn(first("?method=privqt&epsilon=1"))
+    assert watched.page.get_by_text("True k is 212, yet 220 cells are significant").count() == 1
     assert watched.page.get_by_text("Why PrivQT keeps too many cells").count() == 1
     watched.choose("Method", "PrivTHR", exact=True)
     watched.page.get_by_text("Why PrivQT keeps too many cells").wait_for(state="detached")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.support.files import dbf, sheet, shp, workbook, zipped
+from tests.support.tiers import daily
 
 POINTS = [
     [round(x, 4), round(y, 4)]
@@ -43,7 +44,8 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+# All kinds are read without a browser, too; of a workbook a hand chooses the sheet.
+@pytest.mark.parametrize("name", daily(FILES, "trees.xlsx".__eq__))
 def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     name, app_url, open_page, tmp_path: Path
 ) -> None:
@@ -59,6 +61,27 @@ def test_a_file_of_each_kind_is_on_the_screen_after_its_upload(
     assert watched.page.get_by_role("combobox", name="Across").input_value() == "lon"
     assert watched.page.get_by_role("combobox", name="Upwards").input_value() == "lat"
     assert not watched.page.locator("[data-testid=stAlertContentError]").count()
+
+
+def test_columns_without_names_of_places_are_the_two_most_continuous(
+    app_url, open_page, tmp_path: Path
+) -> None:
+    # Numbers with thousands set apart, as a spreadsheet writes them; whole numbers go by threes.
+    rng = np.random.default_rng(5)
+    rows = [
+        f'{at},{at % 5},"{income:,.2f}","{rent:,.2f}"'
+        for at, (income, rent) in enumerate(rng.normal((54_000, 1_400), (9_000, 300), (400, 2)))
+    ]
+    (tmp_path / "homes.csv").write_text("\n".join(["number,rooms,income,rent", *rows]))
+    watched = open_page(f"{app_url('app.py')}/?data=own&g=16")
+    page = watched.page
+    page.locator("input[type=file]").set_input_files(tmp_path / "homes.csv")
+    page.get_by_text("Active: homes.csv · 400 records").wait_for()
+    watched.wait_idle()
+    assert page.get_by_role("combobox", name="Across").input_value() == "income"
+    assert page.get_by_role("combobox", name="Upwards").input_value() == "rent"
+    assert page.get_by_text('signs between thousands in "income"').is_visible()
+    assert page.locator(".xtitle").first.text_content() == "income"
 
 
 def test_a_number_out_of_range_is_said_and_not_taken(app_url, open_page) -> None:

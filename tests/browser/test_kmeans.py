@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.browser.test_explorer import CARDS, RANGES, WATCH, expect_title, slider, title, zoom
+from tests.support.tiers import daily
 
 HEADING = """() => document.querySelectorAll('.annotation-text')[1]?.textContent ?? ''"""
 # Every heading of the private panel that is drawn from now on.
@@ -85,6 +86,7 @@ def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     expect_title(watched, "Two-stage")
 
 
+@pytest.mark.exhaustive
 def test_the_navigation_leads_to_the_page_and_back(explorer, app_url):
     watched = explorer(address=app_url("app.py"))
     watched.page.get_by_role("link", name="k-means", exact=True).click()
@@ -124,6 +126,7 @@ def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer)
     assert watched.page.evaluate(RANGES) == before
 
 
+@pytest.mark.exhaustive
 def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
     watched = explorer("data=spirals")
     before = zoom(watched)
@@ -192,6 +195,7 @@ def test_play_goes_through_all_steps_and_stops_at_the_end(explorer):
     watched.page.wait_for_url("**&i=3")
 
 
+@pytest.mark.exhaustive
 def test_a_click_or_a_drag_while_playing_pauses(explorer):
     watched = explorer("data=incomes&method=dplloyd&t=10")
 
@@ -240,7 +244,7 @@ LOOK = """() => { const plot = document.querySelector('.js-plotly-plot');
 PAPER = "() => document.querySelector('.js-plotly-plot')._fullLayout.paper_bgcolor"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_every_view_is_drawn_in_both_themes(explorer, scheme):
     watched = explorer("data=incomes&method=mcmc&t=3", scheme)
     look = watched.page.evaluate(LOOK)
@@ -277,7 +281,11 @@ def test_every_view_is_drawn_in_both_themes(explorer, scheme):
 
 
 @pytest.mark.parametrize(
-    "link", ["data=incomes", "data=incomes&method=mcmc", "data=checkins&method=dplloyd"]
+    "link",
+    daily(
+        ("data=incomes", "data=incomes&method=mcmc", "data=checkins&method=dplloyd"),
+        "data=incomes&method=mcmc".__eq__,
+    ),
 )
 def test_nothing_is_cut_off_or_overlaps_on_a_small_screen(explorer, link):
     watched = explorer(link, height=720)

@@ -87,6 +87,7 @@ def test_drag_reports_values_while_held_and_the_last_one_after(demo: Callable[..
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive
 def test_slow_runs_are_not_starved_by_a_drag(demo: Callable[..., Any]) -> None:
     watched = demo("slow=0.3")
     watched.page.evaluate(COUNT_DRAWS)
@@ -160,6 +161,7 @@ def test_keyboard(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.daily("99-10-99 is too large: at most 10", "0,5-0.5-")
 @pytest.mark.parametrize(
     ("typed", "value", "said"),
     [
@@ -405,6 +407,7 @@ def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> Non
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive
 def test_a_click_a_key_and_a_drag_pause_the_player(demo: Callable[..., Any]) -> None:
     watched = demo("play=30")
     for pause in ("click", "key", "drag"):
@@ -457,6 +460,7 @@ def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable
     assert box.input_value() == "0"
 
 
+@pytest.mark.exhaustive
 def test_a_typed_value_wins_over_the_player(demo: Callable[..., Any]) -> None:
     watched = demo("play=30")
     player(watched).click()

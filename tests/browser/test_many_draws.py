@@ -73,6 +73,7 @@ def test_what_broke_a_cluster_is_said_in_words(opened) -> None:
     expect(page.get_by_text("The true threshold with the same noisy cells")).not_to_have_count(0)
 
 
+@pytest.mark.exhaustive
 def test_the_smallest_budget_is_found_and_taken_over(opened) -> None:
     watched = opened("/?data=gaussians&method=privthr")
     page = watched.page

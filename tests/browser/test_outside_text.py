@@ -22,6 +22,7 @@ from dpviz.wavecluster.parameters import Config
 from tests.browser.conftest import Watched, faults
 from tests.support.hostile import HOST, TEXTS, random_texts
 from tests.support.links import PAGES, parameters
+from tests.support.tiers import daily
 from tests.ui.test_outside_text import EAST, NAME, NORTH, PERSON, table
 
 #: Whatever Markdown, HTML or a formula would make of a text.
@@ -92,7 +93,12 @@ def names() -> dict[str, list[str]]:
 MOST_LINKS = 6
 
 
-@pytest.mark.parametrize("page", PAGES)
+#: For every day: a page of many controls, and one that writes files; all quote by one function.
+OFTEN = ("wavecluster", "release")
+
+
+@pytest.mark.daily("wavecluster")
+@pytest.mark.parametrize("page", daily(PAGES, OFTEN.__contains__))
 def test_a_hostile_link_asks_nobody(app_url, open_page, names, page: str) -> None:
     path = "" if page == "wavecluster" else page
     # A page without controls reads nothing.
@@ -132,7 +138,8 @@ def raw_link(rng: random.Random, names: list[str]) -> str:
     return rng.choice(("&", "&", "&&", ";")).join(pairs)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.daily("release")
+@pytest.mark.parametrize("page", daily(PAGES, OFTEN.__contains__))
 def test_any_bytes_in_a_link_are_corrected_in_sentences(
     app_url, app_folder, open_page, names, page: str
 ) -> None:
@@ -222,6 +229,7 @@ def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     check(loaded)
 
 
+@pytest.mark.exhaustive
 def test_a_hostile_table_on_the_compare_and_release_pages(loaded: Watched) -> None:
     page = loaded.page
     page.get_by_role("link", name="Compare").click()

@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from tests.support.tiers import daily
+
 SAID = "Not for publication: shows true data and a seeded draw"
 OVERLAY = "true points, not released"
 
@@ -107,6 +109,7 @@ def test_the_tile_speaks_of_the_mechanism_and_the_reason_stands_above_the_fold(o
     assert place["y"] + place["height"] < 720
 
 
+@pytest.mark.daily("390-?data=spirals&method=privthr-facts0")
 @pytest.mark.parametrize(
     ("link", "facts"),
     [
@@ -114,7 +117,7 @@ def test_the_tile_speaks_of_the_mechanism_and_the_reason_stands_above_the_fold(o
         ("kmeans?data=spirals&method=dplloyd", ("DPLloyd", "ε 1 ", "K 3", "columns x, y")),
     ],
 )
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", daily((1280, 390), (390).__eq__))
 def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width):
     watched = opened(link)
     if width < 1280:
@@ -163,6 +166,7 @@ def operators(pdf: bytes) -> bytes:
     return b"\n".join(drawn)
 
 
+@pytest.mark.daily("tool")
 @pytest.mark.parametrize("place", ["panel", "tool"])
 def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
     watched = opened(
@@ -237,6 +241,7 @@ def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
     assert "@misc{dpviz," in sources.decode()
 
 
+@pytest.mark.daily("benchmark-May be published: shows public data sets")
 @pytest.mark.parametrize(
     ("link", "said"),
     [

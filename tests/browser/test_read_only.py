@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.browser.conftest import await_health, end, faults, serve
 from tests.support.read_only import read_only_checkout
 
@@ -19,16 +21,23 @@ WHOLE = {
 }
 
 
-def test_every_page_is_drawn(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+@pytest.mark.daily("first and release")
+@pytest.mark.parametrize(
+    "pages",
+    [pytest.param(("", "release"), id="first and release"), pytest.param(tuple(WHOLE), id="all")],
+)
+def test_pages_are_drawn(
+    tmp_path: Path, open_page: Callable[..., Any], pages: tuple[str, ...]
+) -> None:
     with read_only_checkout(tmp_path) as (checkout, process):
         del process["cwd"]
         process["env"]["DPVIZ_HOME"] = ""
         url, server = serve("app.py", tmp_path, checkout, **process)
         try:
             await_health(url, server)
-            for page, whole in WHOLE.items():
+            for page in pages:
                 watched = open_page(f"{url}/{page}")
-                watched.page.wait_for_selector(whole)
+                watched.page.wait_for_selector(WHOLE[page])
                 assert watched.page.get_by_test_id("stException").count() == 0
                 assert watched.page.get_by_text("can't be written").count() == 0
                 assert watched.errors == []

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from dpviz.privacy.precedents import PRECEDENTS
 from tests.browser.conftest import Watched
 from tests.browser.test_release import bundle_of, name_source, owner, settled
+from tests.support.tiers import daily
 
 __all__ = ["owner"]
 
@@ -57,7 +61,9 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     said = page.get_by_text(re.compile(r"Expect about \d+ invented clusters of \d+ reported"))
     expect(said.first).to_be_visible()
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
-    expect(page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")).to_be_visible()
+    where = page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")
+    expect(where).to_be_visible()
+    expect(where).to_contain_text("Of as many records without any cluster it reports about")
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
@@ -75,7 +81,8 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
     # Whatever is large is real, and the report says how many may not be.
     counts = {one["properties"]["cluster"]: one["properties"]["count"] for one in features}
     assert max(counts, key=lambda one: counts[one]) not in doubtful
-    assert files["clusters.svg"].count(b"url(#clusters-doubtful)") == len(doubtful)
+    for file in ("clusters.svg", "report.html"):
+        assert files[file].count(b"url(#clusters-doubtful)") == len(doubtful), file
 
 
 def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
@@ -108,13 +115,12 @@ def city(tmp_path: Path) -> Path:
     near = places[rng.choice(3, 18_000)] + rng.normal(0, 1, (18_000, 2)) * [0.0035, 0.0022]
     far = rng.uniform([13.25, 52.43], [13.55, 52.6], (2_000, 2))
     path = tmp_path / "rides.csv"
-    rows = (
-        f"{x:.5f},{y:.5f},r{rng.integers(8_000)}\n" for x, y in rng.permuted([*near, *far], axis=0)
-    )
+    rows = (f"{x:.5f},{y:.5f},r{rng.integers(8_000)}\n" for x, y in rng.permutation([*near, *far]))
     path.write_text("lon,lat,rider\n" + "".join(rows))
     return path
 
 
+@pytest.mark.exhaustive
 def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
     owner, city: Path
 ) -> None:
@@ -129,7 +135,7 @@ def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
     told = page.get_by_text("Are your clusters small, about a hundredth of a side")
     expect(told).to_be_visible()
     expect(told).to_contain_text(re.compile(r"Then expect \d+ invented.*What would help then: "))
-    button = page.get_by_role("button", name=re.compile(r"^Take p 0\.\d+ in place of 0\.8$"))
+    button = page.get_by_role("button", name=re.compile(r"^Take p 0\.\d+ in place of 0\.8\b"))
     words = button.text_content() or ""
     advised = re.search(r"Take p (0\.\d+)", words)
     assert advised
@@ -166,11 +172,16 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     assert doubtful
     picture = page.get_by_role("img", name="Private clusters")
     whole = picture.get_attribute("src")
+    # On the screen as in the bundle: doubtful clusters, and they alone, are hatched.
+    drawn = drawing(whole)
+    hatched = re.findall(r"url\(#clusters-doubtful\)[^>]*>\s*<title>cluster (\d+): may", drawn)
+    assert {int(one) for one in hatched} == set(doubtful)
+    assert picture.evaluate("one => one.complete && one.naturalWidth > 200")
     page.get_by_text("Leave out the clusters that may be noise").click()
     button = page.get_by_role("button", name="These clusters (GeoJSON)")
     expect(button).to_be_visible()
     settled(watched)
-    assert picture.get_attribute("src") != whole
+    assert "clusters-doubtful" not in drawing(picture.get_attribute("src"))
     with page.expect_download() as waiting:
         button.click()
     kept = tmp_path / "kept.geojson"
@@ -186,14 +197,32 @@ def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
     assert again["clusters.geojson"] == files["clusters.geojson"]
 
 
-@pytest.mark.parametrize("path", ["/", "/kmeans", "/release", "/compare", "/audit"])
+def drawing(source: str) -> str:
+    """SVG of a picture's address."""
+    kind, _, content = source.partition(",")
+    return base64.b64decode(content).decode() if kind.endswith("base64") else unquote(content)
+
+
+@pytest.mark.daily("/release")
+@pytest.mark.parametrize(
+    "path",
+    daily(("/", "/kmeans", "/release", "/compare", "/audit"), ("/", "/release").__contains__),
+)
 def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     watched = owner(path)
     page = watched.page
     opener = page.get_by_role("button", name="What ε means").first
     opener.wait_for()
+    watched.wait_calm()
     opener.click()
-    expect(page.get_by_text("% sure at most").first).to_be_visible()
-    expect(page.get_by_text("What others have published with").first).to_be_visible()
+    panel = page.get_by_test_id("stPopoverBody")
+    expect(panel.get_by_text("% sure at most")).to_be_visible()
+    expect(panel.get_by_text("What others have published with")).to_be_visible()
+    rows = panel.get_by_role("row")
+    expect(rows).to_have_count(1 + len(PRECEDENTS))
+    for row, one in zip(rows.all()[1:], PRECEDENTS, strict=True):
+        expect(row.get_by_role("cell").last).to_have_text(one.source)
+    # It is as high as a hand can read it, wherever its button was.
+    assert panel.bounding_box()["height"] > 250
     if path == "/release":
         expect(page.get_by_text("one a year lasts 3 years")).to_be_visible()

@@ -11,6 +11,7 @@ import pytest
 
 from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.test_compare import TITLES
+from tests.support.tiers import daily
 from tests.ui.test_share import PAGES
 
 # A browser that asks a person in vain, as in a frame or under http.
@@ -46,7 +47,9 @@ def open_share(watched) -> None:
     watched.page.get_by_role("button", name="Copy link").wait_for()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.daily("learn")
+# All pages share by one function; tests/ui/test_share.py presses it on each.
+@pytest.mark.parametrize("page", daily(PAGES, ("wavecluster", "learn").__contains__))
 def test_every_page_copies_its_whole_link(page, app_url, open_page, faultless):
     watched = faultless(
         open_page(address(app_url, page), before=lambda one: one.add_init_script(KEEP))
@@ -81,7 +84,7 @@ def test_without_permission_the_link_stands_selected(app_url, open_page, faultle
     assert box.evaluate(chosen)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", daily(("light", "dark"), "dark".__eq__))
 def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless):
     watched = faultless(open_page(address(app_url, "papers"), scheme))
     open_share(watched)
@@ -104,7 +107,8 @@ def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless)
     assert levels == {"corner": [255, 255, 255, 255], "grey": True, "dark": True}
 
 
-@pytest.mark.parametrize(("width", "height"), [(960, 540), (800, 600)])
+@pytest.mark.daily("kmeans-960-540")
+@pytest.mark.parametrize(("width", "height"), daily(((960, 540), (800, 600)), (960, 540).__eq__))
 @pytest.mark.parametrize("page", ["wavecluster", "kmeans"])
 def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page, slide, faultless):
     base = address(app_url, page)
@@ -142,8 +146,10 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     )
 
 
+@pytest.mark.exhaustive
 def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(app_url, slide):
-    for page, there in (("kmeans", ".js-plotly-plot"), ("release", "text=own window")):
+    # Who frames the page chooses its address, also one that says no to the view for frames.
+    for page, there in (("kmeans", ".js-plotly-plot"), ("release?embed=false", "text=own window")):
         shown = slide(f"<iframe src='{address(app_url, page)}' width=800 height=600></iframe>")
         frame = shown.page.frame_locator("iframe")
         frame.locator(there).first.wait_for()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.conftest import Watched
-from tests.browser.test_accessibility import PAGES
+from tests.browser.test_accessibility import PAGES, PATHS
+from tests.support.tiers import daily
 
 #: A small and a usual phone, a small and a usual laptop, a desktop, a projector.
 SIZES = ((360, 740), (390, 844), (1024, 768), (1280, 720), (1920, 1080), (2560, 1440))
@@ -31,6 +32,13 @@ FAULTS = r"""() => {
     const hidden = ['hidden', 'clip'].includes(getComputedStyle(box).overflowX);
     if (hidden && !box.closest('[title]')) found.push(`cut: ${text.slice(0, 80)}`);
   }
+  for (const box of document.querySelectorAll('.stSelectbox input')) {
+    if (inSight(box) && cut(box)) found.push(`cut in its box: ${box.value}`);
+  }
+  const keys = document.querySelector('.dpv-keys');
+  const slider = document.querySelector('[data-testid=stMain] [class*="-epsilon"]')
+    ?.querySelector('[data-testid=stBidiComponentIsolated]');
+  if (keys && !slider && inSight(keys)) found.push('keys are named that do nothing');
   for (const group of document.querySelectorAll('[role=radiogroup]')) {
     if (cut(group)) found.push(`choices beyond the edge: ${group.innerText}`);
   }
@@ -67,11 +75,12 @@ return ['', 2].map((n) => { const [x, y] = [layout[`xaxis${n}`], layout[`yaxis${
     top: y._offset, bottom: y._offset + y._length } }) }"""
 
 
+@pytest.mark.daily("wavecluster", "release")
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_cut_off_at_any_size(
     name: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:
-    watched = open_page(f"{app_url('app.py')}/{'' if name == 'wavecluster' else name}")
+    watched = open_page(f"{app_url('app.py')}/{PATHS.get(name, name)}")
     page = watched.page
     page.get_by_role("button", name="Share", exact=True).wait_for()
     watched.wait_idle()
@@ -89,7 +98,10 @@ def test_nothing_is_cut_off_at_any_size(
     assert found == {width: [] for width, _ in SIZES}
 
 
-@pytest.mark.parametrize("path", ["?data=gaussians", "kmeans?data=gaussians", "?data=checkins"])
+@pytest.mark.parametrize(
+    "path",
+    daily(("?data=gaussians", "kmeans?data=gaussians", "?data=checkins"), "?data=gaussians".__eq__),
+)
 def test_maps_are_below_each_other_on_a_phone_and_close_on_a_projector(
     path: str, app_url: Callable[[str], str], open_page: Callable[..., Watched]
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.browser.conftest import ROOT, await_health, end, serve
 
@@ -34,8 +35,8 @@ def watch():
             if hasattr(sys.modules.get(module), name):
                 count(getattr(sys.modules[module], waiting.pop(module)))
         leave = sys.modules.get("dpviz.ui.leave")
-        if hasattr(leave, "LOOK"):
-            leave.AWAY, leave.LOOK = 2.0, 0.2
+        if hasattr(leave, "_collect"):
+            leave.away, leave.LOOK = lambda: 2.0, 0.2
         runtime = sys.modules.get("streamlit.runtime")
         if not waiting and runtime.exists():
             held = [one().name for one in list(alive.values()) if one() is not None]
@@ -62,7 +63,17 @@ def expect(probe: Path, *, held: bool) -> None:
     raise AssertionError(said)
 
 
-def test_uploads_go_with_their_session(tmp_path: Path, open_page: Callable[..., Any]) -> None:
+@pytest.mark.daily("two pages")
+@pytest.mark.parametrize(
+    "pages",
+    [
+        pytest.param((("", "k-means"), ("kmeans", "WaveCluster")), id="two pages"),
+        pytest.param((("compare", "Release"), ("kmeans", "WaveCluster")), id="other pages"),
+    ],
+)
+def test_uploads_go_with_their_session(
+    tmp_path: Path, open_page: Callable[..., Any], pages: tuple[tuple[str, str], ...]
+) -> None:
     points = np.random.default_rng(0).normal(size=(20_000, 3))
     np.savetxt(tmp_path / OURS, points, "%.6f", ",", header="x,y,z", comments="")
     (tmp_path / "sitecustomize.py").write_text(PROBE, encoding="utf-8")
@@ -72,7 +83,7 @@ def test_uploads_go_with_their_session(tmp_path: Path, open_page: Callable[..., 
     try:
         await_health(url, server)
         # The first session is there before the server settles its memory, others come after.
-        for page, next_one in (("", "k-means"), ("kmeans", "WaveCluster"), ("compare", "Release")):
+        for page, next_one in pages:
             watched = open_page(f"{url}/{page}?data=own")
             watched.page.locator("input[type=file]").set_input_files(tmp_path / OURS)
             expect(probe, held=True)

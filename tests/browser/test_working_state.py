@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.browser.conftest import Watched
+from tests.support.tiers import daily
 
 
 @pytest.fixture
@@ -144,6 +145,7 @@ def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
     assert steps(watched) == first + 5
 
 
+@pytest.mark.exhaustive
 def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
     watched = opened("?epsilon=1")
     expect(watched, "ε 1 ", "seed 0")
@@ -160,6 +162,92 @@ def test_back_pressed_faster_than_the_picture_arrives_there(opened) -> None:
         expect(watched, f"seed {seed}")
         assert link(watched)["seed"] == str(seed)
     assert steps(watched) == first + 4
+
+
+def value(watched: Watched, box: str) -> str:
+    """What a select box shows, without anything being opened."""
+    shown = watched.page.get_by_role("combobox", name=box, exact=True)
+    shown.wait_for()
+    holder = shown.locator("xpath=ancestor::*[@data-testid='stSelectbox']")
+    return str(holder.inner_text()).replace(box, "").strip() or str(shown.input_value())
+
+
+def press(watched: Watched, name: str) -> None:
+    watched.page.get_by_test_id("stMain").get_by_text(name, exact=True).click()
+
+
+def type_number(watched: Watched, box: str, number: str) -> None:
+    found = watched.page.get_by_role("spinbutton", name=box, exact=True)
+    found.fill(number)
+    found.press("Enter")
+
+
+def step(watched: Watched, slider: str) -> None:
+    watched.page.get_by_role("slider", name=slider).press("ArrowRight")
+
+
+#: Changes on each page: what a hand does, and the part of the link that it changes.
+CHANGES: dict[str, dict[str, Callable[[Watched], None]]] = {
+    "compare?draws=1&points=2": {
+        "score": lambda one: one.choose("Score", "Overlap (F-measure)", exact=True),
+        "draws": lambda one: type_number(one, "Draws per point", "2"),
+    },
+    "benchmark": {
+        "family": lambda one: press(one, "k-means"),
+        "columns": lambda one: one.choose("Columns", "2", exact=True),
+    },
+    "audit?draws=100": {
+        "technique": lambda one: one.choose("Under a technique", "PrivQT, sound"),
+        "claim": lambda one: step(one, "Claimed"),
+    },
+    "papers": {"paper": lambda one: press(one, "Lee 2016")},
+    "release": {
+        "method": lambda one: one.choose("Method", "k-means: EUGkM"),
+        "epsilon": lambda one: type_number(one, "Privacy budget ε", "0.5"),
+        "nhat": lambda one: type_number(one, "Records, about", "5000"),
+    },
+    "learn": {
+        "step": lambda one: one.page.get_by_role("button", name="Next").click(),
+        "lesson": lambda one: one.choose("Lesson", "2. "),
+    },
+    "game": {
+        "case": lambda one: one.choose("Play against", "Town map (PrivQT as published)"),
+        "level": lambda one: press(one, "Easy: ε = 2"),
+    },
+    "glossary": {"part": lambda one: press(one, "Scores")},
+}
+
+#: What native widgets show: of choices in a row the chosen one.
+SHOWN = """() => [...document.querySelectorAll(`[data-testid=stMain]
+  :is(input:not([type=radio], [role=switch]), [role=radio][aria-checked=true])`)]
+  .map((one) => one.value || one.textContent)"""
+
+
+@pytest.mark.daily("release")
+@pytest.mark.parametrize("path", CHANGES)
+def test_back_and_forward_on_the_other_pages(opened, path: str) -> None:
+    watched = opened(path)
+    watched.page.get_by_role("button", name="Share", exact=True).wait_for()
+    watched.wait_calm()
+    seen = [(link(watched), watched.page.evaluate(SHOWN))]
+    first = steps(watched)
+    for name, change in CHANGES[path].items():
+        change(watched)
+        before = seen[-1][0].get(name)
+        watched.page.wait_for_function(
+            "([name, before]) => new URLSearchParams(location.search).get(name) !== before",
+            arg=[name, before],
+        )
+        watched.wait_calm()
+        seen.append((link(watched), watched.page.evaluate(SHOWN)))
+    assert steps(watched) == first + len(CHANGES[path])
+    for move, ways in ((back, seen[-2::-1]), (forward, seen[1:])):
+        for parameters, shown in ways:
+            move(watched)
+            watched.page.wait_for_timeout(200)
+            watched.wait_calm()
+            assert link(watched) == parameters
+            assert watched.page.evaluate(SHOWN) == shown
 
 
 def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
@@ -219,14 +307,6 @@ def numbers(watched: Watched) -> str:
         "() => [...document.querySelectorAll('.dpv-value')].every(one => one.textContent !== '…')"
     )
     return str(watched.page.locator(".dpv-cards").text_content())
-
-
-def value(watched: Watched, box: str) -> str:
-    """What a select box of the sidebar shows, without anything being opened."""
-    shown = watched.page.get_by_role("combobox", name=box)
-    shown.wait_for()
-    holder = shown.locator("xpath=ancestor::*[@data-testid='stSelectbox']")
-    return str(holder.inner_text()).replace(box, "").strip() or str(shown.input_value())
 
 
 def test_own_data_goes_from_page_to_page_and_waits_after_a_reload(opened, visits: Path) -> None:
@@ -317,7 +397,9 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     expect(watched, "visits.csv")
 
 
-@pytest.mark.parametrize("path", ["?data=spirals", "kmeans", "release?data=spirals"])
+@pytest.mark.parametrize(
+    "path", daily(("?data=spirals", "kmeans", "release?data=spirals"), "kmeans".__eq__)
+)
 def test_back_leaves_from_the_page_that_was_opened(opened, app_url: Callable, path: str) -> None:
     watched = opened("benchmark")
     watched.page.goto(f"{app_url('app.py')}/{path}")

@@ -37,7 +37,7 @@ def test_there_is_a_preset_for_each_figure():
     assert list(PRESETS) == [
         *CHEN, "000-alpha", "002-1", "003-1", "003-2", "003-3", "003-4", "004-2", "004-4",
     ]  # fmt: skip
-    assert list(FIGURES) == sorted({*PRESETS, "000-2", "004-1"})
+    assert list(FIGURES) == sorted({*PRESETS, "000-2", "004-1", "004-5", "004-6", "004-7"})
     for name, one in FIGURES.items():
         assert one.name == name
         assert one.paper.endswith("section 7.4" if name == "000-alpha" else f"figure {name[4:]}")
@@ -310,6 +310,16 @@ def test_the_command_draws_figures_that_are_no_sweep(command, capsys):
     assert report["rows"] == 2 * 5
 
 
+def test_the_command_writes_times_on_workers(command):
+    report, text, out = command("004-5,004-6,004-7")
+    assert report["files"] == ["004-5.csv", "004-6.csv", "004-7.csv"]
+    for name in ("004-5", "004-6", "004-7"):
+        found = pd.read_csv(out / f"{name}.csv")
+        pd.testing.assert_frame_equal(found, FIGURES[name].table(), check_exact=False)
+    assert text.count("S(m) bends at about") == 2
+    assert text.count("two plain loops side by side") == 3
+
+
 def test_the_command_draws_a_curve_over_alpha(command):
     _, _, out = command("000-alpha --data {data}:grid=16:density=0.3 --repeats 1 --domain 0,1;0,1")
     found = pd.read_csv(out / "000-alpha.csv")
@@ -408,6 +418,8 @@ def test_ninety_percent_for_the_counts_is_best_on_ds1():
 # -- the paper's orderings ---------------------------------------------------------------
 
 
+# Of these a row of the papers is measured again every day: tests/papers/test_rows.py.
+@pytest.mark.exhaustive
 def test_orderings_of_the_paper_from_a_quarter_up(tmp_path, capsys):
     """One command, the paper's ten draws: who is below whom, and k' near the printed means."""
     parser = command_line._parser()

@@ -634,6 +634,7 @@ def interrupt(*_):
     raise KeyboardInterrupt
 
 
+@pytest.mark.daily(".csv")
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_what_a_sweep_left_that_was_killed_at_its_end_is_no_hindrance(
     tmp_path, monkeypatch, whole, ending
@@ -942,6 +943,7 @@ print(whole)
 """
 
 
+@pytest.mark.daily("1")
 @pytest.mark.parametrize("seed", range(2))
 def test_kill_nine_at_any_time_leaves_whole_parts_in_the_journal(tmp_path, seed):
     line = [sys.executable, "-W", "ignore", "-c", KILLS, str(tmp_path / "out.csv"), str(seed)]
@@ -962,6 +964,7 @@ sweep.run_sweep(
 """
 
 
+@pytest.mark.daily("1-2")
 @pytest.mark.parametrize(("jobs", "kills"), [(1, 2), (2, 3)])
 def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
     out, generator = tmp_path / "out.csv", np.random.default_rng(jobs)

@@ -36,6 +36,47 @@ def test_wavecluster_finds_the_same(folder):
     assert not hasattr(kept, "labels_")
 
 
+@pytest.mark.parametrize("model", [PrivTHR(grid=16), DPLloyd(n_clusters=2)])
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_labels_of_stored_records_come_in_parts(folder, monkeypatch, model, outside):
+    monkeypatch.setattr("dpviz.data.stored.CHUNK", 500)
+    model = model.set_params(domain="0,1;0.2,1", outside=outside, random_state=3)
+    model.fit(folder, units="who")  # leaves out the column of persons, here and below
+    expected = model.predict(POINTS)
+    assert len(set(expected)) > 1
+    parts = list(model.predict_parts(folder))
+    assert max(map(len, parts)) == 500
+    for found in (
+        np.concatenate(parts), model.predict(folder), model.predict(str(folder)),
+        model.predict(stored(POINTS)),
+    ):  # fmt: skip
+        assert found.dtype == np.int32
+        assert np.array_equal(found, expected)
+    for points in (stored(folder, ["x", "y"]), POINTS):
+        assert np.array_equal(model.fit_predict(points), model.predict(POINTS))
+
+
+def test_records_without_a_number_have_a_label_too(tmp_path):
+    text = tmp_path / "p.csv"
+    text.write_text("x,y\n0.2,0.3\n,0.5\n0.8,0.7\nnan,1\n0.2,0.3\n")
+    model = DPLloyd(n_clusters=2, domain=BOX, random_state=3).fit(POINTS)
+    first, _, third, *_ = expected = model.predict([[0.2, 0.3], [0, 0], [0.8, 0.7]])
+    assert len(set(expected)) == 2
+    assert model.predict(text).tolist() == [first, -1, third, -1, first]
+
+
+def test_a_file_that_changes_while_it_is_labelled_is_named(folder):
+    model = PrivTHR(grid=16, domain=BOX).fit(POINTS)
+    parts = model.predict_parts(stored(folder, ["x", "y"]))
+    next(parts)
+    pq.write_table(pa.table({"x": POINTS[:, 0], "y": POINTS[:, 1]}), folder / "0.parquet")
+    with pytest.raises(InputError, match=r"0\.parquet has changed"):
+        list(parts)
+    # No path was fitted: all columns of numbers, three.
+    with pytest.raises(InputError, match="has 3 columns and this estimator was fitted on 2"):
+        model.predict(folder / "1.parquet")
+
+
 def test_the_range_of_the_data_takes_a_pass(folder):
     held, kept = (
         WaveCluster(grid=16).fit(POINTS),

@@ -366,6 +366,7 @@ def test_every_stream_of_randomness_is_used_once(config: KMeansConfig, seed: int
     assert len(set(noise.opened)) == len(noise.opened), noise.opened
 
 
+@pytest.mark.daily("mcmc", "eugkm")
 @pytest.mark.parametrize("method", ["kmeans", "mcmc", "eugkm"])
 def test_more_threads_change_nothing_about_a_result(
     method: str, monkeypatch: pytest.MonkeyPatch
@@ -579,6 +580,12 @@ def test_edge_cases_give_a_result_or_one_sentence(case: str, name: str, variant:
             assert sentence is None
 
 
+@pytest.mark.daily(
+    besides=(
+        "1000000.0-eugkm-published",
+        "1000000.0-hybrid-published",
+    )
+)
 @pytest.mark.parametrize(("name", "variant"), every)
 @pytest.mark.parametrize("epsilon", [1e-3, 1e6])
 def test_tiny_and_huge_budgets_give_a_result(name: str, variant: Any, epsilon: float) -> None:

@@ -148,6 +148,7 @@ MADE = {
 }
 
 
+@pytest.mark.daily("A3", "tight")
 @pytest.mark.parametrize(("made", "missed"), MADE.values(), ids=MADE)
 def test_every_cluster_of_a_lattice_is_found(made: tuple, missed: float) -> None:
     points, middles = lattice(*made)
@@ -190,6 +191,14 @@ HUNDRED = [
 ]
 
 
+@pytest.mark.daily(
+    "s1-5-483.865564",
+    "s1-30-27.7974696",
+    "ds1-15-246.341369",
+    "ds1-30-165.926497",
+    "ds2-5-3488.71999",
+    "ds2-15-1044.39228",
+)
 @pytest.mark.parametrize(("name", "clusters", "error"), HUNDRED)
 def test_reference_search_is_as_good_as_a_hundred_starts(
     name: str, clusters: int, error: float, reference: Any

@@ -471,6 +471,7 @@ FIGURE_1 = {
 }  # fmt: skip
 
 
+@pytest.mark.daily("0.1", "1.0")
 @pytest.mark.parametrize("epsilon", FIGURE_1)
 def test_reference_mcmc_improves_on_dplloyd_on_s1(s1: KMeansTruth, epsilon: float) -> None:
     ratios: dict[str, list[float]] = {"before": [], "after": []}
@@ -512,6 +513,7 @@ def test_reference_eugkm_is_near_the_optimum_on_ds1(reference: Any, variant: Any
 REFERENCE_F = {0.25: (0.94, 0.94, 0.92), 0.5: (0.94, 0.96, 0.97), 1.0: (0.89, 0.95, 0.98)}
 
 
+@pytest.mark.daily("0.5")
 @pytest.mark.parametrize("epsilon", REFERENCE_F)
 def test_reference_better_starts_are_better_on_unbalance_if_iterations_are_few(
     epsilon: float,

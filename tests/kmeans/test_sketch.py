@@ -1,4 +1,4 @@
-"""A sketch of very many records: runs on it have the law of runs on all of them."""
+"""A sketch of very many records: runs on it have the law of runs on all, but for nested grids."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from dpviz.domain import Domain
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.sketch import SKETCHED, Sketch, worth_sketching
+from dpviz.kmeans.sketch import MOST_CELLS, SKETCHED, Sketch, worth_sketching
 from dpviz.kmeans.space import Space
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise
@@ -64,6 +64,7 @@ def test_counts_sums_and_errors_have_the_size_of_all_records(many: Records) -> N
         assert scores[name] == pytest.approx(value, rel=0.05, abs=0.01), name
 
 
+@pytest.mark.daily("dplloyd", "dpkmeanspp")
 @pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine", "dpkmeanspp"])
 def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str) -> None:
     """Errors of 40 draws on each side: a false alarm in about 1 of 1,000 runs of this test."""
@@ -78,6 +79,32 @@ def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str
     quiet = KMeansConfig(method=method, clusters=4, epsilon=0.3)
     exact = [truth.nicv(run_kmeans(sketch, quiet, SeededNoise(seed)).centers) for seed in range(40)]
     assert stats.ks_2samp(errors[0], np.array(exact) / truth.errors[1]).pvalue < 0.001
+
+
+def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Records) -> None:
+    config = KMeansConfig(method="dprefine", clusters=4, epsilon=10)
+    whole, rough = (run_kmeans(one, config, SeededNoise(1)) for one in (many, Sketch.of(many)))
+    assert whole.grid.weights.size > MOST_CELLS >= rough.grid.weights.size
+    truth = KMeansTruth(many, 4)
+    # A coarser grid costs little.
+    assert truth.nicv(rough.centers) < 1.02 * truth.nicv(truth.centers)
+
+
+@pytest.mark.parametrize("ndim", [2, 4, 5, 8])
+@pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid"])
+def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
+    """In all numbers of columns: what is seen while a slider moves is what comes after it."""
+    rng, box = np.random.default_rng(ndim), Domain(((0.0, 1.0),) * ndim)
+    middles = rng.uniform(0.2, 0.8, (4, ndim))
+    points = middles[rng.integers(4, size=2 * SKETCHED)]
+    points = np.clip(points + rng.normal(0, 0.04, points.shape), 0, 1)
+    some = Records(points=points, domain=box)
+    config = KMeansConfig(method=method, clusters=4, epsilon=5)
+    each = []
+    for one in (some, Sketch.of(some)):
+        found = [run_kmeans(one, config, SeededNoise(seed)).centers for seed in range(5)]
+        each.append(np.median([some.wcss(None, centers) for centers in found]))
+    assert each[1] == pytest.approx(each[0], rel=0.1)
 
 
 @pytest.mark.parametrize("method", METHODS)

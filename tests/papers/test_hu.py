@@ -55,6 +55,7 @@ def compare(
         assert abs(found.mean() - mean) <= ERRORS * joint + rounding, (method, epsilon, more)
 
 
+@pytest.mark.exhaustive
 def test_caption_of_figure_2_has_the_numbers_of_unbalance(lab: Lab) -> None:
     said = list(triples(PRESETS["003-2"].caption))
     f, nicv, settled = said[:3], said[3:6], said[6:]
@@ -66,6 +67,7 @@ def test_caption_of_figure_2_has_the_numbers_of_unbalance(lab: Lab) -> None:
         compare(lab, "class_f", epsilon, one, iterations=10)
 
 
+@pytest.mark.exhaustive
 def test_card_has_the_numbers_by_iterations(lab: Lab) -> None:
     late = next(one for one in CARDS["dpkmeanspp"].deviations if "by the rule" in one)
     said = list(triples(late))

@@ -51,7 +51,7 @@ def test_the_citation_file_is_what_the_program_says():
     assert {"message", "title", "authors", "type"} <= set(read)
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert json.loads(read["version"]) == __version__
-    assert f'version = "{__version__}"' in project
+    assert 'version = { attr = "dpviz.__version__" }' in project
     assert f'license = "{read["license"]}"' in project
     titles = re.findall(r'^    title: (".*")$', papers, flags=re.MULTILINE)
     assert [json.loads(one) for one in titles] == [one.title for one in REFERENCES]

@@ -1063,6 +1063,24 @@ def test_an_older_or_rewritten_copy_is_noticed_by_the_note(
     refused(budget.path, "is an older or a changed copy")
 
 
+def test_two_copies_that_debit_the_same_in_one_second_do_not_both_go_on(
+    budget: Budget, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(account, "_now", lambda: "2026-01-01T00:00:00Z")
+    budget.open("visits", 1.0)
+    copy = tmp_path / "copy.db"
+    shutil.copy(budget.path, copy)
+    # Both read the note before the other one has written it.
+    (note,) = (home / "heads").iterdir()
+    before = note.read_bytes()
+    budget.debit("visits", 1.0, WHAT)
+    note.write_bytes(before)
+    Budget(copy).debit("visits", 1.0, WHAT)
+    # What each has is noted for the second alone.
+    refused(budget.path, "is an older or a changed copy")
+    assert Budget(copy).open("visits").remaining == 0.0
+
+
 def test_what_can_not_be_noticed_is_not(budget: Budget, home: Path) -> None:
     """As the documentation says: who takes away the note, or puts it back too, is trusted."""
     budget.open("visits", 1.0)

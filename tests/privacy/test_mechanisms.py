@@ -14,7 +14,7 @@ from scipy import stats
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise_source import SeededNoise
 from dpviz.privacy.explain import explain_epsilon, explain_surest, surest
-from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend
+from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant, interval_weights
 
 #: With the seeds fixed here a test passes always or never; a new stream would fail one
@@ -538,3 +538,25 @@ def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
 def test_certainty_in_words() -> None:
     assert "whether you took part is 73.2% sure at most" in explain_surest(1, Neighbours())
     assert "whether a record is yours" in explain_surest(1, Neighbours(relation="replace_one"))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "usable"),
+    [
+        (1e-6, True),
+        (1, True),
+        (1e6, True),
+        (0, False),
+        (9.99e-7, False),
+        (-1.0, False),
+        (1.01e6, False),
+        (math.inf, False),
+        (math.nan, False),
+    ],
+)
+def test_a_budget_is_neither_nothing_nor_everything(epsilon: float, usable: bool) -> None:
+    if usable:
+        assert check_epsilon(epsilon) == epsilon
+    else:
+        with pytest.raises(InputError, match="give a number greater than 0"):
+            check_epsilon(epsilon)

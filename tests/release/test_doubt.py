@@ -92,6 +92,7 @@ def test_blocks_of_noise_are_doubtful_and_true_clusters_are_not(method: str) -> 
     assert invented > 10
 
 
+@pytest.mark.daily("privthrem-0", "privthrem-20000", "privthr-0", "privthr-20000")
 @pytest.mark.parametrize("records", [0, 20_000])
 @pytest.mark.parametrize("method", ["privthrem", "privthr", "baseline"])
 def test_one_passes_for_real_as_seldom_as_stated_where_there_is_no_cluster(

@@ -1,7 +1,7 @@
 """Whether a bundle comes, and what is said instead, hangs on no record: it would be an answer.
 
-2,000 random pairs of neighbouring inputs go the whole way from bytes to files. What differs between
-them is one record, whatever stands in it, or one person's records.
+2,000 random pairs of neighbouring inputs go the whole way from bytes to files, every day 200 of
+them. What differs between them is one record, whatever stands in it, or one person's records.
 """
 
 from __future__ import annotations
@@ -48,8 +48,10 @@ from dpviz.wavecluster.methods import METHODS as WAVECLUSTER
 from dpviz.wavecluster.methods import synopses
 from dpviz.wavecluster.parameters import SYNOPSES, Config
 from dpviz.wavecluster.pipeline import Source
+from tests.support.tiers import daily
 
-PAIRS, BATCH = 2000, 100
+#: The first batches, for every day, meet all methods.
+PAIRS, BATCH, DAILY = 2000, 50, 200
 
 #: Every so many pairs are debited and drawn with the noise of a release.
 WHOLE = 20
@@ -315,7 +317,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcmc, "STEPS", 200)
 
 
-@pytest.mark.parametrize("first", range(0, PAIRS, BATCH))
+@pytest.mark.daily("50", "150")
+@pytest.mark.parametrize("first", daily(range(0, PAIRS, BATCH), lambda first: first < DAILY))
 def test_one_record_decides_nothing_about_the_outcome(
     first: int, quick: None, tmp_path: Path
 ) -> None:
@@ -327,6 +330,11 @@ def test_one_record_decides_nothing_about_the_outcome(
         if "report.html" not in one:
             # Said of no data, it can hold no number that was read off data.
             assert one == outcome(partial(run, case, case.nothing)), (seed, case.text)
+
+
+def test_pairs_for_every_day_meet_all_methods() -> None:
+    methods = {case_of(seed).request().config.method for seed in range(DAILY)}
+    assert methods == set(SPENDING)
 
 
 # -- the cases by name ---------------------------------------------------------------------
@@ -353,6 +361,7 @@ ROWS = {
 }
 
 
+@pytest.mark.daily("2-clip", "2-drop", "3-clip", "3-drop")
 @pytest.mark.parametrize("outside", ["clip", "drop"])
 @pytest.mark.parametrize("others", [b"", b"1,2\n", b"90,90\n", b",\n"], ids=["none", "1", "2", "3"])
 def test_the_command_says_the_same_whatever_one_row_is(
@@ -403,6 +412,7 @@ def test_empty_data_are_released_by_every_method(
     assert done.remaining == 0
 
 
+@pytest.mark.daily(besides=("dprefine",))
 @pytest.mark.parametrize("method", [*KMEANS_SPENDING, *SYNOPSES, "privthr", "privthrem", "privqt"])
 def test_grids_of_any_number_of_records_are_released(
     method: str, monkeypatch: pytest.MonkeyPatch

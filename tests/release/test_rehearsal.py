@@ -69,10 +69,17 @@ def test_small_clusters_are_tried_too_and_ask_for_a_still_larger_p() -> None:
     assert found.advice == "Nothing needs to change for that."
     assert "Are your clusters small" in found.if_small
     assert "p 0.96 in place of 0.8 (0 invented" in found.if_small
-    assert found.best == ("p 0.96 in place of 0.8",)
+    assert found.best == {"p 0.96 in place of 0.8": "for small clusters"}
+    advised = rehearse(
+        plan(method="twostage", grid=50, density=0.96), made_up(BOX, 20_000), small=small,
+        draws=5, fewer=5, advised=True,
+    )  # fmt: skip
+    assert advised.changes == {}
+    assert "0 invented" in found.if_small
+    assert "tried" not in advised.advice + advised.if_small
     without = tried(request)
     assert without.if_small == ""
-    assert without.best == ()
+    assert without.best == {}
 
 
 def test_more_noise_is_seen_by_the_rehearsal() -> None:

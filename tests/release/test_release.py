@@ -902,6 +902,7 @@ def test_persons_of_another_column_are_other_persons(budget: Budget) -> None:
     assert budget.open("household survey").spent == 1.4
 
 
+@pytest.mark.daily("dpkmeans_mapreduce", "contour")
 @pytest.mark.parametrize("method", ["dpkmeans_mapreduce", "contour", "dplloyd"])
 def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     budget: Budget, method: str

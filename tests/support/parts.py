@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +14,11 @@ from dpviz.errors import InputError
 
 #: Records that a part reads at once.
 CHUNK = 300
+
+#: np.load parses a Python literal, and Python 3.11's parser counts its depth for all threads in one
+#: place: where a collection of garbage lets another thread parse, it raises "AST constructor
+#: recursion depth mismatch".
+_ONE_PARSER = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,8 @@ class Numbers:
     def chunks(self) -> Iterator[tuple[np.ndarray, int]]:
         if self.told:
             hold(Path(self.told))
-        values = np.load(self.path)
+        with _ONE_PARSER:
+            values = np.load(self.path)
         for begin in range(0, len(values), CHUNK):
             yield np.ascontiguousarray(values[begin : begin + CHUNK]), 0
 

@@ -1,17 +1,11 @@
 """The about page: true to the code, and all packages with their licences."""
 
-import re
-from importlib.metadata import metadata
-
-import pytest
-
 from dpviz import __version__
 from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS
+from dpviz.licences import PACKAGES
 from dpviz.papers.references import REFERENCES
-from dpviz.ui.about import PACKAGES
 from dpviz.ui.messages import plain_text
-from tests.support import ROOT
 from tests.support.links import opened
 
 
@@ -37,25 +31,7 @@ def test_the_page_says_version_private_methods_papers_and_licences():
         assert f"* {plain_text(sample(name).title)} ({sample(name).licence}): " in said
     packages = test.dataframe[0].value
     assert packages["version"].str.len().gt(0).all()
+    assert list(packages["package"]) == list(PACKAGES)
     assert [one.value for one in test.header[1:]] == [
         "What is private, and what isn't", "Cite", "Licences", "Report a privacy flaw",
     ]  # fmt: skip
-
-
-def test_all_packages_are_named():
-    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
-    needed = re.findall(r"^([\w-]+)", text, flags=re.MULTILINE)
-    assert list(PACKAGES) == needed
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_a_package_s_licence_is_the_one_that_it_states(package):
-    about = metadata(package)
-    stated = " ".join(
-        [
-            about.get("License-Expression") or "",
-            *(one for one in about.get_all("Classifier") or [] if one.startswith("License")),
-            (about.get("License") or "")[:2000],
-        ]
-    )
-    assert PACKAGES[package].partition("-")[0] in stated

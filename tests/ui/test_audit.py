@@ -14,7 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import dpviz.ui.job as job_module
+import dpviz.ui.presence as presence
 from dpviz.audit import audit, scenarios, steps
 from dpviz.audit.membership import membership_experiment
 from dpviz.audit.planted import HALF
@@ -195,11 +195,11 @@ def test_a_session_has_gone_after_a_while_without_its_browser(monkeypatch):
     class Context:
         session_id = "mine"
 
-    monkeypatch.setattr(job_module.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(job_module, "get_script_run_ctx", lambda **_: Context)
-    monkeypatch.setattr(job_module.runtime, "exists", lambda: True)
-    monkeypatch.setattr(job_module.runtime, "get_instance", Runtime)
-    gone = job_module.absence(15.0)
+    monkeypatch.setattr(presence.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(presence, "get_script_run_ctx", lambda **_: Context)
+    monkeypatch.setattr(presence.runtime, "exists", lambda: True)
+    monkeypatch.setattr(presence.runtime, "get_instance", Runtime)
+    gone = presence.absence(15.0)
     for moment, present, expected in (
         (1000, True, False),
         (1010, False, False),
@@ -367,6 +367,7 @@ BAD_LINKS = {
 }
 
 
+@pytest.mark.daily("epsilon-inf", "epsilon-abc", "draws-x", "claim-x", "seed-x")
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
 def test_a_bad_link_is_corrected_and_said(app, name, value):
     test = app(**{name: value})

@@ -41,6 +41,7 @@ from dpviz.ui import compare_view as view
 from dpviz.ui.compare import parse_epsilons, spread
 from dpviz.ui.compare_links import command_lines, explorer_link
 from dpviz.ui.compare_runs import Found, SweepRequest, fitting, offered
+from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.parameters import Config
 from tests.conftest import reference_file
 from tests.support import APP
@@ -336,6 +337,34 @@ def test_the_noise_itself_is_a_figure(app):
     assert title(test).startswith("DSG_C over ε")
 
 
+@pytest.mark.exhaustive
+def test_times_on_workers_say_what_was_measured_and_what_an_hour_costs(app):
+    test = app(preset="004-5", price="0.5")
+    assert not test.error
+    names = [one["name"] for one in figure(test)["figure"]["data"]]
+    assert {"measured", "extrapolated by the model"} <= set(names)
+    hours, times = (one.value for one in test.dataframe)
+    assert hours["cost of an hour"].tolist() == [0.5 * one for one in hours["workers"]]
+    pd.testing.assert_frame_equal(times, FIGURES["004-5"].table())
+    said = " ".join(one.value for one in test.markdown)
+    for sentence in FIGURES["004-5"].sentences:
+        assert plain_text(sentence) in said
+    assert any("2 cores" in one.value for one in test.caption)
+    assert "".join(test.query_params["price"]) == "0.5"
+    # Without a price the link has none, and no cost is made up.
+    test.number_input[0].set_value(0.0).run()
+    assert "price" not in test.query_params
+    assert "cost of an hour" not in test.dataframe[0].value
+    for name, words in (("004-6", "passes"), ("004-7", "two plain loops")):
+        test = choose(test, preset=name)
+        assert not test.error
+        hovers = [one.get("hovertemplate", "") for one in figure(test)["figure"]["data"]]
+        assert any(words in one for one in hovers)
+        assert any(FIGURES[name].caption in one.value for one in test.caption)
+    test = choose(test, preset="none")
+    assert title(test).startswith("DSG_C over ε")
+
+
 def test_the_picture_of_merged_clusters_opens_in_its_explorer(app):
     test = app(preset="000-2")
     assert not test.error
@@ -554,6 +583,19 @@ BAD_LINKS = {
 }
 
 
+@pytest.mark.daily(
+    "methods-magic",
+    "methods-privthr,magic",
+    "draws-0",
+    "draws-101",
+    "draws-x",
+    "epsilons-x",
+    "epsilons-0.1,,y",
+    "epsilons-100",
+    "epsilons--1",
+    "epsilons-nan",
+    "score-magic",
+)
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, vs in BAD_LINKS.items() for v in vs])
 def test_a_bad_link_is_corrected_and_said(app, name, value):
     test = AppTest.from_file(APP, default_timeout=120)
@@ -598,6 +640,7 @@ def test_a_wrong_list_of_budgets_is_said_and_mended(app):
     assert "ε from 4 to 2 is empty" in said
 
 
+@pytest.mark.exhaustive
 def test_reset_goes_back_to_the_start(app):
     test = app(**LINK)
     finish(press(test, "Reset"))

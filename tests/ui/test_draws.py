@@ -159,6 +159,7 @@ def specs(test: AppTest) -> list[bytes]:
     ]
 
 
+@pytest.mark.exhaustive
 def test_ocm_and_2ce_are_drawn_when_asked_for(app) -> None:
     test = finished(app("wavecluster", data="incomes", g=16), "wavecluster")
     assert "OCM" not in set(table(test)["score"])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpviz.families import FAMILIES
-from dpviz.ui.glossary import PARTS, entries
+from dpviz.glossary import entries
+from dpviz.ui.glossary import PARTS
 from tests.support.links import opened
 
 WANTED = (

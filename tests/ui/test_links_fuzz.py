@@ -1,4 +1,4 @@
-"""Five hundred random links, from good to hostile: every page opens and says what it corrected.
+"""Hundreds of random links, from good to hostile: every page opens and says what it corrected.
 
 The links are the same in every run. Each is opened by a new session, as from an address bar.
 """
@@ -27,12 +27,17 @@ from dpviz.ui.messages import plain_text
 from dpviz.wavecluster.wavelet import wavelet_names
 from tests.support.hostile import TEXTS, random_texts
 from tests.support.links import PAGES, opened, parameters
+from tests.support.tiers import daily
 
 #: Links of each page; k-means takes longest.
 LINKS = {
     "wavecluster": 110, "kmeans": 60, "compare": 110, "audit": 110, "papers": 40, "release": 110,
     "benchmark": 60, "game": 30, "glossary": 10, "about": 5, "learn": 20,
+    "docs": 5,
 }  # fmt: skip
+
+#: For every day, on each page: its first links.
+DAILY = 5
 
 #: Seconds after which a page hangs.
 HANGS = 10
@@ -159,10 +164,14 @@ def check_sentence(said: str, link: dict[str, str | list[str]]) -> None:
     assert not re.search(r"[.?!] +[A-Z]|None|Error|[,;:] *[,;.]", said)
 
 
+@pytest.mark.parametrize("every", daily((False, True), False.__eq__), ids=["first", "all"])
 @pytest.mark.parametrize("page", PAGES)
-def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(page: str) -> None:
+def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(
+    page: str, every: bool
+) -> None:
     corrected = 0
-    for link in links(page, LINKS[page]):
+    number = LINKS[page] if every else DAILY
+    for link in links(page, number):
         test = opened_in_time(page, link)
         cancel_jobs()
         assert not test.exception, link
@@ -175,4 +184,4 @@ def test_any_link_opens_its_page_and_is_corrected_in_plain_sentences(page: str) 
             corrected += 1
     # A page with one control has one correction at most, one without has nothing to correct.
     names = parameters()[page]
-    assert corrected > LINKS[page] * min(1, len(names) / 4) or not names
+    assert not every or corrected > number * min(1, len(names) / 4) or not names

@@ -52,6 +52,7 @@ OTHER_FIRST = {"page_link", "progress"}
 #: Functions whose text is the program's own.
 OWN = {
     "card_text",
+    "docs_link",
     "_listed",
     "in_words",
     "sentence",

@@ -21,7 +21,7 @@ from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release.rehearsal import Rehearsal, rehearse
-from dpviz.ui import rehearsal_panel
+from dpviz.ui import job, rehearsal_panel
 from dpviz.ui.messages import plain_text
 from dpviz.ui.release import METHODS
 from tests.support import APP
@@ -88,6 +88,7 @@ def test_opens_with_a_sample_ready_and_nothing_spent(page, home: Path) -> None:
     assert not has_button(test, "Debit")
 
 
+@pytest.mark.daily("privthrem", "twostage", "dplloyd", "gupt", "dprefine")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_with_a_budget_can_be_released(page, home: Path, method: str) -> None:
     data = {"data": "incomes", "g": 16, "k": 3}
@@ -297,6 +298,13 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert accounts(home)[0].id == "visits"
 
 
+@pytest.mark.daily(
+    "dplloyd-x,y\\n",
+    "dplloyd-x,y\\n1,abc\\n",
+    'dplloyd-x,y\\n1,2,3\\n"4,5\\n\\xff,\\x00\\n',
+    "dplloyd-x,y\\n1e301,-1e301\\n1e300,1\\n-1e300,-1\\n",
+    "dplloyd-x,y\\n5,5\\n",
+)
 @pytest.mark.parametrize(
     "table",
     [
@@ -335,6 +343,7 @@ def test_a_file_without_names_gets_them_from_a_person(page) -> None:
     assert boxes == ["east: from, to", "north: from, to"]
 
 
+@pytest.mark.exhaustive
 def test_the_debit_says_that_the_rehearsal_is_still_running(
     page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,16 +397,28 @@ def test_what_the_rehearsal_advises_is_taken_by_a_button(
     page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def quick(*given: Any, **more: Any) -> Rehearsal:
+        asked.append(more["advised"])
         return rehearse(*given, draws=4, fewer=2, **more)
 
+    # Rehearsals that other tests have left in the line would ask, too.
+    for one in list(job._JOBS):
+        one.cancel()
+        assert one.wait(60)
+    asked: list[bool] = []
     monkeypatch.setattr(rehearsal_panel, "rehearse", quick)
     test = page(data="gaussians", method="twostage", g=50, p=0.8, nhat=10_000)
     press(test, "Rehearse")
     assert test.session_state["release:rehearsal"].wait(60)
     checked(test.run())
     assert any("Are your clusters small" in one.value for one in test.warning)
-    press(test, "Take p 0.96 in place of 0.8")
+    press(test, "Take p 0.96 in place of 0.8 for small clusters")
     assert test.query_params["p"] == "0.96"
+    assert not has_button(test, "Take")
+    # What was advised is looked at again, but no further changes of it.
+    press(test, "Rehearse")
+    assert test.session_state["release:rehearsal"].wait(60)
+    checked(test.run())
+    assert asked == [False, True]
     assert not has_button(test, "Take")
 
 

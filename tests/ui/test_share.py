@@ -22,10 +22,11 @@ HERE = "http://127.0.0.1:8501/kmeans"
 def reached(monkeypatch):
     """Say by which address the app is reached, and what the server listens on."""
 
-    def say(url: str | None, listening: str = "localhost", **headers: str) -> None:
+    def say(url: str | None, listening: str = "localhost", base: str = "", **headers: str) -> None:
         context = SimpleNamespace(url=url, headers=headers)
         monkeypatch.setattr(address.st, "context", context)
-        monkeypatch.setattr(address.st, "get_option", lambda name: listening)
+        options = {"server.address": listening, "server.baseUrlPath": base}
+        monkeypatch.setattr(address.st, "get_option", options.get)
 
     return say
 
@@ -71,6 +72,10 @@ def test_the_link_has_the_page_and_all_settings(reached):
     assert dict(parse_qsl(parts.query)) == {"domain": "0,1;0,1", "data": "a&b", "embed": "true"}
     reached("http://127.0.0.1:8501")
     assert address.full_link({"a": "b"}) == "http://127.0.0.1:8501/?a=b"
+    # Under a path, only the first page ends with a slash.
+    for page, path in (("/dpviz", "/dpviz/"), ("/dpviz/", "/dpviz/"), ("/dpviz/kmeans", None)):
+        reached(f"https://example.org{page}", base="dpviz")
+        assert address.full_link({"a": "b"}) == f"https://example.org{path or page}?a=b"
 
 
 def test_the_code_is_black_on_white_with_its_link_below():

@@ -303,3 +303,9 @@ def test_the_audit_page_takes_over_any_budget_of_an_explorer(epsilon):
     test = opened("wavecluster", epsilon=epsilon)
     assert visit(test, "audit")["epsilon"] == epsilon
     assert visit(test, "kmeans")["epsilon"] == epsilon
+
+
+@pytest.mark.parametrize(("axes", "offered"), [("auto", False), ("lonlat", True), ("equal", False)])
+def test_a_city_is_offered_where_a_person_says_that_the_axes_are_degrees(axes, offered):
+    test = opened("wavecluster", data="gaussians", axes=axes)
+    assert ("A box around a city" in [one.label for one in test.expander]) == offered

@@ -30,7 +30,7 @@ from dpviz.wavecluster.family import FAMILY
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.parameters import CHOOSERS, Config
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.threshold import rank_of
+from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.truth import run
 from tests.support.replaying import Recorder
 

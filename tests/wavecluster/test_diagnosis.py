@@ -416,7 +416,10 @@ def test_the_sentences():
         "it, but not the noisy threshold with the true cells or twice the budget."
     )
     assert in_words(found) == first
-    more = " Over 5 draws they keep it in 5, 0 and 0, the method itself in 0."
+    more = (
+        " Of 5 draws, the method itself keeps it in 0, the true threshold with the same noisy "
+        "cells in 5, the noisy threshold with the true cells in 0 and twice the budget in 0."
+    )
     assert in_words(found, draws) == first + more
     same = Diagnostics(truth=truth, private=truth.stages, doubled=truth.stages).diagnose(2)
     assert in_words(same, draws) == (
@@ -434,7 +437,7 @@ def test_pieces_are_named_even_where_one_of_them_reaches_another_cluster():
     assert in_words(found).startswith("Cluster 1 fell into 2 pieces ")
 
 
-def test_the_order_of_the_counts_is_that_of_the_names():
+def test_each_count_stands_beside_its_name():
     truth, config = sampled("gaussians", "privthrem", 0.1)
     draws = count_retained(truth, config, range(5))
     diagnostics = diagnostics_of(truth, run(truth.source, config, SeededNoise(0)).stages, config, 0)
@@ -444,11 +447,14 @@ def test_the_order_of_the_counts_is_that_of_the_names():
         if found.stage is None:
             continue
         said = in_words(found, draws)
-        named = sorted(list(RUNS)[1:], key=lambda name: said.lower().rindex(RUNS[name]))
-        counts = re.search(r"keep it in (\d), (\d) and (\d), ", said)
-        assert counts
-        assert [int(one) for one in counts.groups()] == [draws.of(one, number) for one in named]
-        seen.add(tuple(named))
+        counts = {
+            one: re.search(rf"{words} in (\d)", said) for one, words in list(RUNS.items())[1:]
+        }
+        assert {one: int(found[1]) for one, found in counts.items()} == {
+            one: draws.of(one, number) for one in counts
+        }
+        assert f"the method itself keeps it in {draws.of('private', number)}, " in said
+        seen.add(tuple(sorted(counts, key=lambda one: counts[one].start())))
     assert len(seen) > 1
 
 

@@ -21,7 +21,7 @@ from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.methods import baseline
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
-from dpviz.wavecluster.threshold import rank_of
+from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.truth import Truth, run
 from tests.conftest import reference_file
 

@@ -26,7 +26,9 @@ def test_privqt_keeps_too_many_cells_at_any_epsilon():
     for epsilon in (0.1, 1.0, 10.0):
         one = trial("privqt", epsilon)
         empty = one.truth.stages.threshold.nonpositive
-        assert f"about half of the empty ones ({empty:,} here) positive" in said("privqt", epsilon)
+        assert f"half of the empty cells of the average subband ({empty:,} here) positive" in said(
+            "privqt", epsilon
+        )
     assert "PrivQT" not in said("privthr")
 
 

@@ -7,18 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK, MAX_CELLS, Domain
 from dpviz.errors import InputError
 from dpviz.wavecluster.components import cluster_sizes, connected_components, label_points
+from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.threshold import (
     check_density,
     density_threshold,
     positive_values,
-    rank_of,
     significant_cells,
 )
 
@@ -65,7 +65,7 @@ def test_threshold_is_the_kth_largest_positive_coefficient(
 @quick
 @given(percent=PERCENT, hundreds=st.integers(0, MOST // 100))
 def test_rank_has_no_hair_where_the_share_is_whole(percent: int, hundreds: int) -> None:
-    # 0.9 * 160 is a hair above 144 in floating point.
+    # 0.55 * 100 is a hair above 55 in floating point.
     assert rank_of(percent / 100, 100 * hundreds) == (100 - percent) * hundreds
 
 
@@ -73,6 +73,20 @@ def test_rank_has_no_hair_where_the_share_is_whole(percent: int, hundreds: int) 
 @given(percent=PERCENT, n=st.integers(0, MOST))
 def test_rank_is_the_exact_ceiling(percent: int, n: int) -> None:
     assert rank_of(percent / 100, n) == -(-(100 - percent) * n // 100)
+
+
+@quick
+@example(density=0.45, n=80, more=20)  # in floating point: from 44 to 56, and 0.55 * 20 is 11
+@given(
+    density=st.one_of(PERCENT.map(lambda percent: percent / 100), st.floats(1e-12, 1 - 1e-12)),
+    n=st.integers(0, MOST),
+    more=st.integers(0, 300),
+)
+def test_more_coefficients_raise_the_rank_by_no_more_than_their_own_rank(
+    density: float, n: int, more: int
+) -> None:
+    # The proof of PrivTHREM needs it.
+    assert 0 <= rank_of(density, n + more) - rank_of(density, n) <= rank_of(density, more)
 
 
 def test_no_positive_coefficient_leaves_no_significant_cell() -> None:

@@ -113,9 +113,14 @@ def test_expectation_maximisation_climbs_and_keeps_the_share_of_zeros() -> None:
         score = float(times @ np.log(chances @ weights))
         assert score >= last
         last = score
-    fixed = expectation_maximisation(chances, np.full(6, 1 / 6), times, 10, 0.25)
-    assert fixed[0] == 0.25
-    assert fixed.sum() == pytest.approx(1)
+    # Several mixtures at once, each as alone.
+    shares = np.array([[0.25], [0.0], [0.9]])
+    fixed = expectation_maximisation(chances, np.full((3, 6), 1 / 6), times, 10, shares)
+    np.testing.assert_allclose(fixed[:, :1], shares, rtol=1e-12)
+    assert fixed.sum(axis=1) == pytest.approx(np.ones(3))
+    for share, found in zip(shares, fixed, strict=True):
+        alone = expectation_maximisation(chances, np.full((1, 6), 1 / 6), times, 10, share[None])
+        np.testing.assert_allclose(alone[0], found, rtol=1e-12)
 
 
 # -- choice ----------------------------------------------------------------------------------
@@ -757,6 +762,7 @@ def test_a_broad_cluster_of_few_records_is_found() -> None:
     assert np.mean(whole) < 0.75 * np.mean(field)
 
 
+@pytest.mark.daily("0.25-db2", "1.0-bior2.2")
 @pytest.mark.parametrize("wavelet", ["db2", "bior2.2", "sym4"])
 @pytest.mark.parametrize("epsilon", [0.25, 1.0])
 def test_it_finds_more_with_other_wavelets(wavelet: str, epsilon: float) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from dpviz.counts import pad
 from dpviz.errors import InputError
-from dpviz.wavecluster.threshold import positive_values, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import positive_values
 from dpviz.wavecluster.wavelet import (
     Sensitivity,
     average_subband,

@@ -56,7 +56,12 @@ class Archive:
             )
         with self._refusing_damage():
             self._zip = zipfile.ZipFile(io.BytesIO(file.data))
-        self._entries = {one.filename: one for one in self._zip.infolist() if not one.is_dir()}
+        self._entries = {
+            one.filename: one
+            for one in self._zip.infolist()
+            # Python 3.11 can't tell whether one without a name is a folder.
+            if one.filename and not one.is_dir()
+        }
         self.names = tuple(self._entries)
 
     def pieces(self, name: str) -> Iterator[bytes]:

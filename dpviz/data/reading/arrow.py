@@ -1,4 +1,4 @@
-"""Supported Arrow types: numbers, truth values, dates and text."""
+"""Arrow tables: their columns that are not nested."""
 
 from __future__ import annotations
 
@@ -6,44 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from dpviz.data.reading.cells import (
-    BLOCK_ROWS,
-    Cells,
-    check_width,
-    holds_numbers,
-    holds_text,
-)
+from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
+from dpviz.data.reading.kinds import plain, readable
 from dpviz.data.reading.table import Table, named_table
-
-
-def readable(kind: pa.DataType) -> bool:
-    """Tell whether a column of this type holds numbers, or values that have a text form."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return readable(kind.value_type) and not types.is_dictionary(kind.value_type)
-    if types.is_temporal(kind):
-        try:
-            pa.array([], kind).cast(pa.large_string())
-        except pa.ArrowException:  # no text is known for this type
-            return False
-        return True
-    return bool(
-        holds_numbers(kind)
-        or holds_text(kind)
-        or types.is_boolean(kind)
-        or types.is_decimal(kind)
-        or types.is_null(kind)
-    )
-
-
-def plain(cells: pa.Array) -> pa.Array:
-    """Cells of a readable type as numbers, truth values, dates or text, perhaps in a dictionary."""
-    kind = cells.type
-    if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
-        return plain(cells.cast(kind.value_type))
-    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return cells.cast(pa.float64())
-    return cells
 
 
 def read_arrow(table: pa.Table, name: str) -> Table:

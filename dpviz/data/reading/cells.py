@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from dpviz.data.reading.kinds import MISSING, holds_numbers, holds_text
 from dpviz.errors import InputError, shown
 
 #: Rows that are decoded together.
@@ -20,12 +21,6 @@ BLOCK_ROWS = 2**16
 
 #: Wider tables are refused: handling them takes minutes.
 MAX_COLUMNS = 10_000
-
-#: Cells that mean "no value", besides those that are empty or blank.
-MISSING = (
-    "#N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None",
-    "n/a", "nan", "none", "null",
-)  # fmt: skip
 
 #: A number, as both Python and RE2 (inside pyarrow) read it. Only one match is possible; otherwise
 #: long runs of digits would take quadratic time.
@@ -134,17 +129,6 @@ def check_width(columns: int, name: str) -> None:
             f"{shown(name)} has {columns:,} columns; the limit is {MAX_COLUMNS:,}: "
             "give only the columns that are needed."
         )
-
-
-def holds_numbers(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is a real number."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def holds_text(kind: pa.DataType) -> bool:
-    """Tell whether every value of an Arrow type is text."""
-    types = pa.types
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def as_text(cell: object) -> str:

@@ -28,7 +28,18 @@ _LONGEST = 2**24
 _GUESS = 2**12
 
 _SPACE = re.compile(rb"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
+
+#: Digits of a whole number from which on it is infinite for us; Python refuses to read such ones.
+_MOST_DIGITS = 400
+
+_DECODER = json.JSONDecoder(
+    parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else float(text)
+)
+
+#: What it takes to find the end of a value: strings with numbers and words, strings with brackets.
+_STRING = rb'"(?:[^"\\]|\\.)*+"'
+_PLAIN = re.compile(_STRING + rb"|[-+.\w]+", re.DOTALL)
+_BRACKETS = re.compile(_STRING + rb"|[][{}]", re.DOTALL)
 
 #: Members that hold a list of all features, or geometries, one by one.
 _LISTS = ("features", "geometries")
@@ -227,29 +238,27 @@ def _items(data: bytes, released: bool) -> Iterator[Any]:
         # In a release no record may rename the columns. The first object is public, as the first
         # line of a table is, where it is a list of records and not one itself.
         head = not released or place == first
-        end = yield from _object(data, place, listed_system=head, own_system=not released)
+        end = yield from _object(data, place, head, released)
         place = _after_space(data, end)
 
 
-def _object(
-    data: bytes, place: int, *, listed_system: bool, own_system: bool
-) -> Generator[Any, None, int]:
+def _object(data: bytes, place: int, head: bool, released: bool) -> Generator[Any, None, int]:
     """Items of one object, a list of features one by one; returns where the object ends.
 
-    Its reference system is one of them if the object is a list and ``listed_system``, or if it is
-    none and ``own_system``.
+    Its reference system is one of them if the object is a list and the ``head`` of the file, or
+    if it is no list and nothing is released.
     """
     members: dict[str, Any] = {}
     listing = False
     place = _after(data, place, b"{")
     while True:
-        key, place = _value(data, place)
+        key, place = _value(data, place, released)
         place = _after(data, place, b":")
         if key in _LISTS and data[place : place + 1] == b"[":
             listing = True
-            place = yield from _elements(data, place)
+            place = yield from _elements(data, place, released)
         else:
-            value, place = _value(data, place)
+            value, place = _value(data, place, released)
             if key in _MEMBERS:
                 members[key] = value
         place = _after_space(data, place)
@@ -258,7 +267,7 @@ def _object(
         place = _after(data, place, b",")
     system = members.get("crs")
     named = system.get("properties") if isinstance(system, dict) else None
-    counts = listed_system if listing else own_system
+    counts = head if listing else not released
     if counts and isinstance(named, dict) and isinstance(named.get("name"), str):
         yield _System(named["name"])
     if not listing:
@@ -266,13 +275,13 @@ def _object(
     return place + 1
 
 
-def _elements(data: bytes, place: int) -> Generator[Any, None, int]:
+def _elements(data: bytes, place: int, released: bool) -> Generator[Any, None, int]:
     """Elements of a list; returns where it ends."""
     place = _after(data, place, b"[")
     if data[place : place + 1] == b"]":
         return place + 1
     while True:
-        value, place = _value(data, place)
+        value, place = _value(data, place, released)
         yield value
         place = _after_space(data, place)
         if data[place : place + 1] == b"]":
@@ -280,8 +289,12 @@ def _elements(data: bytes, place: int) -> Generator[Any, None, int]:
         place = _after(data, place, b",")
 
 
-def _value(data: bytes, place: int) -> tuple[Any, int]:
-    """Value at a position, and where it ends."""
+def _value(data: bytes, place: int, released: bool) -> tuple[Any, int]:
+    """Value at a position, and where it ends.
+
+    In a release one that is too long or too deep is None: a record decides over itself alone,
+    and not over whether a release comes.
+    """
     size = _GUESS
     while True:
         whole = place + size >= len(data)
@@ -291,12 +304,30 @@ def _value(data: bytes, place: int) -> tuple[Any, int]:
             value, end = _DECODER.raw_decode(text)
             if end < len(text) or whole:
                 return value, place + (end if text.isascii() else len(text[:end].encode()))
-        except (ValueError, RecursionError):
+        except RecursionError:
+            if released:
+                return None, _end_of(data, place)
+            raise _NoJsonError(place) from None
+        except ValueError:
             if whole:
                 raise _NoJsonError(place) from None
         if size >= _LONGEST:
+            if released:
+                return None, _end_of(data, place)
             raise _NoJsonError(place)
         size *= 8
+
+
+def _end_of(data: bytes, place: int) -> int:
+    """Where a value of any length and depth ends."""
+    if plain := _PLAIN.match(data, place):
+        return plain.end()
+    depth = 0
+    for sign in _BRACKETS.finditer(data, place):
+        depth += (sign[0] in b"[{") - (sign[0] in b"]}")
+        if depth == 0:
+            return sign.end()
+    raise _NoJsonError(place)
 
 
 def _after_space(data: bytes, place: int) -> int:

@@ -13,16 +13,15 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet
 
-from dpviz.data.reading.arrow import plain, readable
 from dpviz.data.reading.cells import (
     BLOCK_ROWS,
     MAX_COLUMNS,
     Cells,
     TooLargeError,
     check_width,
-    holds_text,
 )
 from dpviz.data.reading.files import PARQUET, File, megabytes
+from dpviz.data.reading.kinds import holds_text, plain, readable
 from dpviz.data.reading.table import Table, named_table
 from dpviz.errors import InputError, shown
 

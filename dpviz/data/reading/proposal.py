@@ -15,7 +15,11 @@ Floats = NDArray[np.float64]
 
 #: Words for the axis across and the one upwards, from the surest pair on.
 PAIRS = (
-    (("longitude", "long", "lon", "lng"), ("latitude", "lat")),
+    # The words of English, French; Spanish and Portuguese; Italian; German.
+    (
+        ("longitude", "long", "lon", "lng", "longitud", "longitudine", "längengrad", "laengengrad"),
+        ("latitude", "lat", "latitud", "latitudine", "breitengrad"),
+    ),
     (("easting", "east"), ("northing", "north")),
     (("x",), ("y",)),
 )

@@ -25,13 +25,11 @@ from dpviz.data.reading.cells import (
     used_entries,
 )
 from dpviz.data.reading.files import enough_memory, megabytes
+from dpviz.data.reading.kinds import LARGEST
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import identified
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
-
-#: Sums and squares of larger numbers might overflow.
-LARGEST = 1e300
 
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
 #: treats it as missing: an error, or an effect on other cells, would reveal one record.

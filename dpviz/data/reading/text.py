@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from dpviz.data.reading.cells import (
     COMMA_NUMBER,
-    MISSING,
     NUMBER,
     Cells,
     GroupDetector,
@@ -33,6 +32,7 @@ from dpviz.data.reading.cells import (
     looks_grouped,
 )
 from dpviz.data.reading.files import File
+from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.table import Table, named_table
 from dpviz.data.reading.watch import passed
 from dpviz.errors import InputError, listed, shown

@@ -18,9 +18,9 @@ SOUND = (
 
 PRINTED = (
     "Each iteration is one Laplace mechanism on all counts and sums, whose sensitivity together "
-    "is 2, since records outside the unit L1 ball are drawn onto it (d + 1 in box and cube). The "
-    "centres start at places that know nothing of the data, and the budgets add up to epsilon or "
-    "less."
+    "is 2, since records outside the unit L1 ball are projected onto it (d + 1 in box and cube). "
+    "The centres start at places that know nothing of the data, and the budgets add up to epsilon "
+    "or less."
 )
 
 RAW_START = (

@@ -106,7 +106,10 @@ def _block_centers(
     if order is None:
         parts = np.array_split(points, blocks)
     else:
-        parts = [points[order == block] for block in range(blocks)]
+        # Records of a block keep their order; small numbers are sorted in one pass.
+        small = order.astype(np.min_scalar_type(blocks))
+        sizes = np.bincount(small, minlength=blocks)
+        parts = np.split(points[np.argsort(small, kind="stable")], np.cumsum(sizes)[:-1])
     return _centers(((part, None) for part in parts), (blocks, clusters, points.shape[1]))
 
 

@@ -102,7 +102,7 @@ def claims(state: UrlState) -> bool:
         "An audit runs a method many times on two data sets that differ in one person. What comes "
         "out may differ by a factor of e^ε at most. Where it differs more, the claim is refuted."
     )
-    left, right = st.columns([4, 9], gap="medium")
+    left, right = st.columns([5, 9], gap="medium")
     with left:
         settled = _audit_controls(state)
         follow(job_of(_JOB), lambda: _progress(state))

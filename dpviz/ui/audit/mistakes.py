@@ -50,14 +50,19 @@ def detected_mistakes() -> None:
         column_config={
             # All values are equal.
             "variant": None,
-            "options": st.column_config.TextColumn(width=230),
+            "options": st.column_config.TextColumn(width=150),
             "share of ε": st.column_config.NumberColumn(format="percent", width="small"),
             "true ε, at most": bound,
             "measured ε, at least": bound,
-            "share of the step alone": bound,
-            "measured ε of the step alone, at least": bound,
+            "runs": st.column_config.NumberColumn(format="localized"),
+            "share of the step alone": st.column_config.NumberColumn("step alone", format="%.3f"),
+            "measured ε of the step alone, at least": st.column_config.NumberColumn(
+                "measured alone", format="%.3f"
+            ),
             "then measured ε, at least": bound,
+            "then runs": st.column_config.NumberColumn(format="localized"),
         },
+        placeholder="",
     )
     csv_button("dpviz-audit-steps", table, "What it can see (CSV)", key="audit:steps table")
 

@@ -86,7 +86,9 @@ function keepSteps() {
 // it that they don't see.
 function showFramed() {
   const here = new URL(window.location);
-  if (window.self === window.top || here.searchParams.has("embed")) return;
+  // As Streamlit reads it: any of the values may say so, and no other word than this one.
+  const asked = here.searchParams.getAll("embed").some((one) => one.toLowerCase() === "true");
+  if (window.self === window.top || asked) return;
   here.searchParams.set("embed", "true");
   window.location.replace(here);
 }
@@ -140,6 +142,7 @@ const PLACES = {
 const MARKS = {
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
+  keys: () => PLACES.epsilon()?.type === "range",
   ...PLACES,
 };
 

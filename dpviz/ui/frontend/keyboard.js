@@ -56,16 +56,20 @@ function backTo(place) {
   place.focus();
 }
 
-// A button that goes with its press leads to its heading, or to the first one that is left. A link
-// to another page leads to the top, as where a browser loads a page.
+// A button that goes with its press leads to its heading, or to the first one above that is left.
+// What comes new above may have it drawn anew, so it is known by its words. A link to another page
+// leads to the top, as where a browser loads a page.
 function afterwards(pressed) {
-  const headings = [...document.querySelectorAll("h2, h3")];
-  const above = headings.filter(
-    (one) => one.compareDocumentPosition(pressed) & Node.DOCUMENT_POSITION_FOLLOWING,
-  );
+  const headings = () => [...document.querySelectorAll("h2, h3")];
+  const words = headings()
+    .filter((one) => one.compareDocumentPosition(pressed) & Node.DOCUMENT_POSITION_FOLLOWING)
+    .map((one) => one.textContent);
+  const heading = () => {
+    const word = words.findLast((word) => headings().some((one) => one.textContent === word));
+    return headings().find((one) => one.textContent === word);
+  };
   const place = () =>
-    (pressed.localName === "button" && above.findLast((one) => one.isConnected)) ||
-    document.querySelector(".dpv-skip");
+    (pressed.localName === "button" && heading()) || document.querySelector(".dpv-skip");
   when(() => !pressed.isConnected, () => backTo(place()));
 }
 
@@ -80,7 +84,24 @@ function pressed(event) {
   else if (press && own) afterwards(own);
 }
 
+// A panel opens below its button and ends with the window: near the lower edge it would be two
+// lines high. The page goes up for it, and is longer as long as it is open.
+const ROOM = 360;
+
+function makeRoom({ target }) {
+  const button = target.closest?.("[data-testid=stPopoverButton]");
+  const part = button?.closest("[data-testid=stMainBlockContainer], [data-testid=stSidebarUserContent]");
+  if (!part || button.getAttribute("aria-expanded") === "true") return;
+  const below = window.innerHeight - button.getBoundingClientRect().bottom;
+  if (below >= ROOM) return;
+  part.style.paddingBottom = "60vh";
+  button.scrollIntoView({ block: "center" });
+  const open = () => document.querySelector(PANEL);
+  when(open, () => when(() => !open(), () => (part.style.paddingBottom = "")));
+}
+
 export default () => {
   // Listening twice is listening once.
   document.addEventListener("keydown", pressed);
+  document.addEventListener("click", makeRoom, true);
 };

@@ -23,6 +23,7 @@ const LEAST_MAP = 180; // pixels of its height
 const STACK_GAP = 66; // pixels between two maps under each other: an axis title, a heading
 const PROJECTED = 0.06; // more of the height of the window on a projector
 const EDGE = 12; // pixels beside a map
+const LEGEND_MARK = 45; // pixels of a legend's mark and what is free beside it
 const BAR = 64; // pixels of a scale of colours with its numbers
 const SMALLEST_NUMBER = 7; // pixels of a number in a cell that can be read
 
@@ -119,6 +120,14 @@ function wrapTitle({ title, margin }, width, factor) {
   const more = (lines.flat().length - 1) * TITLE_LINE * factor;
   margin.t += more;
   return more;
+}
+
+// Lines of a horizontal legend after its first: on a phone they would lie over the headings.
+function legendLines({ data, layout }, width, factor) {
+  const room = (width - layout.margin.l - layout.margin.r) / factor;
+  const names = data.filter((trace) => trace.showlegend).map((trace) => trace.name);
+  const needed = names.reduce((sum, name) => sum + LEGEND_MARK + LETTERS[0] * name.length, 0);
+  return Math.ceil(needed / room) - 1;
 }
 
 // ---- maps: as large as the page has room for, with cells as wide as high
@@ -315,8 +324,11 @@ class LiveFigure {
     const width = Math.max(this.width, head.least_width);
     if (factor !== 1) enlarge(head.figure, factor);
     this.wraps = wrapTitle(head.figure.layout, width, factor);
+    const { legend, margin } = head.figure.layout;
+    if (legend?.yref === "container") {
+      margin.t += legendLines(head.figure, width, factor) * TITLE_LINE * factor;
+    }
     const height = fitted(head.figure, width, room, factor);
-    const { legend } = head.figure.layout;
     const above = legend?.orientation === "h" && legend.y >= 1 && !legend.yref;
     const beside = legend && legend.orientation !== "h" && (legend.x ?? 1) >= 1;
     if (width < NARROW && (above || beside)) {

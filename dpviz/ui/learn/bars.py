@@ -103,8 +103,8 @@ def noise(look: Look) -> Bars:
     shares = [100 * -np.diff(np.exp(-ends / size)) for size in (scale, 2 * scale)]
     labels = [f"{low} to {low + 1}" for low in range(_MOST_NOISE)] + [f"{_MOST_NOISE} or more"]
     return Bars(
-        title="Size of the noise, in % of all throws",
-        names=("with this epsilon", "with half of it"),
+        title="Size of the noise, % of throws",
+        names=("this epsilon", "half of it"),
         rows=[(label, list(pair)) for label, *pair in zip(labels, *shares, strict=True)],
     )
 

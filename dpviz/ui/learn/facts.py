@@ -15,6 +15,7 @@ from dpviz.families import CARDS
 from dpviz.family.claim import claim
 from dpviz.family.parameter import GIVEN
 from dpviz.kmeans.family import FAMILY as KMEANS
+from dpviz.lessons.condition import DIGITS
 from dpviz.lessons.parser import Step
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
@@ -33,7 +34,7 @@ from dpviz.wavecluster.truth import run
 EXPLORERS: dict[str, ModuleType] = {WAVECLUSTER.name: wavecluster, KMEANS.name: kmeans}
 
 #: Draws behind facts on many draws.
-DRAWS = 100
+DRAWS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,6 +254,6 @@ def _goal(step: Step) -> float:
 def texts(facts: Mapping[str, float]) -> dict[str, str]:
     """Values as people read them; "…" where there is none."""
     return {
-        name: "…" if math.isnan(value) else readable(value, 6 if value.is_integer() else 3)
+        name: "…" if math.isnan(value) else readable(value, 6 if value.is_integer() else DIGITS)
         for name, value in facts.items()
     }

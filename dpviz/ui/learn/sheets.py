@@ -39,14 +39,14 @@ def sheet(
     facts, bars, links
         Values by name, HTML of the bars, and the address, of each step at its beginning.
     teacher
-        Whether it has answers, minutes and what classes get wrong.
+        Whether it has answers, minutes and notes for the teacher.
     """
     kind = "Teacher's sheet" if teacher else "Worksheet"
     each = max(1, round(lesson.minutes / len(lesson.steps)))
     parts = [f"<h1>{html.escape(lesson.title)}</h1>"]
     if teacher:
         parts.append(
-            f"<p>{kind} · {lesson.minutes} minutes, about {each} for a step · "
+            f"<p>{kind} · {lesson.minutes} minutes, about {each} a step · "
             f"needs: {html.escape(lesson.needs)}</p>"
         )
     else:
@@ -79,7 +79,7 @@ def _student(step: Step, facts: Mapping[str, str], bars: str) -> list[str]:
 
 
 def _teacher(step: Step, facts: Mapping[str, str]) -> list[str]:
-    """Question with the right answer, task, and what classes get wrong."""
+    """Question with the right answer, task, and a note for the teacher."""
     parts = []
     if step.look:
         parts.append(f"<p><b>Look at:</b> {said(step.look, facts)}</p>")
@@ -95,7 +95,5 @@ def _teacher(step: Step, facts: Mapping[str, str]) -> list[str]:
     if step.formula:
         parts.append(f"<p><b>Formula:</b> {said(step.formula, facts)}</p>")
     if step.teacher:
-        parts.append(
-            f'<p class="box"><b>What classes get wrong:</b> {said(step.teacher, facts)}</p>'
-        )
+        parts.append(f'<p class="box"><b>In class:</b> {said(step.teacher, facts)}</p>')
     return parts

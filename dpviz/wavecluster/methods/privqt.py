@@ -8,7 +8,8 @@ from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.threshold import positive_values, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import positive_values
 
 CARD = Card(
     name="privqt",
@@ -45,14 +46,16 @@ CARD = Card(
     deviations=READINGS,
     errata=(
         "Section 5.2.1: where every positive coefficient is 0.5 and epsilon is 1, noise makes "
-        "0.349 |L| of them non-positive (theta), not 0.43 |L|; so k' does not come near k there.",
-        "Theorem 4: gamma is twice what its union bound needs, as |Lap(1/epsilon)| exceeds "
-        "gamma/4 with probability exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",
+        "0.349 |L| of them non-positive (theta, their mean number), not 0.43 |L|; "
+        "so k' does not come near k there.",
+        "Theorem 4: gamma, the width of the margin around the threshold, is twice what its union "
+        "bound needs, as |Lap(1/epsilon)| exceeds gamma/4 with probability "
+        "exp(-epsilon gamma/4), not exp(-epsilon gamma/8).",
         "Section 7.2: errors of k' below 4.7% are those of PrivTHR and PrivTHREM; the text names "
         "PrivQT and PrivTHREM, and gives PrivQT 32.2% and more in the same sentence.",
-        "Section 7.2: 108.45 on DS2 is no bound but the mean surplus (1 - p) |Z| / 2 without "
-        "theta. With theta it is 107.5; a mean of ten draws has a standard error of 2.2, so the "
-        "printed 105.2 agrees.",
+        "Section 7.2: 108.45 on DS2 is no bound but the mean surplus of k', (1 - p) |Z| / 2, "
+        "without what noise takes off (theta). With theta it is 107.5; a mean of ten "
+        "draws has a standard error of 2.2, so the printed 105.2 agrees.",
     ),
 )
 

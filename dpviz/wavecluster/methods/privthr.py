@@ -19,7 +19,8 @@ from dpviz.wavecluster.methods.printed import (
 )
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import Threshold, positive_values
 from dpviz.wavecluster.wavelet import sensitivity
 
 #: The method assumes that half of the empty cells become positive; with noise in whole numbers,
@@ -70,10 +71,11 @@ CARD = Card(
     ),
     errata=(
         "Section 4.3 says that the counts (eps1) need less budget than Z (eps2); section 7.4 "
-        "gives the counts 90%, and its reason, gamma's larger factor, asks for that.",
-        "Theorem 5: beta is four times what the step needs. Z'/2 is taken off, so the noise is "
-        "half of Lap(1/eps2), which exceeds beta with probability exp(-2 eps2 beta), not "
-        "exp(-eps2 beta/2).",
+        "gives the counts 90%, and its reason asks for that: of gamma, the margin of the counts "
+        "around the threshold, and beta, the error of Z, gamma has the larger factor.",
+        "Theorem 5: beta, its bound of the noise on Z'/2, is four times what the step needs. Z'/2 "
+        "is taken off, so the noise is half of Lap(1/eps2), which exceeds beta with "
+        "probability exp(-2 eps2 beta), not exp(-eps2 beta/2).",
     ),
 )
 

@@ -13,7 +13,8 @@ from dpviz.wavecluster.choice import count_noise, with_density
 from dpviz.wavecluster.methods.printed import MODIFIED, READINGS, hide_one_change
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, cluster, transform
-from dpviz.wavecluster.threshold import Threshold, positive_values, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import Threshold, positive_values
 from dpviz.wavecluster.wavelet import ZERO, sensitivity
 
 #: Name of the exponential mechanism on the ledger.
@@ -55,6 +56,10 @@ CARD = Card(
     ),
     parameters=takes("privthrem", "epsilon", "alpha"),
     deviations=(
+        "Sound: candidates reach up to the largest noisy coefficient, not the largest true one; "
+        "the score's sensitivity is computed for any wavelet; the noise is for all records in "
+        "which neighbours differ; the rank k' stays inside. A release draws one of 16,384 "
+        "candidates by permute and flip.",
         "One draw of the exponential mechanism a run: averaging several would spend the budget "
         "several times over.",
         "The published variant's sensitivity for other wavelets than Haar is max(n+, n-), as "
@@ -64,9 +69,11 @@ CARD = Card(
         *READINGS,
     ),
     errata=(
-        "Theorem 6 often says nothing: k'_min is below 1 or k'_max above |L|, since eta1 contains "
-        "|L| - k and eta2 contains k. The lines of its proof have the sign the wrong way round: "
-        "omega must be at least the right side.",
+        "Theorem 6 puts k' between k - eta1 and k + eta2 with a probability of at least 1 - 2 "
+        "omega, where omega is chosen. It often says nothing: the lower end is below 1 or the "
+        "upper one above |L|, since eta1 contains |L| - k and eta2 contains k. The lines of its "
+        "proof have the sign the wrong way round: omega must be at least the right side, not at "
+        "most.",
         "Section 7.2 names PrivQT and PrivTHREM for errors of k' below 4.7%; it means PrivTHR and "
         "PrivTHREM.",
     ),

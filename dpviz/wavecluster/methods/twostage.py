@@ -19,8 +19,8 @@ from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.deconvolution import Released
 from dpviz.wavecluster.parameters import Config, takes
 from dpviz.wavecluster.pipeline import Run, Source, Stages, transform
-from dpviz.wavecluster.random_field import estimate, likely_counts
-from dpviz.wavecluster.threshold import Threshold, rank_of
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.threshold import Threshold
 from dpviz.wavecluster.wavelet import check_level, sums_blocks
 
 #: Steps on the ledger.
@@ -84,6 +84,9 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     counts = block_sums(source.counts, config.level) if whole else source.counts
     released, config, worth = release(counts, config, accountant)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
+    # Here, since compiled loops take long to import.
+    from dpviz.wavecluster.random_field import estimate
+
     found = estimate(
         released,
         config.density,
@@ -185,6 +188,8 @@ def _with_density(
 
 def _subbands(samples: NDArray[np.float64], config: Config) -> NDArray[np.float64]:
     """Subbands of samples of the cells' counts."""
+    from dpviz.wavecluster.random_field import likely_counts
+
     return np.array([transform(one, config) for one in likely_counts(samples)])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from functools import cache
 
 import numpy as np
@@ -286,6 +287,14 @@ def test_what_an_archive_unpacks_to_fits_into_the_memory(kind, monkeypatch):
     assert "fewer rows" in sentence
 
 
+def test_an_entry_without_a_name_is_none():
+    packed, nameless = io.BytesIO(), zipfile.ZipInfo("x")
+    nameless.filename = ""
+    with zipfile.ZipFile(packed, "w") as archive, archive.open(nameless, "w") as file:
+        file.write(b"x,y\n1,2\n")
+    assert "t.zip" in said(packed.getvalue(), "t.zip")
+
+
 def test_a_large_sheet_is_read_in_bounds():
     random = np.random.default_rng(0).normal(size=(60_000, 3))
     data = book(["x", "y", "z"], *random.tolist())
@@ -404,6 +413,37 @@ def test_a_record_is_no_reference_system(more):
     assert released.select(unreadable="missing").points.tolist() == [[1, 2]]
     with pytest.raises(InputError, match=r'feature 2 of t\.geojson .*"Crs"'):
         read_table(data, name="t.geojson")
+
+
+INSIDE = b'{"type": "Feature", "geometry": {"type": "Point", "coordinates": [%b, 0.5]}, '
+INSIDE += b'"properties": {"a": %b}}'
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(INSIDE % (b"0.5", b"[" * 3000 + b"]" * 3000), id="deep lists"),
+        pytest.param(
+            INSIDE % (b"0.5", b'{"b": "}" , "c":' * 1200 + b"1" + b"}" * 1200), id="deep objects"
+        ),
+        pytest.param(INSIDE % (b"0.5", b'"%b"' % (b'x\\\\\\"]' * 3_000_000)), id="long"),
+        pytest.param(INSIDE % (b"0.5", b"1" * 5000), id="digits"),
+        pytest.param(INSIDE % (b"1" * 5000, b"1"), id="far"),
+        pytest.param(b"[" * 2000 + b'"]"' + b"]" * 2000, id="no feature"),
+        pytest.param(b"1" * 20_000_000, id="long number"),
+    ],
+)
+def test_one_odd_feature_decides_nothing_about_a_release(odd):
+    plain = [feature(point(x, 0.5), {}) for x in (0.25, 0.75)]
+    for at in (0, 1, 2):
+        data = collection(*plain[:at], "ODD", *plain[at:]).replace(b'"ODD"', odd)
+        table = read_table(data, name="t.geojson", unreadable="missing")
+        found = table.select(("lon", "lat"), unreadable="missing").points.tolist()
+        assert [one for one in found if one in ([0.25, 0.5], [0.75, 0.5])] == [
+            [0.25, 0.5],
+            [0.75, 0.5],
+        ]
+        assert len(found) <= 3
 
 
 @pytest.mark.parametrize(

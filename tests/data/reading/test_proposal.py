@@ -28,6 +28,8 @@ def named(*names: str) -> Table:
     [
         (("person", "lon", "lat"), ("lon", "lat")),
         (("Latitude", "Longitude", "depth"), ("Longitude", "Latitude")),
+        (("Wert", "Breitengrad", "Längengrad"), ("Längengrad", "Breitengrad")),
+        (("valor", "latitud", "longitud"), ("longitud", "latitud")),
         (("age", "y", "x"), ("x", "y")),
         (("x", "y", "LNG", "LAT"), ("LNG", "LAT")),
         (("a", "pickup_latitude", "dropoff_longitude", "pickup_longitude"),

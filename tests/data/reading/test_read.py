@@ -586,6 +586,7 @@ def test_row_numbers_count_every_blank_line():
         refused(data.replace(b"5,q", b"5,6,7"), "row 1003004 has 3 fields")
 
 
+@pytest.mark.daily("1,2\\n-10000000-False", "1,2\\n-10000000-True", "1;2,5\\n-5000000-False")
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
     ("line", "n"),

@@ -1,0 +1,58 @@
+"""Which types of Arrow's are read, and which values: all that a pass over stored numbers needs.
+
+Readers of text and of tables are left out here: they load much more of pyarrow, and pandas.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+#: Cells that mean "no value", besides those that are empty or blank.
+MISSING = (
+    "#N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None",
+    "n/a", "nan", "none", "null",
+)  # fmt: skip
+
+#: Sums and squares of larger numbers might overflow.
+LARGEST = 1e300
+
+
+def holds_numbers(kind: pa.DataType) -> bool:
+    """Tell whether every value of an Arrow type is a real number."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def holds_text(kind: pa.DataType) -> bool:
+    """Tell whether every value of an Arrow type is text."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def readable(kind: pa.DataType) -> bool:
+    """Tell whether a column of this type holds numbers, or values that have a text form."""
+    types = pa.types
+    if types.is_dictionary(kind):
+        return readable(kind.value_type) and not types.is_dictionary(kind.value_type)
+    if types.is_temporal(kind):
+        try:
+            pa.array([], kind).cast(pa.large_string())
+        except pa.ArrowException:  # no text is known for this type
+            return False
+        return True
+    return bool(
+        holds_numbers(kind)
+        or holds_text(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_null(kind)
+    )
+
+
+def plain(cells: pa.Array) -> pa.Array:
+    """Cells of a readable type as numbers, truth values, dates or text, perhaps in a dictionary."""
+    kind = cells.type
+    if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
+        return plain(cells.cast(kind.value_type))
+    if pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return cells.cast(pa.float64())
+    return cells

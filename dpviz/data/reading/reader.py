@@ -1,0 +1,242 @@
+"""The process that reads one upload, and whose end takes nothing with it.
+
+Started by :mod:`dpviz.data.reading.apart`, it gets the file once and then answers questions until
+its input ends. It can write no file, has a limit of memory by the size of the file, and a limit of
+processor time for each answer. Nobody unpickles what it says: an answer is one line of JSON and
+the bytes of arrays.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Classes, Dataset
+from dpviz.data.reading.files import enough_memory
+from dpviz.data.reading.proposal import first_columns
+from dpviz.data.reading.read import read_counts, read_table, sheets_of
+from dpviz.data.reading.table import Table
+from dpviz.data.reading.watch import watching
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+#: Bytes of memory beyond what the readers themselves keep to: four times the file and 1 GB.
+_TIMES, _MORE = 5, 3 * 2**29
+
+#: Seconds between two reports of progress.
+_REPORT = 0.1
+
+#: Types of arrays in an answer.
+TYPES = ("<f8", "<i8", "<u8", "|b1", "|u1")
+
+
+class Reading:
+    """An upload and the table that was last read from it.
+
+    Parameters
+    ----------
+    name, data
+        Name and bytes of the file.
+    """
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self._name, self._data = name, data
+        self._how: dict[str, Any] | None = None
+        self._table: Table | None = None
+
+    def sheets(self, **how: Any) -> tuple[str, ...]:
+        """Names of the sheets of a workbook."""
+        return sheets_of(self._data, name=self._name, **how)
+
+    def table(self, **how: Any) -> dict[str, Any]:
+        """Facts of a table, which stays here."""
+        table = self._read(how)
+        return {
+            "name": table.name,
+            "columns": table.columns,
+            "rows": table.rows,
+            "notes": table.notes,
+        }
+
+    def counts(self, **how: Any) -> Dataset:
+        """A grid of counts."""
+        return read_counts(self._data, name=self._name, **how)
+
+    def numeric(self, how: dict[str, Any]) -> tuple[str, ...]:
+        """Names of a table's numeric columns."""
+        return self._read(how).numeric_columns
+
+    def first(self, how: dict[str, Any], numeric: list[str], but: list[str]) -> tuple[str, str]:
+        """Names of the columns to show first."""
+        return first_columns(self._read(how), numeric, but=but)
+
+    def select(self, how: dict[str, Any], chosen: dict[str, Any]) -> Dataset:
+        """Points of some columns."""
+        return self._read(how).select(**chosen)
+
+    def _read(self, how: dict[str, Any]) -> Table:
+        """Table as read in one way; only the last one is kept."""
+        if self._table is None or self._how != how:
+            self._table = None
+            self._how, self._table = how, read_table(self._data, name=self._name, **how)
+        return self._table
+
+
+#: What may be asked for.
+QUESTIONS: dict[str, Callable[..., Any]] = {
+    name: getattr(Reading, name)
+    for name in ("sheets", "table", "counts", "numeric", "first", "select")
+}
+
+
+# -- answers -----------------------------------------------------------------------------
+
+
+def packed(value: Any) -> tuple[Any, list[NDArray[Any]]]:
+    """Plain values of an answer, and its arrays."""
+    if not isinstance(value, Dataset):
+        return value, []
+    arrays: list[NDArray[Any]] = []
+
+    def put(array: NDArray[Any] | None) -> Any:
+        if array is None:
+            return None
+        if array.dtype.kind == "O":
+            texts = pa.array(array.tolist(), type=pa.large_string())
+            _, ends, letters = texts.buffers()
+            arrays.append(np.frombuffer(ends, np.int64, len(texts) + 1))
+            arrays.append(np.frombuffer(letters or b"", np.uint8))
+            return "text"
+        arrays.append(np.ascontiguousarray(array))
+        return "array"
+
+    classes = value.classes
+    return {
+        "name": value.name,
+        "columns": value.columns,
+        "domain": value.domain and value.domain.bounds,
+        "dropped": value.dropped,
+        "notes": value.notes,
+        "doubtful": value.doubtful,
+        "points": put(value.points),
+        "counts": put(value.counts),
+        "units": put(value.units),
+        "codes": put(classes.codes if classes else None),
+        "classes": [classes.column, classes.names] if classes else None,
+    }, arrays
+
+
+def unpacked(value: dict[str, Any], arrays: list[NDArray[Any]]) -> Dataset:
+    """Data set of an answer."""
+    left = iter(arrays)
+
+    def get(name: str) -> Any:
+        if value[name] is None:
+            return None
+        if value[name] != "text":
+            return next(left)
+        ends, letters = next(left), next(left)
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(letters)]
+        texts = pa.LargeStringArray.from_buffers(len(ends) - 1, *buffers[1:])
+        texts.validate(full=True)
+        return texts.to_numpy(zero_copy_only=False)
+
+    points, counts, units, codes = map(get, ("points", "counts", "units", "codes"))
+    classes = value["classes"]
+    return Dataset(
+        name=value["name"],
+        points=points,
+        counts=counts,
+        columns=tuple(value["columns"]),
+        domain=value["domain"] and Domain(tuple((lo, hi) for lo, hi in value["domain"])),
+        units=units,
+        classes=classes and Classes(column=classes[0], names=tuple(classes[1]), codes=codes),
+        dropped=value["dropped"],
+        notes=tuple(value["notes"]),
+        doubtful=tuple(value["doubtful"]),
+    )
+
+
+def write(stream: BinaryIO, head: Any, arrays: list[NDArray[Any]] | None = None) -> None:
+    """Write one message: a line of JSON, then the bytes of its arrays."""
+    shapes = [[one.dtype.str, one.shape] for one in arrays or []]
+    stream.write(json.dumps([head, shapes]).encode() + b"\n")
+    for one in arrays or []:
+        stream.write(one.reshape(-1).view(np.uint8).data)
+    stream.flush()
+
+
+# -- the process -------------------------------------------------------------------------
+
+
+def _limit_memory(size: int) -> None:
+    """Forbid files, and limit memory by the size of the file, where the system can."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        # Only Linux tells how much the process has now.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        found = re.search(r"^VmSize:\s+(\d+) kB", status, re.MULTILINE)
+        assert found  # noqa: S101 - every Linux has it
+        most = 1024 * int(found[1]) + _TIMES * size + _MORE
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _limit_time(seconds: float) -> None:
+    """Let the system end this process when the next answer takes longer, where it can."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        soft = int(time.process_time() + seconds) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+
+
+def _answer(reading: Reading, question: list[Any], output: BinaryIO) -> None:
+    """Answer one question."""
+    name, given, named = question
+    reported = time.monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal reported
+        if time.monotonic() - reported >= _REPORT:
+            reported = time.monotonic()
+            write(output, {"done": done, "total": total})
+
+    try:
+        with enough_memory(reading._name), watching(report, lambda: False):
+            head, arrays = packed(QUESTIONS[name](reading, *given, **named))
+        write(output, {"answer": head}, arrays)
+    except InputError as error:
+        write(output, {"error": str(error)})
+
+
+def main() -> None:
+    """Read a file from standard input, then questions; answer on what was standard output."""
+    source = sys.stdin.buffer
+    # What a library prints must not be taken for an answer.
+    output = io.BufferedWriter(io.FileIO(os.dup(1), "wb"))
+    os.dup2(2, 1)
+    opened = json.loads(source.readline() or "null")
+    if opened is None:
+        return
+    data = source.read(opened["size"])
+    _limit_memory(len(data))
+    reading = Reading(opened["name"], data)
+    while line := source.readline():
+        _limit_time(opened["seconds"])
+        _answer(reading, json.loads(line), output)

@@ -1,0 +1,115 @@
+"""One picture a method: true clusters of a sample set beside a draw of the method, as SVG."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.samples import load_sample, sample
+from dpviz.families import FAMILIES, trial_of
+from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, NOISE
+from dpviz.metrics.matching import matched_numbers
+
+#: What is drawn: fifteen clusters that all methods can look for, at a budget that shows noise.
+DATA, EPSILON, SEED = "gaussians", 0.1, 1
+
+#: Records that are drawn, and sizes in pixels.
+_SHOWN, _SIDE, _GAP, _TOP = 2500, 380, 24, 30
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """One side: its heading, the cluster of each record (-1: none), and centres if any."""
+
+    heading: str
+    labels: NDArray[np.int32 | np.intp]
+    centers: NDArray[np.float64] | None
+
+
+def caption(method: str, *, centres: bool) -> str:
+    """What the picture of a method shows."""
+    return (
+        f"{sample(DATA).title}: true clusters on the left, one draw at ε = {EPSILON:g} on the "
+        f"right ({method}, seed {SEED}). "
+        f"{'Crosses are centres' if centres else 'Grey points are in no cluster'}."
+    )
+
+
+def drawings() -> dict[str, str]:
+    """Pictures of all methods by name. All methods of a family share one true run."""
+    return dict(_drawn())
+
+
+def _drawn() -> Iterator[tuple[str, str]]:
+    """Draw them one after the other."""
+    data, known = load_sample(DATA), sample(DATA)
+    assert data.points is not None  # noqa: S101 - a sample set of points
+    assert data.domain is not None  # noqa: S101 - which declares its bounds
+    lows = data.domain.lows
+    scaled = (data.points - lows) / (data.domain.highs - lows)
+    shown = np.random.default_rng(0).permutation(len(scaled))[:_SHOWN]
+    for family in FAMILIES.values():
+        first = None
+        for name, method in family.methods.items():
+            given = {**family.suited(known), **family.defaults(name, "sound")}
+            if method.card.spends:
+                given["epsilon"] = EPSILON
+            if first is None:
+                first = trial_of(data, family.config(method=name, **given), data.domain)
+            trial = first.at(method=name, **given)
+            one = trial.draw(SEED)
+            true, private = trial.label(None), trial.label(one)
+            numbers = matched_numbers(true + 1, private + 1)
+            places = trial.centers(one)
+            panels = (
+                _Panel(f"True: {true.max() + 1} clusters", true[shown], None),
+                _Panel(
+                    f"{method.card.title}: {private.max() + 1} clusters",
+                    numbers[private + 1][shown] - 1,
+                    None if places is None else (places - lows) / (data.domain.highs - lows),
+                ),
+            )
+            # The reference itself is one picture.
+            yield name, svg(scaled[shown], panels if method.card.spends else panels[1:])
+
+
+def svg(points: NDArray[np.float64], panels: tuple[_Panel, ...]) -> str:
+    """Panels side by side; points (n, 2) are scaled to the unit square."""
+    width = len(panels) * (_SIDE + _GAP) + _GAP
+    said = html.escape(". ".join(panel.heading for panel in panels))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {_SIDE + _TOP + _GAP}" '
+        f'width="{width}" role="img" font-family="sans-serif" font-size="14"><title>{said}</title>',
+        f'<rect width="100%" height="100%" fill="{BACKGROUND["light"]}"/>',
+    ]
+    ink = INK["light"]
+    for number, panel in enumerate(panels):
+        left = _GAP + number * (_SIDE + _GAP)
+        parts.append(f'<text x="{left}" y="20" fill="{ink}">{html.escape(panel.heading)}</text>')
+        parts.append(
+            f'<rect x="{left}" y="{_TOP}" width="{_SIDE}" height="{_SIDE}" fill="none" '
+            f'stroke="{NOISE["light"]}"/>'
+        )
+        for label in np.unique(panel.labels):
+            colours = CLUSTERS["light"]
+            colour = NOISE["light"] if label < 0 else colours[label % len(colours)]
+            dots = "".join(_places(points[panel.labels == label], left, "M%d %dh0"))
+            parts.append(f'<path d="{dots}" stroke="{colour}" stroke-width="3" {_ROUND}/>')
+        if panel.centers is not None:
+            cross = "M%d %dm-6-6l12 12m0-12l-12 12"
+            lines = "".join(_places(panel.centers, left, cross))
+            parts.append(f'<path d="{lines}" stroke="{ink}" stroke-width="2.5" {_ROUND}/>')
+    return "".join([*parts, "</svg>\n"])
+
+
+_ROUND = 'stroke-linecap="round" fill="none"'
+
+
+def _places(points: NDArray[np.float64], left: int, mark: str) -> Iterator[str]:
+    """Marks at points of the unit square; the second axis runs upwards."""
+    for x, y in points:
+        yield mark % (round(left + x * _SIDE), round(_TOP + (1 - y) * _SIDE))

@@ -1,0 +1,216 @@
+"""The site: pages in Markdown become HTML files that ask no other host.
+
+The pages of ``pages/`` are written by hand, all others come from the code (:mod:`.generated`).
+The app builds the site when somebody first asks for it, and ``make docs`` into a folder: the same
+files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from posixpath import dirname, join, normpath, relpath
+from typing import Any
+
+from dpviz import __version__
+from dpviz.docs import figures, generated
+from dpviz.docs.page import GROUPS, Page, title_of
+
+HERE = Path(__file__).parent
+
+#: Files that all pages share.
+_SHARED = (HERE / "site.css", HERE / "site.js", HERE.parent / "ui" / "frontend" / "icon.svg")
+
+#: Extensions of Python-Markdown, which comes with them.
+_EXTENSIONS = ("tables", "fenced_code", "toc", "def_list", "sane_lists")
+
+
+class BrokenDocsError(ValueError):
+    """Links of the documentation that lead nowhere."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A page as HTML: its content, its headings as (level, id, text), and its text alone."""
+
+    page: Page
+    html: str
+    headings: tuple[tuple[int, str, str], ...]
+    text: str
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """All pages by path, in the order of the menu."""
+    written = (
+        Page(
+            path=path,
+            title=title_of(text := (HERE / "pages" / f"{path}.md").read_text(encoding="utf-8")),
+            group=group,
+            text=text,
+        )
+        for group, paths in GROUPS.items()
+        for path in paths
+        if (HERE / "pages" / f"{path}.md").is_file()
+    )
+    found = {page.path: page for page in (*written, *generated.pages())}
+    groups = list(GROUPS)
+    ranks = {path: rank for paths in GROUPS.values() for rank, path in enumerate(paths)}
+    ordered = sorted(
+        found.values(), key=lambda page: (groups.index(page.group), ranks.get(page.path, 99))
+    )
+    return {page.path: page for page in ordered}
+
+
+def build(folder: Path) -> int:
+    """Write the site into a folder; returns the number of pages.
+
+    Raises
+    ------
+    BrokenDocsError
+        If a link or a picture leads nowhere: nothing is written then.
+    """
+    rendered = [render(page) for page in pages().values()]
+    files = {f"{one.page.path}.html": _whole(one) for one in rendered}
+    files |= {file.name: file.read_text(encoding="utf-8") for file in _SHARED}
+    files |= {f"figures/{name}.svg": svg for name, svg in figures.drawings().items()}
+    files["index.js"] = _index(rendered)
+    check(files)
+    for name, content in files.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content, encoding="utf-8")
+    return len(rendered)
+
+
+def render(page: Page) -> Rendered:
+    """Page as HTML."""
+    from markdown import Markdown
+
+    reader = Markdown(extensions=[*_EXTENSIONS], extension_configs={"toc": {"slugify": _slug}})
+    content = reader.convert(page.text)
+    # Pages link to each other's sources, which an editor follows, too.
+    content = re.sub(r'(href="(?!\w+:)[^"#]*)\.md(?=["#])', r"\1.html", content)
+    # A wide table scrolls by itself, also by keyboard.
+    content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    content = content.replace("</table>", "</table></div>")
+    headings = tuple(_headings(reader.toc_tokens))
+    return Rendered(page=page, html=content, headings=headings, text=_Reader.of(content).text)
+
+
+def check(files: Mapping[str, str]) -> None:
+    """Raise BrokenDocsError with every link of the site that leads nowhere."""
+    read = {name: _Reader.of(text) for name, text in files.items() if name.endswith(".html")}
+    broken = []
+    for name, page in read.items():
+        for target in page.targets:
+            if re.match(r"(https?|mailto):", target):
+                continue
+            path, _, anchor = target.partition("#")
+            place = normpath(join(dirname(name), path)) if path else name
+            known = place in files and (not anchor or anchor in read[place].ids)
+            if not known:
+                broken.append(f"{name}: {target}")
+        broken += [f"{name}: {one} comes from another host" for one in page.foreign]
+        twice = {one for one in page.ids if page.ids.count(one) > 1}
+        broken += [f"{name}: two parts are called #{one}" for one in sorted(twice)]
+    if broken:
+        raise BrokenDocsError("\n".join(broken))
+
+
+def _whole(one: Rendered) -> str:
+    """Whole HTML file of a page."""
+    here = dirname(one.page.path)
+
+    def link(path: str) -> str:
+        return relpath(path, here or ".")
+
+    menu = [(group, [page for page in pages().values() if page.group == group]) for group in GROUPS]
+    parts = [(number, text) for level, number, text in one.headings if level == 2]
+    whole: str = _template().render(
+        page=one.page, content=one.html, menu=menu, parts=parts, link=link, version=__version__
+    )
+    return whole
+
+
+@cache
+def _template() -> Any:
+    """Template of all pages; what is no HTML is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(HERE)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined).get_template(
+        "page.html.j2"
+    )
+
+
+def _index(rendered: list[Rendered]) -> str:
+    """What the search looks through, as a script: files opened from a disk can't fetch."""
+    found = [
+        {
+            "path": f"{one.page.path}.html",
+            "title": one.page.title,
+            "group": one.page.group,
+            "headings": [[number, text] for level, number, text in one.headings if level > 1],
+            "text": " ".join(one.text.split()),
+        }
+        for one in rendered
+    ]
+    return f"window.dpvizPages = {json.dumps(found, ensure_ascii=False)};\n"
+
+
+def _slug(text: str, separator: str) -> str:
+    """Anchor of a heading."""
+    return re.sub(r"\W+", separator, text.lower()).strip(separator)
+
+
+def _headings(tokens: list[dict[str, Any]]) -> Iterator[tuple[int, str, str]]:
+    """All headings of a page."""
+    for token in tokens:
+        yield token["level"], token["id"], _Reader.of(token["name"]).text
+        yield from _headings(token["children"])
+
+
+class _Reader(HTMLParser):
+    """What a page has: its text, anchors, links, and files of other hosts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.targets: list[str] = []
+        self.foreign: list[str] = []
+        self._texts: list[str] = []
+
+    @classmethod
+    def of(cls, html: str) -> _Reader:
+        """Read a page."""
+        reader = cls()
+        reader.feed(html)
+        reader.close()
+        return reader
+
+    @property
+    def text(self) -> str:
+        """Text without tags."""
+        return "".join(self._texts)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note anchors and links."""
+        given = dict(attrs)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        loaded = given.get("src") or (given.get("href") if tag == "link" else None)
+        if loaded and re.match(r"\w+:|//", loaded):
+            self.foreign.append(loaded)
+        for target in (given.get("src"), given.get("href")):
+            if target is not None:
+                self.targets.append(target)
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self._texts.append(data)

@@ -1,0 +1,282 @@
+"""Figures of k-means on several workers: time over records and ε, and S(m).
+
+What was measured has marks; dashes are the model beyond.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dpviz.experiments.worker_times import (
+    MOST_RECORDS,
+    TERMS,
+    WORKERS,
+    PassModel,
+    Timing,
+    WorkerTimes,
+    records_text,
+)
+from dpviz.families import CARDS
+from dpviz.figures.compare import look_of
+from dpviz.figures.marks import (
+    BUDGET,
+    LEGEND,
+    Trace,
+    base_layout,
+    chart_axis,
+    marker,
+    note,
+    scatter,
+)
+from dpviz.figures.panels import Panels
+from dpviz.figures.theme import CLUSTERS, INK, Mode
+from dpviz.numbers import counted, power_of_ten, readable
+
+#: Points of a curve of the model for each power of ten.
+_STEPS = 8
+
+_MODEL = "extrapolated by the model"
+
+
+def time_over_records(times: WorkerTimes, method: str, mode: Mode) -> Panels:
+    """Draw the time of a run over its records, for 1 to 64 workers.
+
+    Parameters
+    ----------
+    times
+        What was measured.
+    method
+        The method of the curves; of the others what was measured on one worker is shown.
+    mode
+        Light or dark.
+    """
+    title = CARDS[method].title
+    fewest, most = (times.over_records(method, 1)[end] for end in (0, -1))
+    data, annotations = [], [_label("workers", 1.0, yref="paper", yshift=12)]
+    for number, workers in enumerate(WORKERS):
+        colour, found = CLUSTERS[mode][number], times.over_records(method, workers)
+        # What was measured needs no model.
+        begin, end = (
+            math.log10(one) for one in ((most if found else fewest).records, MOST_RECORDS)
+        )
+        places = np.logspace(begin, end, round(_STEPS * (end - begin)) + 1)
+        seconds = [times.seconds(method, one, workers) for one in places]
+        data.append(
+            scatter(
+                "lines",
+                places,
+                seconds,
+                f"{title} on {counted(workers, 'worker')}, extrapolated"
+                "<br>%{x:.2~s} records: %{y:,.3~r} s",
+                name=_MODEL,
+                line={"color": colour, "width": 2, "dash": "dash"},
+                legendgroup="model",
+                legendrank=2000,
+                showlegend=number == 0,
+            )
+        )
+        annotations.append(_label(f"{workers}", math.log10(seconds[-1]), yanchor="middle"))
+        if found:
+            data.append(_measured(found, "measured", colour, "circle"))
+    for other in times.methods:
+        if other != method:
+            look, name = look_of(other, mode), f"{CARDS[other].title}, 1 worker"
+            data.append(_measured(times.over_records(other, 1), name, INK[mode], look.symbol, 1))
+    layout = base_layout(
+        f"{title}: seconds of a run over its records",
+        (62, 44, 66, 42),
+        legend=LEGEND,
+        annotations=annotations,
+        uirevision=f"time over records {method}",
+        xaxis=_powers("records", math.log10(fewest.records), math.log10(MOST_RECORDS)),
+        yaxis=chart_axis("seconds of a run", type="log", dtick=1, exponentformat="power"),
+    )
+    ends = ", ".join(
+        f"{readable(times.seconds(method, MOST_RECORDS, one), 2)} s on {counted(one, 'worker')}"
+        for one in (1, WORKERS[-1])
+    )
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"{title}: time of a run over records, measured on 1 and 2 workers up to "
+        f"{records_text(most.records)} records ({readable(most.seconds)} s on 1), extrapolated to "
+        f"{WORKERS[-1]} workers and {records_text(MOST_RECORDS)} records: {ends}.",
+        height=520,
+    )
+
+
+def time_over_epsilon(times: WorkerTimes, mode: Mode) -> Panels:
+    """Draw the measured time of runs over their budget, all methods."""
+    data, texts = [], []
+    for method in times.methods:
+        found, look, title = times.over_epsilon(method), look_of(method, mode), CARDS[method].title
+        seconds = [one.seconds for one in found]
+        texts.append(f"{title} {readable(min(seconds))} to {readable(max(seconds))} s")
+        data.append(
+            scatter(
+                "lines+markers",
+                [one.epsilon for one in found],
+                seconds,
+                f"<b>{title}</b> at ε %{{x:.3~r}}<br>%{{y:.3~r}} s in %{{customdata}} passes",
+                customdata=[one.passes for one in found],
+                name=title,
+                cliponaxis=False,
+                line={"color": look.colour, "width": 2, "dash": look.dash},
+                marker=marker(8, look.colour, look.symbol),
+            )
+        )
+    one = times.over_epsilon(times.methods[0])[0]
+    where = f"{records_text(one.records)} records, {counted(one.workers, 'worker')}"
+    epsilons = [run.epsilon for run in times.over_epsilon(times.methods[0])]
+    return Panels(
+        data=data,
+        layout=base_layout(
+            f"Seconds of a run over ε · {where}",
+            (62, 14, 66, 42),
+            legend=LEGEND,
+            uirevision="time over epsilon",
+            xaxis=chart_axis(
+                f"{BUDGET} (log scale)",
+                type="log",
+                tickvals=epsilons,
+                ticktext=[readable(one) for one in epsilons],
+            ),
+            yaxis=chart_axis("seconds of a run", nticks=7, rangemode="tozero"),
+        ),
+        alt=f"Time of a run over the privacy budget, {where}: {', '.join(texts)}.",
+        height=400,
+    )
+
+
+def speedups(times: WorkerTimes, method: str, mode: Mode) -> Panels:
+    """Draw S(m) over workers for numbers of records, beside what is ideal."""
+    model, title = times.models[method], CARDS[method].title
+    ideal = {"color": INK[mode], "width": 1.5, "dash": "dot"}
+    data: list[Trace] = [
+        scatter("lines", [*WORKERS], [*WORKERS], "ideal: S(m) = m", line=ideal, name="ideal: m"),
+    ]
+    annotations, texts = [_label("records", 1.0, yref="paper", yshift=12)], []
+    measured = {one.records for one in times.over_records(method, 2)}
+    sizes = (*sorted(measured), MOST_RECORDS)
+    every = np.unique(np.round(np.geomspace(1, WORKERS[-1], 40)).astype(int))
+    for number, points in enumerate(sizes):
+        colour, name = CLUSTERS[mode][number], records_text(points)
+        ratios = [model.speedup(points, int(one)) for one in every]
+        data.append(
+            scatter(
+                "lines",
+                every,
+                ratios,
+                f"{name} records on %{{x}} workers<br>S = %{{y:.3~r}} by the model",
+                name=_MODEL,
+                line={"color": colour, "width": 2, "dash": "dash"},
+                showlegend=number == 0,
+                legendgroup="model",
+            )
+        )
+        annotations.append(_label(name, math.log10(ratios[-1]), yanchor="middle"))
+        texts.append(f"{readable(ratios[-1], 2)} for {name}")
+        if points in measured:
+            data.append(
+                scatter(
+                    "markers",
+                    [2],
+                    [times.speedup(method, points)],
+                    f"{name} records, measured<br>S(2) = %{{y:.3~r}}",
+                    marker=marker(8, colour),
+                    name="measured on 2 workers",
+                    showlegend=number == 0,
+                    legendgroup="measured",
+                )
+            )
+    data += [
+        _bends(model, sizes, mode),
+        scatter(
+            "markers",
+            [2],
+            [times.ceiling],
+            "two plain loops on this machine<br>S(2) = %{y:.3~r}",
+            marker=marker(17, INK[mode], "line-ew-open", line={"width": 2, "color": INK[mode]}),
+            name="two plain loops: the ceiling",
+        ),
+    ]
+    axis = {"type": "log", "tickvals": [*WORKERS], "ticktext": [str(one) for one in WORKERS]}
+    ends = [math.log10(0.9), math.log10(WORKERS[-1] * 1.06)]
+    return Panels(
+        data=data,
+        layout=base_layout(
+            f"{title}: S(m) = T1 / Tm",
+            (62, 44, 66, 42),
+            legend=LEGEND,
+            annotations=annotations,
+            uirevision=f"S(m) {method}",
+            xaxis=chart_axis("workers m", **axis, range=ends),
+            yaxis=chart_axis("acceleration ratio S(m)", **axis, range=ends),
+        ),
+        alt=f"{title}: acceleration ratio over workers. On {WORKERS[-1]} workers the model has "
+        f"{', '.join(texts)} records. Measured with 2: "
+        f"{readable(times.speedup(method, sizes[0]))} for the fewest, "
+        f"{readable(times.speedup(method, max(measured)))} for the most; two plain loops "
+        f"{readable(times.ceiling)}.",
+        height=520,
+    )
+
+
+def _bends(model: PassModel, sizes: Sequence[int], mode: Mode) -> Trace:
+    """Marks where curves bend, as far as the figure reaches."""
+    found = [(size, model.bend(size)) for size in sizes]
+    shown = [
+        (size, int(one.workers), one.term) for size, one in found if one.workers <= WORKERS[-1]
+    ]
+    return scatter(
+        "markers",
+        [workers for _, workers, _ in shown],
+        [model.speedup(size, workers) for size, workers, _ in shown],
+        "%{text}",
+        text=[
+            f"{records_text(size)} records bend at {counted(workers, 'worker')}:<br>{TERMS[term]}"
+            for size, workers, term in shown
+        ],
+        marker=marker(11, INK[mode], "diamond-open", line={"width": 1.5, "color": INK[mode]}),
+        name="bends",
+    )
+
+
+def _measured(
+    found: Sequence[Timing], name: str, colour: str, symbol: str, width: float = 2
+) -> Trace:
+    """Line and marks of measured runs."""
+    workers = found[0].workers
+    return scatter(
+        "lines+markers",
+        [one.records for one in found],
+        [one.seconds for one in found],
+        f"{CARDS[found[0].method].title} on {counted(workers, 'worker')}, measured"
+        "<br>%{x:.2~s} records: %{y:,.3~r} s",
+        name=name,
+        line={"color": colour, "width": width},
+        marker=marker(8, colour, symbol),
+        legendgroup=name,
+        showlegend=workers == 1,
+    )
+
+
+def _label(text: str, y: float, *, yref: str = "y", **more: Any) -> dict[str, object]:
+    """Text at the right end of a curve."""
+    return note(text, 1, y, yref=yref, xshift=4, size=10, **more)
+
+
+def _powers(title: str, low: float, high: float) -> dict[str, object]:
+    """Log axis of powers of ten."""
+    powers = range(round(low), round(high) + 1)
+    return chart_axis(
+        title,
+        type="log",
+        tickvals=[10.0**one for one in powers],
+        ticktext=[power_of_ten(one) for one in powers],
+        range=[low - 0.1, high],
+    )

@@ -1,0 +1,240 @@
+"""The app as a server for others: Streamlit's own server, behind headers and a check of the host.
+
+``streamlit run app.py`` can't send headers of its own. These ways of starting can:
+
+* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls where others
+  may come),
+* ``uvicorn dpviz.server:app``, where a process manager wants an ASGI application.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from streamlit import file_util
+
+from dpviz.ending import ended_by
+from dpviz.errors import InputError
+from dpviz.ui.address import (
+    SHARED,
+    allowed_host,
+    allowed_origin,
+    ask_no_host,
+    check_settings,
+    is_local,
+    place_of,
+)
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: What Streamlit runs: inside an installed package, beside that of a checkout. Streamlit takes the
+#: options of ``.streamlit/config.toml`` beside it.
+SCRIPT = Path(__file__).resolve().with_name("app") / "app.py"
+if not SCRIPT.is_file():
+    SCRIPT = SCRIPT.parents[2] / "app.py"
+
+#: What a page of the app may use: nothing of another host. Plotly and Streamlit write styles, and
+#: components of the app are modules that Streamlit makes of text ("blob:").
+_CONTENT = {
+    "default-src": "'self'",
+    "script-src": "'self' blob: 'wasm-unsafe-eval'",
+    "style-src": "'self' 'unsafe-inline'",
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "media-src": "'self' data: blob:",
+    "worker-src": "'self' blob:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+}
+
+#: Nothing of the visitor's computer is asked for, but the clipboard for links.
+_DEVICES = "accelerometer camera display-capture geolocation gyroscope microphone midi payment usb"
+
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    # A link holds columns and settings: no other host is told.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": ", ".join(f"{name}=()" for name in _DEVICES.split()),
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+#: Streamlit tells everybody there how much memory each session takes.
+_METRICS = "/_stcore/metrics"
+
+
+@cache
+def _inline_scripts() -> str:
+    """Hashes of the scripts that stand in Streamlit's own page: no other one may run."""
+    page = (Path(file_util.get_static_dir()) / "index.html").read_text(encoding="utf-8")
+    scripts = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", page, re.DOTALL)
+    hashes = (hashlib.sha256(one.encode()).digest() for one in scripts)
+    return " ".join(f"'sha256-{base64.b64encode(one).decode()}'" for one in hashes)
+
+
+@cache
+def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
+    """Headers of every answer.
+
+    Parameters
+    ----------
+    embed
+        Whether the address asks for the view for slides and course pages, which any page may show
+        in a frame; nothing else may be framed.
+    """
+    content = {**_CONTENT, "frame-ancestors": "*" if embed else "'none'"}
+    content["script-src"] += f" {_inline_scripts()}"
+    all_headers = {
+        **_HEADERS,
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in content.items()),
+    }
+    if not embed:
+        all_headers["X-Frame-Options"] = "DENY"
+    return tuple((name.lower().encode(), value.encode()) for name, value in all_headers.items())
+
+
+class Shield:
+    """Adds the headers to every answer, answers only to its own names and pages, shows no metrics.
+
+    Parameters
+    ----------
+    app
+        What answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        given = {name: value.decode("latin-1") for name, value in scope.get("headers", ())}
+        host = given.get(b"host", "")
+        if scope["type"] == "websocket":
+            origin = given.get(b"origin")
+            if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
+                await self._app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+        ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in ours}
+                theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
+                message = {**message, "headers": [*theirs, *ours]}
+            await send(message)
+
+        if not allowed_host(host):
+            refused = PlainTextResponse(
+                "This server does not answer to that name: whoever runs it can allow it with "
+                "--hosts NAME, or server.allowedHosts in .streamlit/config.toml.\n",
+                status_code=421,
+            )
+            await refused(scope, receive, answer)
+        elif scope["path"].rstrip("/").endswith(_METRICS):
+            await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
+        else:
+            await self._app(scope, receive, answer)
+
+
+def application(script: Path = SCRIPT) -> st.App:
+    """Return the app of a script as an ASGI application."""
+    ask_no_host()
+    return st.App(script.resolve(), middleware=[Middleware(Shield)])
+
+
+def serve(
+    script: Path = SCRIPT,
+    *,
+    address: str = "localhost",
+    port: int = 8501,
+    hosts: Sequence[str] = (),
+    headless: bool = False,
+    settings: dict[str, Any] | None = None,
+) -> None:
+    """Run the app of a script until somebody stops it.
+
+    Parameters
+    ----------
+    script
+        ``app.py``; ``.streamlit/config.toml`` beside it holds.
+    address, port
+        Where to listen; an address that others can reach makes the server a shared one: paths of
+        its files can't be typed, and each visitor has budgets of their own.
+    hosts
+        Names by which visitors come, besides those of this computer.
+    headless
+        Whether no browser is opened.
+    settings
+        Further settings of Streamlit by their names.
+    """
+    if not all(is_local(place_of(one)) for one in (address, *hosts)):
+        os.environ[SHARED] = "1"
+    script = script.resolve()
+    check_settings(script)
+    own = ["localhost", "127.0.0.1", "::1"]
+    # Streamlit looks beside this "program" for its configuration, and for the script's modules.
+    sys.argv = [str(script)]
+    application(script).run(
+        config={
+            "server.address": address,
+            "server.port": port,
+            "server.headless": headless,
+            "server.allowedHosts": [*own, *hosts],
+            **(settings or {}),
+        }
+    )
+
+
+def __getattr__(name: str) -> Any:
+    """The application for ``uvicorn dpviz.server:app``, made when it is asked for."""
+    if name == "app":
+        # Where it listens is not known here: others may reach it, unless the environment says no.
+        os.environ.setdefault(SHARED, "1")
+        check_settings(SCRIPT)
+        return application()
+    raise AttributeError(name)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m dpviz.server``."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dpviz.server", description="Run the app for others."
+    )
+    parser.add_argument("--address", default="localhost", help="where to listen (localhost)")
+    parser.add_argument("--port", type=int, default=8501, help="port (8501)")
+    parser.add_argument(
+        "--hosts", default="", help="names by which visitors come, separated by commas"
+    )
+    parser.add_argument("--headless", action="store_true", help="open no browser")
+    given = parser.parse_args(arguments)
+    hosts = [one.strip() for one in given.hosts.split(",") if one.strip()]
+    try:
+        serve(address=given.address, port=given.port, hosts=hosts, headless=given.headless)
+    except InputError as error:
+        return ended_by(error)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""``make mutants``: plant each mistake in a copy of the project and see that a test turns red."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.mutants.mistakes import MISTAKES, Mistake
+from tests.support import ROOT
+
+#: Seconds after which a mistake counts as found: a run that never ends is a failed one.
+PATIENCE = 900
+
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", "artifacts", ".*_cache")
+
+
+def main(arguments: list[str]) -> int:
+    """Plant the mistakes; return 1 if one of them is not found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="mistakes; all by default")
+    names = parser.parse_args(arguments).names or list(MISTAKES)
+    if unknown := set(names) - set(MISTAKES):
+        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(MISTAKES)}")
+    alive = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "project"
+        shutil.copytree(ROOT, copy, ignore=_LEFT_OUT)
+        # Tests look for the papers' data beside the project.
+        if (shared := ROOT.parent / "shared").exists():
+            (copy.parent / "shared").symlink_to(shared.resolve())
+        # What is red without a mistake finds none.
+        for tests in dict.fromkeys(MISTAKES[name].tests for name in names):
+            if red := _failing(copy, tests):
+                print(f"Without a mistake a test is red: {red}")
+                return 1
+        for name in names:
+            begun = time.perf_counter()
+            found = planted(copy, MISTAKES[name])
+            print(
+                f"{name}: {found or 'NOT FOUND'} ({time.perf_counter() - begun:.0f} s)", flush=True
+            )
+            alive += [] if found else [name]
+    print(f"{len(names) - len(alive)} of {len(names)} found.", *alive)
+    return int(bool(alive))
+
+
+def planted(copy: Path, mistake: Mistake) -> str:
+    """Name the test that finds a mistake; empty if none does."""
+    file = copy / "dpviz" / mistake.file
+    text = file.read_text(encoding="utf-8")
+    assert text.count(mistake.old) == 1
+    file.write_text(text.replace(mistake.old, mistake.new), encoding="utf-8")
+    try:
+        return _failing(copy, mistake.tests)
+    finally:
+        file.write_text(text, encoding="utf-8")
+
+
+def _failing(copy: Path, tests: tuple[str, ...]) -> str:
+    """Run tests until one fails; return its name."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
+    command += [f"tests/{test}" for test in tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {PATIENCE} s"
+    if done.returncode == 0:
+        return ""
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if not lines:
+        raise SystemExit(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return lines[0].split(" - ")[0].split(" ", 1)[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

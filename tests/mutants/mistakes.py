@@ -1,0 +1,394 @@
+"""The planted mistakes: a text of a file, what stands there instead, and tests that turn red.
+
+``python -m tests.mutants`` plants each in a copy of the project and runs its tests. Where a text
+changes, its entry changes with it (``tests/test_mutants.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One planted mistake.
+
+    Parameters
+    ----------
+    file
+        Path below ``dpviz/``.
+    old, new
+        Text that occurs once in the file, and what replaces it.
+    tests
+        Files of tests below ``tests/``, of which one has to fail.
+    """
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+def _of(file: str, *tests: str, **changes: tuple[str, str]) -> dict[str, Mistake]:
+    stem = file.rsplit("/", 1)[-1].removesuffix(".py")
+    return {
+        f"{stem}-{name}".replace("_", "-"): Mistake(file, old, new, tests)
+        for name, (old, new) in changes.items()
+    }
+
+
+MISTAKES: dict[str, Mistake] = {
+    **_of(
+        "privacy/ledger.py",
+        "privacy/test_mechanisms.py",
+        exchange_counts_once=('(2 if self.relation == "replace_one" else 1)', "1"),
+        cap_is_forgotten=("self.cap * (2 if", "(2 if"),
+        parallel_takes_the_least=("max(cost, largest.get", "min(cost, largest.get"),
+        sequential_takes_the_last=("total += cost", "total = cost"),
+        parallel_is_free=("total + sum(largest.values(), nothing)", "total"),
+        no_budget_is_one=("SMALLEST_EPSILON <= epsilon <= 1e6", "0 <= epsilon <= 1e6"),
+        rounding_is_a_rest=("rest if rest > _ROUNDING * budget else 0.0", "rest"),
+    ),
+    **_of(
+        "privacy/mechanisms.py",
+        "privacy/test_mechanisms.py",
+        "privacy/test_gradual.py",
+        "privacy/test_k_norm.py",
+        neighbours_are_forgotten=(
+            "changed = sensitivity * self._changed",
+            "changed = sensitivity",
+        ),
+        half_the_noise=("scale=factor * changed / epsilon", "scale=factor * changed / epsilon / 2"),
+        budget_is_per_step=("if after.epsilon > self.budget", "if epsilon > self.budget"),
+        every_choice_is_monotone=("factor = 1.0 if monotone else 2.0", "factor = 1.0"),
+        interval_has_half_the_noise=(
+            'scale = self._spend(step, sensitivity, epsilon, 2.0, "sequential")',
+            'scale = self._spend(step, sensitivity, epsilon, 1.0, "sequential")',
+        ),
+        length_is_forgotten=("np.log(np.diff(edges)) + scores / scale", "scores / scale"),
+        rows_share_the_least_noise=(
+            "np.array(scales)[:, None] * unit",
+            "min(scales) * unit",
+        ),
+        finer_is_half_price=(
+            "part = epsilon - gradual.levels[gradual.known].epsilon",
+            "part = (epsilon - gradual.levels[gradual.known].epsilon) / 2",
+        ),
+        split_twice=("gradual.closed = True", "gradual.closed = False"),
+        refused_spends_stay=("del self._spends[before:]", "pass"),
+        coarse_stays_too_often=("return math.exp(2 * (", "return math.exp(1 * ("),
+        geometric_is_cut=(
+            "np.floor((np.abs(unit) + more) * scale)",
+            "np.floor(np.abs(unit) * scale)",
+        ),
+        k_norm_has_half_the_noise=(
+            "self.noise.k_norm(step, scale,",
+            "self.noise.k_norm(step, scale / 2,",
+        ),
+        all_levels_are_the_finest=(
+            "[sensitivity * self._changed / level.epsilon for level in levels]",
+            "[sensitivity * self._changed / levels[-1].epsilon for _ in levels]",
+        ),
+        length_is_no_norm=(
+            "np.asarray(np.maximum(entries, lengths))",
+            "np.asarray(entries)",
+        ),
+    ),
+    **_of(
+        "privacy/secure.py",
+        "privacy/test_secure.py",
+        "privacy/test_gradual.py",
+        sensitivity_is_one=(
+            "        change = self._units(sensitivity)\n        if left <= 0:",
+            "        change = 1\n        if left <= 0:",
+        ),
+        units_are_rounded_down=("return math.ceil(sensitivity", "return math.floor(sensitivity"),
+        map_is_ignored=("if certified <= epsilon:", "if certified > 0:"),
+        lattice_rounds_up=("np.trunc(points / LATTICE)", "np.ceil(points / LATTICE)"),
+        coins_are_upside_down=("found[open_] = drawn < word", "found[open_] = drawn > word"),
+        fractions_get_noise=(
+            "(np.isfinite(exact) & (exact == np.rint(exact))).all()",
+            "np.isfinite(exact).all()",
+        ),
+        spends_are_forgotten=(
+            "left = Fraction(self.budget) - _total(self._spends, (step, composition))",
+            "left = Fraction(self.budget)",
+        ),
+        certificate_is_rounded_down=(
+            "return near if Fraction(near) >= value else math.nextafter(near, math.inf)",
+            "return near if Fraction(near) <= value else math.nextafter(near, -math.inf)",
+        ),
+        every_maximum_is_monotone=(
+            'metric = linf_distance(T="i64", monotonic=monotone)',
+            'metric = linf_distance(T="i64", monotonic=True)',
+        ),
+    ),
+    **_of(
+        "privacy/rounded.py",
+        "privacy/test_k_norm.py",
+        radius_is_short=(
+            "_minus_log(uniforms[: columns + 1], context)",
+            "_minus_log(uniforms[:columns], context)",
+        ),
+        ball_is_a_sphere=(
+            "coordinates = coordinates[: ball + 2]",
+            "coordinates = coordinates[:ball]",
+        ),
+        noise_is_never_negative=("[-one if sign else one for", "[one for"),
+        doubt_is_ignored=(
+            "if low != high:\n            return None",
+            "if False:\n            pass",
+        ),
+    ),
+    **_of(
+        "privacy/budget_log.py",
+        "privacy/test_budget.py",
+        "privacy/test_budget_attacks.py",
+        too_much_is_let_through=(
+            'if micro("epsilon", epsilon) > round(self.remaining * MICRO):',
+            'if micro("epsilon", epsilon) > round(self.total * MICRO):',
+        ),
+        epsilon_is_rounded_up=(
+            "return int(Decimal(repr(number)) * MICRO)",
+            "return int(Decimal(repr(number)) * MICRO) + 1",
+        ),
+        chain_is_not_checked=(
+            "if (number, found) != (len(log.hashes) + 1, log._hash(record)):",
+            "if number != len(log.hashes) + 1:",
+        ),
+        cut_end_is_not_seen=("if made != (len(log.hashes),):", "if made is None:"),
+        hash_stands_alone=(
+            'before = self.hashes[-1] if self.hashes else ""',
+            'before = ""',
+        ),
+    ),
+    **_of(
+        "privacy/lifetime_budget.py",
+        "privacy/test_budget.py",
+        "privacy/test_budget_attacks.py",
+        total_may_shrink=(
+            "if asked is not None and asked != log.totals[account.id]:",
+            "if asked is not None and asked > log.totals[account.id]:",
+        ),
+        disk_is_not_waited_for=("synchronous = EXTRA", "synchronous = OFF"),
+        one_hard_link_is_fine=("if self.links > 1:", "if self.links > 2:"),
+        older_copies_are_fine=(
+            "if noted is not None and log.hashes[noted[0] - 1 : noted[0]] != [noted[1]]:",
+            "if noted is not None and not log.hashes:",
+        ),
+        replaced_file_is_fine=("if _Place.of(self.path) == place:", "if True:"),
+    ),
+    **_of(
+        "privacy/lifetime_budget.py",
+        "release/test_release.py",
+        neighbours_may_change=(
+            "_check_alike(account, what, alike)\n            account",
+            "account",
+        ),
+    ),
+    **_of(
+        "noise_source.py",
+        "test_noise.py",
+        "privacy/test_k_norm.py",
+        gumbel_has_no_scale=(
+            'return scale * _draw("gumbel"',
+            'return _draw("gumbel"',
+        ),
+        laplace_has_no_scale=(
+            'return scale * _draw("laplace"',
+            'return _draw("laplace"',
+        ),
+    ),
+    **_of(
+        "data/units.py",
+        "privacy/test_mechanisms.py",
+        "data/test_stored_units.py",
+        "release/test_release.py",
+        one_more_record=("order[rank < cap]", "order[rank <= cap]"),
+    ),
+    **_of(
+        "release/draw.py",
+        "release/test_release.py",
+        debit_comes_last=(
+            "drawn = prepared.draw(entry.epsilon)",
+            "drawn = prepared.draw(2 * entry.epsilon)",
+        ),
+        bundles_are_overwritten=("    if taken:", "    if not folder:"),
+        huge_numbers_stay=(
+            "(np.abs(points) <= LARGEST).all(axis=1)",
+            "np.isfinite(points).all(axis=1)",
+        ),
+        names_are_not_looked_at=("if dataset.doubtful:", "if False:"),
+        units_may_differ=(
+            'ALIKE = ("neighbours", "unit", "unit_column")',
+            'ALIKE = ("neighbours",)',
+        ),
+        key_is_known=("secrets.randbits(63)", "0"),
+    ),
+    **_of(
+        "release/doubt.py",
+        "release/test_doubt.py",
+        few_null_sets=("round(sizes.shape[1] / LEVEL) - 1", "1"),
+        half_is_enough=("sure = (sizes > most)", "sure = (2 * sizes > most)"),
+    ),
+    **_of(
+        "wavecluster/methods/privthr.py",
+        "wavecluster/test_methods.py",
+        "test_privacy_contract.py",
+        half_the_sensitivity=(
+            "sensitivity=bound.nonpositive,",
+            "sensitivity=bound.nonpositive / 2,",
+        ),
+        all_of_z_is_dropped=("round(nonpositive / 2)", "round(nonpositive)"),
+        true_subband_is_cut=(
+            "threshold = pruned_threshold(average, config.density, float(noisy_nonpositive))\n"
+            "    return",
+            "threshold = pruned_threshold(true_average, config.density, "
+            "float(noisy_nonpositive))\n    return",
+        ),
+    ),
+    **_of(
+        "wavecluster/methods/privthrem.py",
+        "wavecluster/test_methods.py",
+        "test_replay.py",
+        range_is_the_true_one=(
+            "largest = float(noisy.max()) if sound else float(values.max(initial=0.0))",
+            "largest = float(values.max(initial=0.0))",
+        ),
+        rank_has_the_sensitivity_of_z=(
+            'bound.rank if config.variant == "sound" else bound.nonpositive',
+            "bound.nonpositive",
+        ),
+    ),
+    **_of(
+        "wavecluster/wavelet.py",
+        "wavecluster/test_wavelet.py",
+        best_phase_counts=("largest = max(largest, norm)", "largest = norm"),
+        target_stands_still=(
+            "rank = max(rank, up + rank_of(density, down), down + rank_of(density, up))",
+            "rank = max(rank, up, down)",
+        ),
+        negative_taps_count_up=(
+            "up, down = up * axis_up + down * axis_down, up * axis_down + down * axis_up",
+            "up, down = up * axis_up, up * axis_down",
+        ),
+    ),
+    **_of(
+        "wavecluster/rank.py",
+        "wavecluster/test_threshold_components.py",
+        rounding_adds_a_cell=(
+            "-(-kept * int(positive) // _PARTS)",
+            "-int(-(1 - density) * positive // 1)",
+        ),
+        rank_is_rounded_down=(
+            "-(-kept * int(positive) // _PARTS)",
+            "kept * int(positive) // _PARTS",
+        ),
+    ),
+    **_of(
+        "wavecluster/threshold.py",
+        "wavecluster/test_threshold_components.py",
+        threshold_itself_is_out=("return average >= value", "return average > value"),
+    ),
+    **_of(
+        "metrics/matching.py",
+        "metrics/test_metrics.py",
+        dsg_c_takes_the_smaller=(
+            "cost = np.maximum(sizes_true",
+            "cost = np.minimum(sizes_true",
+        ),
+        alone_costs_nothing=(
+            "total = (sizes_true if true_is_larger else sizes_private).sum()",
+            "total = sizes_true.sum()",
+        ),
+        ocm_matches_the_worst=(
+            "rows, columns = linear_sum_assignment(table, maximize=True)\n    return float(1",
+            "rows, columns = linear_sum_assignment(table)\n    return float(1",
+        ),
+        pairs_count_once=("- 2 * _pairs(table)", "- _pairs(table)"),
+        f_forgets_sizes=("(rows * best).sum()", "best.sum()"),
+        rand_without_chance=("(2 * joined * pairs - expected)", "(2 * joined * pairs)"),
+        information_without_chance=("float((mutual - expected)", "float(mutual"),
+        weights_are_forgotten=("weights=np.ravel(weights), minlength", "minlength"),
+        strangers_match=(
+            "shared = table[rows, columns] > 0",
+            "shared = table[rows, columns] >= 0",
+        ),
+    ),
+    **_of(
+        "metrics/bands.py",
+        "metrics/test_metrics.py",
+        "experiments/test_draws.py",
+        band_is_too_narrow=("LOW, HIGH = 0.05, 0.95", "LOW, HIGH = 0.1, 0.9"),
+        numpys_quantile=(
+            'np.quantile(values, shares, method="weibull")',
+            "np.quantile(values, shares)",
+        ),
+    ),
+    **_of(
+        "kmeans/schedule.py",
+        "kmeans/test_parts.py",
+        last_step_takes_no_rest=("(steps - 1 if whole else steps)", "steps"),
+    ),
+    **_of(
+        "kmeans/space.py",
+        "kmeans/test_parts.py",
+        ball_forgets_the_count=('2.0 if self.geometry == "l1"', '1.0 if self.geometry == "l1"'),
+        box_forgets_the_count=("self.domain.ndim + 1.0", "float(self.domain.ndim)"),
+        rounding_leaves_the_box=("np.clip(scaled, self.low, 1, out=scaled)", "pass"),
+        ball_is_a_shell=("points / np.maximum(norms, 1)", "points / np.maximum(norms, 1e-300)"),
+    ),
+    **_of(
+        "kmeans/lloyd.py",
+        "kmeans/test_parts.py",
+        "kmeans/test_methods.py",
+        outside_is_inside=("kept = ~(positive & space.contains(moved))", "kept = ~positive"),
+        start_costs_nothing=(
+            "left = epsilon - START_SHARE * epsilon",
+            "left = epsilon",
+        ),
+        records_are_cut_from_the_list=(
+            '    if config.variant == "published":\n        points = records.scaled(space)',
+            "    if True:\n        points = records.scaled(space)",
+        ),
+    ),
+    **_of(
+        "kmeans/methods/contour.py",
+        "kmeans/test_methods.py",
+        budgets_pass_the_limit=("epsilon * gain / gain.max()", "epsilon * gain / gain.min()"),
+    ),
+    **_of(
+        "kmeans/methods/privgene.py",
+        "kmeans/test_methods.py",
+        "test_replay.py",
+        chosen_twice=("scores[pick] = -np.inf", "pass"),
+        difference_is_halved=(
+            "difference(candidates) / LATTICE) + 2",
+            "difference(candidates) / 2 / LATTICE) + 2",
+        ),
+    ),
+    **_of(
+        "kmeans/methods/gupt.py",
+        "kmeans/test_methods.py",
+        "test_replay.py",
+        range_is_one=("sensitivity=2 * K * d / share", "sensitivity=K * d / share"),
+    ),
+    **_of(
+        "kmeans/grid.py",
+        "kmeans/test_methods.py",
+        "kmeans/test_parts.py",
+        size_is_the_true_one=(
+            'if variant == "published":\n        return Size',
+            "if True:\n        return Size",
+        ),
+    ),
+    **_of(
+        "kmeans/residual.py",
+        "kmeans/test_dprefine.py",
+        distances_cost_nothing=("left = epsilon - share * epsilon", "left = epsilon"),
+        residuals_are_not_clipped=(
+            "(residuals(points, weights, centers, labels, squares, radius, LATTICE),)",
+            "(residuals(points, weights, centers, labels, squares, 1e6, LATTICE),)",
+        ),
+    ),
+}

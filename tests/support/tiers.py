@@ -1,0 +1,26 @@
+"""What `make test` takes of tests that are exhaustive by nature; `make test-all` takes all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+def daily(cases: Iterable[Any], chosen: Callable[[Any], bool]) -> list[Any]:
+    """Cases of a parametrized test, of which those that are not chosen are exhaustive.
+
+    Every kind of case needs a chosen member: the cheapest that still tells.
+    """
+    every = list(cases)
+    kept = [chosen(one) for one in every]
+    assert any(kept)
+    assert not all(kept), "nothing is left out: no need to choose"
+    return [
+        pytest.param(
+            *(one if isinstance(one, tuple) else (one,)),
+            marks=() if keep else pytest.mark.exhaustive,
+        )
+        for one, keep in zip(every, kept, strict=True)
+    ]

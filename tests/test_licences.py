@@ -1,0 +1,41 @@
+"""All packages and all data of others are named with their licences."""
+
+import re
+import tomllib
+from importlib.metadata import metadata
+
+import pytest
+
+from dpviz.licences import EXTRAS, FILES, PACKAGES, notice
+from tests.support import ROOT
+
+
+def test_all_packages_are_named():
+    text = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert list(PACKAGES) == re.findall(r"^([\w-]+)", text, flags=re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {name: list(packages) for name, packages in EXTRAS.items()} == {
+        name: [re.match(r"[\w-]+", one)[0] for one in needed]
+        for name, needed in project["optional-dependencies"].items()
+    }
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, *EXTRAS["dask"]])
+def test_a_package_s_licence_is_the_one_that_it_states(package):
+    about = metadata(package)
+    stated = " ".join(
+        [
+            about.get("License-Expression") or "",
+            *(one for one in about.get_all("Classifier") or [] if one.startswith("License")),
+            (about.get("License") or "")[:2000],
+        ]
+    )
+    licence = {**PACKAGES, **EXTRAS["dask"]}[package]
+    assert licence.partition("-")[0] in stated
+
+
+def test_the_notice_is_up_to_date():
+    """``python -m dpviz.licences > NOTICE`` writes it anew."""
+    assert (ROOT / "NOTICE").read_text(encoding="utf-8") == notice() + "\n"
+    for name in FILES:
+        assert (ROOT / "dpviz" / name).exists()

@@ -1,0 +1,250 @@
+"""The server for others: headers, hosts, frames, and what a container file says."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+import urllib.request
+from collections.abc import Iterator
+from email.message import Message
+from pathlib import Path
+from unittest import mock
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+
+import pytest
+from streamlit import net_util
+from streamlit.testing.v1 import AppTest
+from streamlit.web.server.server_util import is_url_from_allowed_origins
+
+from dpviz import server as server_module
+from dpviz.ui import address, leave
+from tests.browser.conftest import _free_port, await_health, end, faults
+from tests.support import APP, ROOT
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder, port = tmp_path_factory.mktemp("server"), _free_port()
+    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
+    command += ["--address", "127.0.0.1", "--hosts", "lab.example.org"]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        await_health(url, process)
+        yield url
+    finally:
+        end(process)
+    assert not faults(folder / "server.log")
+
+
+def asked(url: str, host: str = "") -> tuple[int, Message, str]:
+    request = urllib.request.Request(url, headers={"Host": host} if host else {})
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, answer.headers, answer.read().decode()
+    except HTTPError as error:
+        return error.code, error.headers, error.read().decode()
+
+
+def policy(headers: Message) -> dict[str, str]:
+    parts = headers["Content-Security-Policy"].split("; ")
+    return dict(part.split(" ", 1) for part in parts)
+
+
+@pytest.mark.parametrize("path", ["/", "/kmeans", "/_stcore/health", "/nothing.js"])
+def test_every_answer_has_the_headers(server: str, path: str) -> None:
+    _, headers, _ = asked(server + path)
+    said = policy(headers)
+    assert said["default-src"] == "'self'"
+    assert "unsafe" not in said["script-src"].replace("'wasm-unsafe-eval'", "")
+    assert said["frame-ancestors"] == "'none'"
+    assert headers.get_all("X-Frame-Options") == ["DENY"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert "camera=()" in headers["Permissions-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("query", "framed"),
+    [("embed=true", True), ("data=a&embed=True", True), ("embed=false", False), ("embed=", False),
+     ("embed=true&embed=false", False), ("x=embed%3Dtrue", False)],
+)  # fmt: skip
+def test_only_the_view_for_slides_may_be_framed(server: str, query: str, framed: bool) -> None:
+    _, headers, _ = asked(f"{server}/?{query}")
+    assert policy(headers)["frame-ancestors"] == ("*" if framed else "'none'")
+    assert (headers["X-Frame-Options"] is None) is framed
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("lab.example.org", 200), ("LAB.example.org:443", 200), ("localhost:1", 200), ("[::1]:1", 200),
+     ("evil.example", 421), ("lab.example.org.evil.example", 421), ("x.lab.example.org", 421),
+     ("[", 421)],
+)  # fmt: skip
+def test_it_answers_to_its_own_names_alone(server: str, host: str, status: int) -> None:
+    found, headers, said = asked(f"{server}/_stcore/health", host)
+    assert found == status
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert ("--hosts NAME" in said) is (status == 421)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "opens"),
+    [
+        ("lab.example.org", "https://lab.example.org", True),
+        ("lab.example.org", None, True),
+        ("lab.example.org", "https://evil.example", False),
+        ("lab.example.org", "http://localhost:3000", False),  # a page on the visitor's computer
+        ("lab.example.org", "null", False),
+        ("evil.example", "https://evil.example", False),
+        ("localhost:1", "http://127.0.0.1:2", True),
+    ],
+)
+def test_a_socket_opens_for_its_own_pages_alone(server, host, origin, opens) -> None:
+    # A foreign origin makes Streamlit ask the internet for this computer's address; nobody else
+    # is answered meanwhile.
+    begun = time.monotonic()
+    headers = {"Host": host} | ({"Origin": origin} if origin else {})
+    assert knocked(server, headers) == (101 if opens else 403)
+    assert time.monotonic() - begun < 1.0
+
+
+def knocked(url: str, headers: dict[str, str]) -> int:
+    """Status of a request for a socket."""
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    key = base64.b64encode(b"0123456789abcdef").decode()
+    asked_for = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    connection.request(
+        "GET", "/_stcore/stream", headers={**asked_for, "Sec-WebSocket-Key": key, **headers}
+    )
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@pytest.mark.parametrize("start", ["server", "dpviz", "streamlit"])
+def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> None:
+    # Streamlit would, with its own.
+    settings = tmp_path / ".streamlit" / "config.toml"
+    settings.parent.mkdir()
+    settings.write_text("[server]\n[server]\n", encoding="utf-8")
+    if start == "streamlit":
+        test = AppTest.from_file(str(APP), default_timeout=60)
+        with mock.patch.object(address, "get_config_files", return_value=[str(settings)]):
+            test.run()
+        (said,) = [one.value for one in test.error]
+        assert not test.sidebar.children
+    else:
+        command = [sys.executable, "-m", "dpviz.server" if start == "server" else "dpviz"]
+        command += ["app", "--no-browser"] if start == "dpviz" else ["--headless"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [*command, "--port", str(_free_port())], cwd=tmp_path, env=environment, timeout=60,
+            capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 2
+        said = done.stderr
+    assert "config.toml can't be read" in said
+    assert "Traceback" not in said
+
+
+def test_streamlit_asks_no_host_for_this_address() -> None:
+    server_module.application()
+    assert net_util.get_external_ip() is None
+    assert not is_url_from_allowed_origins("https://evil.example")
+
+
+def test_no_other_page_steers_it(server: str) -> None:
+    _, _, said = asked(f"{server}/_stcore/host-config")
+    assert '"allowedOrigins":[]' in said.replace(" ", "")
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/_stcore/metrics/", "/_stcore//metrics"])
+def test_nobody_reads_what_sessions_take(server: str, path: str) -> None:
+    status, headers, said = asked(server + path)
+    assert "cache_memory_bytes" not in said
+    if path.count("//") == 0:
+        assert (status, said) == (404, "Not found\n")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    # What comes after it: a margin, the next look, and a minute is over.
+    kept = settings["server"]["disconnectedSessionTTL"]
+    assert kept + leave.MARGIN + leave.LOOK < 60
+    # Without that file, Streamlit keeps it for longer, and so does its memory.
+    monkeypatch.setattr(leave, "get_option", {"server.disconnectedSessionTTL": 120}.get)
+    assert leave.away() == 120 + leave.MARGIN
+    assert settings["client"]["allowedOrigins"] == []
+    assert set(settings["server"]["allowedHosts"]) == {"localhost", "127.0.0.1", "::1"}
+
+
+# -- the container file --------------------------------------------------------------------
+
+CONTAINER = (ROOT / "Containerfile").read_text(encoding="utf-8")
+
+
+def steps(kind: str) -> list[str]:
+    whole = re.sub(r"\\\n\s*", " ", CONTAINER)
+    return [
+        line.split(" ", 1)[1].strip() for line in whole.splitlines() if line.split(" ")[0] == kind
+    ]
+
+
+def test_the_container_file_copies_what_is_there() -> None:
+    for line in steps("COPY"):
+        *sources, _ = [part for part in shlex.split(line) if not part.startswith("--")]
+        for source in sources:
+            assert (ROOT / source).exists(), source
+    kept = (ROOT / ".containerignore").read_text(encoding="utf-8").split()
+    assert {".venv", ".git"} <= set(kept)
+
+
+def test_the_container_runs_as_nobody_special_with_real_options() -> None:
+    known = {"FROM", "ARG", "ENV", "RUN", "COPY", "WORKDIR", "USER", "VOLUME", "EXPOSE",
+             "HEALTHCHECK", "ENTRYPOINT", "CMD", "LABEL"}  # fmt: skip
+    whole = re.sub(r"\\\n\s*", " ", CONTAINER)
+    assert {line.split()[0] for line in whole.splitlines() if line and line[0] != "#"} <= known
+    (user,), (volume,), (check,) = steps("USER"), steps("VOLUME"), steps("HEALTHCHECK")
+    assert user not in ("root", "0")
+    home = re.search(r"DPVIZ_HOME=(\S+)", " ".join(steps("ENV")))
+    assert home
+    assert home[1] in volume
+    assert "DPVIZ_SHARED=1" in " ".join(steps("ENV"))
+    assert "/_stcore/health" in check
+    (entry,) = (re.findall(r'"([^"]*)"', line) for line in steps("ENTRYPOINT"))
+    assert entry[1:] == ["-m", "dpviz.server"]
+    given = [part for line in steps("CMD") for part in re.findall(r'"([^"]*)"', line)]
+    help_ = subprocess.run(
+        [sys.executable, "-m", "dpviz.server", "--help"], cwd=ROOT, capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    for option in given:
+        assert not option.startswith("--") or option in help_
+
+
+def test_the_page_on_running_names_what_is_there() -> None:
+    page = (ROOT / "dpviz" / "docs" / "pages" / "running.md").read_text(encoding="utf-8")
+    help_ = subprocess.run(
+        [sys.executable, "-m", "dpviz.server", "--help"], cwd=ROOT, capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    from streamlit import config
+
+    for command in re.findall(r"python -m dpviz\.server ([^\n`]*)", page):
+        for option in re.findall(r"--[\w-]+", command):
+            assert option in help_, option
+    for name in re.findall(r"\b((?:server|client)\.[a-z]\w+)\b", page):
+        assert name in config._config_options_template or name == "server.py", name
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page):
+        assert (Path(ROOT) / "dpviz" / "docs" / "pages" / target).exists(), target

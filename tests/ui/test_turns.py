@@ -1,0 +1,151 @@
+"""Heavy jobs share few places, take turns in them, and say how many are before them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from dpviz.ui import job
+from dpviz.ui.job import Job, progress_text
+from dpviz.ui.turns import Turns
+
+
+def until(condition: object) -> None:
+    assert callable(condition)
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+class Steps:
+    """A task that goes on step by step until it is told to end."""
+
+    def __init__(self) -> None:
+        self.steps, self.end = 0, threading.Event()
+
+    def __call__(self, *, progress: object, cancelled: object) -> int:
+        assert callable(cancelled)
+        while not (self.end.is_set() or cancelled()):
+            self.steps += 1
+            time.sleep(0.001)
+        return self.steps
+
+
+def test_the_line_keeps_its_order_and_says_its_places() -> None:
+    turns = Turns(1, share=1e9)
+    tasks = [Steps() for _ in range(4)]
+    jobs = []
+    for number, task in enumerate(tasks):
+        jobs.append(Job(task, turns=turns))
+        until(lambda at=number: jobs[at].before == at)
+    until(lambda: tasks[0].steps)
+    assert [task.steps for task in tasks[1:]] == [0, 0, 0]
+    assert progress_text(jobs[1], "runs") == "Waiting: 1 job before yours"
+    assert progress_text(jobs[3], "runs") == "Waiting: 3 jobs before yours"
+    # Who stops while it waits is out of the line at once, and others move up.
+    jobs[1].cancel()
+    assert jobs[1].wait(5)
+    assert (jobs[1].result, progress_text(jobs[1], "runs")) == (None, "Stopped")
+    assert [job.before for job in jobs] == [0, 0, 1, 2]
+    tasks[0].end.set()
+    until(lambda: tasks[2].steps)
+    assert jobs[0].result == tasks[0].steps
+    tasks[2].end.set()
+    tasks[3].end.set()
+    assert jobs[3].wait(5)
+    assert jobs[3].error == ""
+
+
+def test_a_session_that_has_gone_leaves_the_line() -> None:
+    turns, gone = Turns(1, share=1e9), threading.Event()
+    first = Steps()
+    running = Job(first, turns=turns)
+    until(lambda: first.steps)
+    waiting = Job(Steps(), turns=turns, abandoned=gone.is_set)
+    until(lambda: waiting.before == 1)
+    gone.set()
+    assert waiting.wait(5)
+    assert turns.before(waiting) == 0
+    first.end.set()
+    assert running.wait(5)
+
+
+def test_a_short_job_does_not_wait_for_the_end_of_a_long_one() -> None:
+    turns = Turns(1, share=0.05)
+    long = Steps()
+    running = Job(long, turns=turns)
+    until(lambda: long.steps)
+    short = Job(lambda *, progress, cancelled: "done", turns=turns)
+    assert short.wait(5)
+    assert short.result == "done"
+    before = long.steps
+    until(lambda: long.steps > before)  # it goes on
+    # One that fails gives its place back, too.
+    failing = Job(lambda *, progress, cancelled: 1 / 0, turns=turns)
+    assert failing.wait(5)
+    assert failing.error
+    before = long.steps
+    until(lambda: long.steps > before)
+    long.end.set()
+    assert running.wait(5)
+
+
+def test_no_more_run_than_there_are_places() -> None:
+    turns, tasks = Turns(2, share=0.02), [Steps() for _ in range(5)]
+    jobs = [Job(task, turns=turns) for task in tasks]
+    most = 0
+    until(lambda: all(task.steps > 5 for task in tasks))
+    for _ in range(50):
+        most = max(most, len(turns._since))
+        time.sleep(0.002)
+    assert most <= 2
+    for one in jobs:
+        one.cancel()
+    assert all(one.wait(5) for one in jobs)
+    assert not turns._since
+    assert not turns._line
+
+
+@pytest.mark.parametrize(
+    ("places", "present", "rest"),
+    [
+        ("HEAVY", 1, 0.0),
+        ("HEAVY", 2, 0.1),
+        ("CROWDED", 30, 0.5),
+        ("CROWDED", 1, 0.0),  # the others have left meanwhile
+        ("LIGHT", 3, 0.0),
+    ],
+)
+def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, rest) -> None:
+    clock, slept = [0.0], []
+    fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=slept.append)
+    # Places of its own: a job that another test has left would rest by this clock, too.
+    turns = Turns(1, share=5.0)
+    monkeypatch.setattr(job, places, turns)
+    monkeypatch.setattr(job, "time", fake)
+    monkeypatch.setattr(job, "sessions", lambda: present)
+
+    def work(*, progress: object, cancelled: object) -> None:
+        assert callable(cancelled)
+        clock[0] += 0.1
+        cancelled()
+
+    assert Job(work, turns=turns).wait(5)
+    assert sum(slept) == pytest.approx(rest)
+
+
+def test_what_follows_a_slider_has_one_place_in_a_crowd(monkeypatch) -> None:
+    monkeypatch.setattr(job, "st", SimpleNamespace(session_state={}))
+    found = []
+    for number in (job.CROWD, job.CROWD + 1):
+        monkeypatch.setattr(job, "sessions", lambda number=number: number)
+        one = job.start("key", lambda **_: None, heavy=False)
+        assert one.wait(5)
+        found.append(one._turns)
+    assert found == [job.LIGHT, job.CROWDED]
+    assert job.CROWDED.places == 1
