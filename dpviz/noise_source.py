@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-#: Larger draws are not cached.
+#: Of larger draws a few are cached.
 _KEEP = 2**17
 
 
@@ -152,8 +152,8 @@ def unit_k_norm(
 def _draw(
     law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
-    """Unit noise; small draws are cached, because every redraw of the screen needs them."""
-    draw = _kept if int(np.prod(shape)) <= _KEEP else _fresh
+    """Unit noise; the latest draws are cached, because every redraw of the screen needs them."""
+    draw = _kept if int(np.prod(shape)) <= _KEEP else _latest
     return draw(law, seed, key, step, shape)
 
 
@@ -175,3 +175,4 @@ def _generator(seed: int, key: tuple[int, ...], step: str) -> np.random.Generato
 
 
 _kept = lru_cache(maxsize=128)(_fresh)
+_latest = lru_cache(maxsize=4)(_fresh)

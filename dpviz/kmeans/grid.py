@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpviz.errors import InputError
 from dpviz.family.card import VariantName
 from dpviz.kmeans.choose_clusters import NoisyPoints
-from dpviz.kmeans.records import Records
+from dpviz.kmeans.records import UNLIMITED, Records
 from dpviz.privacy.mechanisms import Accountant
 
 Cells = Literal["su", "refined"]
@@ -50,12 +50,15 @@ class NoisyGrid:
         grid.
     scale
         Scale of the Laplace noise on each count.
+    most_places
+        Most places that its clusters are searched with, see :meth:`places`.
     """
 
     shape: tuple[int, ...]
     weights: NDArray[np.float64]
     scale: float
     counts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    most_places: int = UNLIMITED
 
     @property
     def ndim(self) -> int:
@@ -70,12 +73,46 @@ class NoisyGrid:
 
     @property
     def points(self) -> NoisyPoints:
-        """The cells as points, from which a number of clusters can be chosen."""
+        """The places, from which a number of clusters can be chosen, with their counts."""
+        places, weights = self.places()
+        counts, cells = self.counts, np.ones(len(self.counts))
+        if len(counts) > self.most_places:
+            counts, cells = self._in_blocks(counts)[:, 0], self._in_blocks(cells)[:, 0]
         # Laplace noise has twice its scale squared as variance.
-        variances = np.full(len(self.counts), 2 * self.scale**2)
-        return NoisyPoints(
-            places=self.centers, weights=self.weights, counts=self.counts, variances=variances
+        variances = cells * (2 * self.scale**2)
+        return NoisyPoints(places=places, weights=weights, counts=counts, variances=variances)
+
+    def places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Places (m, d) and weights (m,) that clusters are searched with, ``most_places`` or fewer.
+
+        The cells at their centres; where these are more, blocks of neighbouring ones at their
+        centre of mass.
+        """
+        if len(self.weights) <= self.most_places:
+            return self.centers, self.weights
+        table = self._in_blocks(self.weights)
+        # Where nothing weighs anything, no cluster is searched.
+        return table[:, 1:] / np.maximum(table[:, :1], 1e-300), table[:, 0]
+
+    def _in_blocks(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums of the cells' values (column 0) and their moments, shape (m, 1 + d)."""
+        from dpviz.kmeans import kernels
+
+        widths = block_widths(self.shape, self.most_places)
+        blocks = [-(-side // width) for side, width in zip(self.shape, widths, strict=True)]
+        table = np.zeros((math.prod(blocks), 1 + self.ndim))
+        kernels.add_blocks(
+            np.ascontiguousarray(values), np.array([self.shape, widths, blocks]), table
         )
+        return table
+
+
+def block_widths(shape: tuple[int, ...], most: int) -> list[int]:
+    """Widths, powers of 2, of blocks of cells: as even as possible, at most ``most`` blocks."""
+    widths = [1] * len(shape)
+    while math.prod(blocks := [-(-n // w) for n, w in zip(shape, widths, strict=True)]) > most:
+        widths[int(np.argmax(blocks))] *= 2
+    return widths
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,12 +202,24 @@ def noisy_grid(
     scale = accountant.ledger.spends[-1].scale
     if variant == "published":
         weights = np.maximum(noisy_counts, 0)
-        return NoisyGrid(shape=shape, weights=weights, counts=noisy_counts, scale=scale)
+        return NoisyGrid(
+            shape=shape,
+            weights=weights,
+            counts=noisy_counts,
+            scale=scale,
+            most_places=records.most_places,
+        )
     # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
     in_cells, of_size = len(counts) * scale**2, size.scale**2
     total = (size.value * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
     weights = onto_simplex(noisy_counts, max(total, 0.0))
-    return NoisyGrid(shape=shape, weights=weights, counts=noisy_counts, scale=scale)
+    return NoisyGrid(
+        shape=shape,
+        weights=weights,
+        counts=noisy_counts,
+        scale=scale,
+        most_places=records.most_places,
+    )
 
 
 def cell_counts(records: Records, shape: tuple[int, ...]) -> NDArray[np.int64]:

@@ -758,3 +758,56 @@ def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-un
                     centers[k, j] = new
                 moves[k] = np.sqrt(moves[k])
     return errors, losses
+
+
+@compiled()
+def add_blocks(weights, sides, table):  # type: ignore[no-untyped-def]
+    """Add weights (column 0) and their moments (the others) of blocks of a uniform grid's cells.
+
+    Parameters
+    ----------
+    weights
+        Of the cells, in row-major order, shape (m,).
+    sides
+        Cells of each axis, cells of each axis that a block has, and blocks, shape (3, d).
+    table
+        Shape (blocks, 1 + d).
+    """
+    shape, widths, blocks = sides
+    last = len(shape) - 1
+    middles = np.empty(last)
+    for row in range(len(weights) // shape[last]):
+        # All axes but the last one have one place in a row of cells.
+        rest, block, stride = row, 0, blocks[last]
+        for axis in range(last - 1, -1, -1):
+            place = rest % shape[axis]
+            rest //= shape[axis]
+            middles[axis] = (2 * place + 1) / shape[axis] - 1
+            block += place // widths[axis] * stride
+            stride *= blocks[axis]
+        begin = row * shape[last]
+        for number in range(blocks[last]):
+            total, moment = 0.0, 0.0
+            first = number * widths[last]
+            for place in range(first, min(first + widths[last], shape[last])):
+                weight = weights[begin + place]
+                total += weight
+                moment += weight * ((2 * place + 1) / shape[last] - 1)
+            table[block + number, 0] += total
+            for axis in range(last):
+                table[block + number, axis + 1] += total * middles[axis]
+            table[block + number, last + 1] += moment
+
+
+@compiled()
+def add_weighed(points, weights, owner, unit, table):  # type: ignore[no-untyped-def]
+    """Add counts (column 0) and sums (the others) of weighted points of a lattice by owner.
+
+    Takes the lattice's unit, and whole numbers of records. All sums are whole numbers of units.
+    """
+    one = np.int64(1 / unit)
+    for i in range(points.shape[0]):
+        own, weight = owner[i], weights[i]
+        table[own, 0] += one * weight
+        for j in range(points.shape[1]):
+            table[own, j + 1] += np.int64(points[i, j] / unit) * weight

@@ -229,7 +229,7 @@ def _start(
         clusters=K,
         variant=config.variant,
     )
-    centers = space.placed(seeding(grid.centers, grid.weights, K, generator))
+    centers = space.placed(seeding(*grid.places(), K, generator))
     left = epsilon - START_SHARE * epsilon
     return centers, grid, _shares(config, left, steps)
 

@@ -36,6 +36,9 @@ T = TypeVar("T")
 MOST_WEIGHED = 2**40
 
 
+#: A limit that nothing reaches.
+UNLIMITED = 2**62
+
 Weights = NDArray[np.int64] | None
 
 #: From what is known of some records, one array a column, to their tables, which are additive.
@@ -121,7 +124,13 @@ class Records:
     _kept: LRUCache = field(default_factory=lambda: LRUCache(24))
 
     #: Most cells of a nested grid over them, beside what the method itself allows.
-    most_cells: ClassVar[int] = 2**62
+    most_cells: ClassVar[int] = UNLIMITED
+
+    #: Most blocks of records that are clustered each by itself; fewer stand for all.
+    most_blocks: ClassVar[int] = UNLIMITED
+
+    #: Whether all points stand for equally many records.
+    evenly: ClassVar[bool] = False
 
     @classmethod
     def build(
@@ -173,6 +182,11 @@ class Records:
         elif n_outside:
             points = np.clip(points, domain.lows, domain.highs)
         return cls(points=points, domain=domain, n_outside=n_outside, cut=cut, classes=classes)
+
+    @property
+    def most_places(self) -> int:
+        """Most places that clusters of a grid over them are searched with: no limit."""
+        return UNLIMITED
 
     @property
     def n(self) -> int:
@@ -238,15 +252,18 @@ class Records:
         self, space: Space, parts: int, generator: np.random.Generator
     ) -> NDArray[np.float64]:
         """Counts and sums (parts, 1 + d) of sets that each record joins by its own draw."""
-        points = self.scaled(space)
-        if self.weights is None:
-            return dealt(points, parts, generator)
-        return np.concatenate(
-            [
-                _weighed(points, share, np.zeros(len(points), dtype=np.intp), 1)
-                for share in self.shares(parts, generator)
-            ]
-        )
+        # A drag of epsilon deals with the same generator again and again.
+        state = str(generator.bit_generator.state)
+
+        def deal() -> NDArray[np.float64]:
+            points = self.scaled(space)
+            if self.weights is None:
+                return dealt(points, parts, generator)
+            alone = np.zeros(len(points), dtype=np.intp)
+            shares = self.shares(parts, generator)
+            return np.concatenate([_weighed(points, share, alone, 1) for share in shares])
+
+        return self.kept(("dealt", space, parts, state), deal)
 
     def shares(self, parts: int, generator: np.random.Generator) -> Iterator[NDArray[np.int64]]:
         """Weights of the points in each set, where each record joins a set by its own draw."""
@@ -294,10 +311,10 @@ def _weighed(
     clusters: int,
 ) -> NDArray[np.float64]:
     """Counts and sums (K, 1 + d) of weighted points of the lattice by owner, exact."""
-    ones = np.ones((len(points), 1))
-    whole = (np.hstack([ones, points]) / LATTICE).astype(np.int64) * weights[:, None]
-    table = np.zeros((clusters, whole.shape[1]), dtype=np.int64)
-    np.add.at(table, owner, whole)
+    from dpviz.kmeans import kernels
+
+    table = np.zeros((clusters, 1 + points.shape[1]), dtype=np.int64)
+    kernels.add_weighed(points, weights, owner, LATTICE, table)
     return np.asarray(table * LATTICE)
 
 

@@ -10,15 +10,21 @@ from numpy.typing import NDArray
 
 from dpviz.kmeans.records import Clustered, Records
 from dpviz.kmeans.space import Space
-from dpviz.kmeans.stored import WHOLE
 
-#: Records in a sketch, about; fewer than twice as many records are no reason for one.
-SKETCHED = 2**16
+#: Records in a sketch, about; and least number of records that are a reason for one.
+SKETCHED, MANY = 2**15, 2**17
 
 #: Most cells of a nested grid over a sketch. Its rule asks for more the more records there are, and
 #: so many take seconds; this many cost at most 1% in WCSS, in 2 to 10 columns. EUGkM's plain grid
 #: has no such limit: with fewer cells its errors are others, up to seven times as large.
 MOST_CELLS = 2**10
+
+#: Most places that clusters of a grid over a sketch are searched with, and most along each axis:
+#: blocks of its cells. In 2 to 10 columns they cost at most 1.5% in WCSS.
+MOST_PLACES, ALONG_AXIS = 2**14, 2**6
+
+#: Most blocks of a sketch's records that are clustered (GUPT): 30,000 records have about as many.
+MOST_BLOCKS = 2**6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,9 +32,10 @@ class Sketch(Records):
     """A sample of records that counts each of its records several times.
 
     So counts and sums, and noise beside them, have the size that they have with all records. What
-    the sample itself is off by is about one part in 250 of a cluster with all records. A nested
-    grid over it has at most MOST_CELLS cells, or as few as K clusters need, and at most twice as
-    many subcells: it may be coarser than the grid over all records.
+    the sample itself is off by is about one part in 180 of a cluster with all records. Three things
+    are coarser than with all of them: a nested grid has at most MOST_CELLS cells, or as few as K
+    clusters need, and at most twice as many subcells; clusters of a uniform grid's cells are
+    searched with blocks of them; and of GUPT's blocks there are few, which stand for all.
 
     Parameters
     ----------
@@ -39,6 +46,13 @@ class Sketch(Records):
     each: int
 
     most_cells: ClassVar[int] = MOST_CELLS
+    most_blocks: ClassVar[int] = MOST_BLOCKS
+    evenly: ClassVar[bool] = True
+
+    @property
+    def most_places(self) -> int:
+        """Most places that clusters of a grid are searched with."""
+        return min(MOST_PLACES, int(ALONG_AXIS**self.domain.ndim))
 
     @classmethod
     def of(cls, records: Records) -> Sketch:
@@ -65,9 +79,6 @@ class Sketch(Records):
         return self.each * super().crossed(space, one, other)
 
 
-def worth_sketching(records: Records, method: str) -> bool:
-    """Whether a method takes much longer on all records than on a sketch of them.
-
-    Methods that deal single records into blocks need them all.
-    """
-    return records.weights is None and records.n >= 2 * SKETCHED and method not in WHOLE
+def worth_sketching(records: Records) -> bool:
+    """Whether a method takes much longer on all records than on a sketch of them."""
+    return records.weights is None and records.n >= MANY

@@ -120,9 +120,11 @@ def plus_plus(
 
     points, weights = enough(points, weights, clusters, generator)
     seed = int(generator.integers(2**31))
-    centers: NDArray[np.float64] = kmeans_plusplus(
-        points, clusters, sample_weight=weights, random_state=seed, n_local_trials=1
-    )[0]
+    # Threads of products of so few columns wait for each other longer than they multiply.
+    with _threads().limit(limits=1, user_api="blas"):
+        centers: NDArray[np.float64] = kmeans_plusplus(
+            points, clusters, sample_weight=weights, random_state=seed, n_local_trials=1
+        )[0]
     return centers
 
 

@@ -72,6 +72,9 @@ Found = tuple[KMeansTruth, KMeansRun]
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
 
+#: What these methods do on a sketch.
+_COARSE = {"dprefine": "on a coarse grid", "gupt": "in few blocks"}
+
 #: Seconds that this job waits first: the next step of a slider may be on its way.
 _PATIENCE = 0.6
 
@@ -219,7 +222,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     config, truth = settings.config, _truth_of(settings)
     request = (truth, config, settings.seed)
     known = _known(request)
-    if known or not worth_sketching(truth.records, config.method):
+    if known or not worth_sketching(truth.records):
         return _side_by_side(settings, left, known or _latest_run(*request))
     job = job_of(_JOB)
     if job and (job.request != request or not settings.settled):
@@ -439,13 +442,20 @@ def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
     records, stamp = runs.truth.records, settings.stamp
     if runs.sketch_of:
         fact = f"sketch from {len(records.points):,} of {runs.sketch_of:,} records, all follow"
-        if settings.config.method == "dprefine":
-            fact += ", on a coarse grid"
-    elif worth_sketching(records, settings.config.method):
+        fact += _coarsely(runs.private)
+    elif worth_sketching(records):
         fact = f"all {records.n:,} records"
     else:
         return stamp
     return replace(stamp, facts=(*stamp.facts, fact))
+
+
+def _coarsely(run: KMeansRun) -> str:
+    """What else is coarser on a sketch, to be added to that it is one."""
+    if run.config.method in _COARSE:
+        return f", {_COARSE[run.config.method]}"
+    grid = run.grid
+    return ", cells in blocks" if grid and len(grid.weights) > grid.most_places else ""
 
 
 def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> KMeansPicture:

@@ -1,8 +1,12 @@
-"""The screen with 6.4 million records beside 30,000: load, key press to paint, eight sessions."""
+"""The screen with 6.4 million records beside 30,000: load, key press to paint, eight sessions.
+
+``python -m tests.benchmarks.scale eugkm hybrid`` measures these methods of k-means alone.
+"""
 
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,19 +20,22 @@ import pyarrow as pa
 import pyarrow.parquet
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from dpviz.kmeans.methods import METHODS as KMEANS
 from tests.benchmarks.screen import WATCH, drag, keys, server
 from tests.browser.conftest import FLAGS
 
 SIZES = (30_000, 6_400_000)
-LINKS = ("?method=privthr&g=64", "kmeans?method=dplloyd&k=15", "kmeans?method=dprefine&k=15")
+FIRST = "?method=privthr&g=64"
+LINKS = (FIRST, *(f"kmeans?method={name}&k=15" for name in KMEANS))
 SESSIONS, SECONDS = 8, 20
 
 #: The exact run of k-means follows the sketch while nobody moves anything.
 PAUSE = 4_000
 
 
-def main() -> None:
-    """Print all figures."""
+def main(*only: str) -> None:
+    """Print all figures, or those of some methods of k-means alone."""
+    links = [link for link in LINKS if not only or any(f"={name}&" in link for name in only)]
     with (
         tempfile.TemporaryDirectory() as folder,
         sync_playwright() as driver,
@@ -37,9 +44,9 @@ def main() -> None:
         executable = shutil.which("chromium") or shutil.which("chromium-browser")
         browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
         files = {n: _file(Path(folder), n) for n in SIZES}
-        warm = _opened(browser, url, LINKS[0], files[SIZES[0]])[0]
+        warm = _opened(browser, url, FIRST, files[SIZES[0]])[0]
         warm.close()
-        for link in LINKS:
+        for link in links:
             for n, file in files.items():
                 page, seconds = _opened(browser, url, link, file)
                 page.wait_for_timeout(PAUSE)
@@ -47,9 +54,9 @@ def main() -> None:
                 print(f"{n:,} records, {link}: first picture {seconds:.1f} s; {keys(page)}; "
                       f"{drag(page)}")  # fmt: skip
                 page.close()
-        for n, file in files.items():
+        for n, file in files.items() if not only else ():
             # One session before: the data, which all sessions share, is there.
-            first, before = _opened(browser, url, LINKS[0], file)[0], _memory()
+            first, before = _opened(browser, url, FIRST, file)[0], _memory()
             with _sessions(browser, url, file) as pages:
                 said, each = _together(pages), (_memory() - before) / SESSIONS
                 print(f"{n:,} records: {said}; {each:.1f} MB a session, server {_memory():,.0f} MB")
@@ -82,7 +89,7 @@ def _opened(browser: Browser, url: str, link: str, file: Path) -> tuple[Page, fl
 @contextmanager
 def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
     """Eight sessions with the same file."""
-    pages = [_opened(browser, url, LINKS[0], file)[0] for _ in range(SESSIONS)]
+    pages = [_opened(browser, url, FIRST, file)[0] for _ in range(SESSIONS)]
     pages[0].wait_for_timeout(PAUSE)
     for page in pages:
         page.evaluate(WATCH)
@@ -110,3 +117,7 @@ def _memory() -> float:
     children = psutil.Process().children(recursive=True)
     sizes = [one.memory_info().rss for one in children if "streamlit" in " ".join(one.cmdline())]
     return max(sizes, default=0) / 2**20
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,22 +1,38 @@
-"""A sketch of very many records: runs on it have the law of runs on all, but for nested grids."""
+"""A sketch of very many records: runs on it have the law of runs on all, or are coarser."""
+
+import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from dpviz.domain import Domain
+from dpviz.kmeans.grid import NoisyGrid, block_widths
 from dpviz.kmeans.methods import METHODS
 from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
-from dpviz.kmeans.sketch import MOST_CELLS, SKETCHED, Sketch, worth_sketching
+from dpviz.kmeans.sketch import (
+    MANY,
+    MOST_BLOCKS,
+    MOST_CELLS,
+    SKETCHED,
+    Sketch,
+    worth_sketching,
+)
 from dpviz.kmeans.space import Space
+from dpviz.kmeans.start import best_of
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import SeededNoise
+
+quick = settings(max_examples=60, deadline=None)
 
 DOMAIN = Domain(((0.0, 10.0), (-5.0, 5.0)))
 
 
-def records(n: int = 5 * SKETCHED + 17) -> Records:
+def records(n: int = 5 * 2**16 + 17) -> Records:
     rng = np.random.default_rng(3)
     middles = np.array([[2.0, -3.0], [7.0, 3.0], [8.0, -3.0], [3.0, 2.0]])
     codes = rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])
@@ -65,7 +81,7 @@ def test_counts_sums_and_errors_have_the_size_of_all_records(many: Records) -> N
 
 
 @pytest.mark.daily("dplloyd", "dpkmeanspp")
-@pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine", "dpkmeanspp"])
+@pytest.mark.parametrize("method", ["dplloyd", "eugkm", "dprefine", "dpkmeanspp", "gupt"])
 def test_runs_on_a_sketch_have_the_law_of_runs_on_all(many: Records, method: str) -> None:
     """Errors of 40 draws on each side: a false alarm in about 1 of 1,000 runs of this test."""
     config = KMeansConfig(method=method, clusters=4, epsilon=0.003)
@@ -91,12 +107,12 @@ def test_a_nested_grid_over_a_sketch_stays_small_and_places_centres(many: Record
 
 
 @pytest.mark.parametrize("ndim", [2, 4, 5, 8])
-@pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid"])
+@pytest.mark.parametrize("method", ["dprefine", "eugkm", "hybrid", "gupt"])
 def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
     """In all numbers of columns: what is seen while a slider moves is what comes after it."""
     rng, box = np.random.default_rng(ndim), Domain(((0.0, 1.0),) * ndim)
     middles = rng.uniform(0.2, 0.8, (4, ndim))
-    points = middles[rng.integers(4, size=2 * SKETCHED)]
+    points = middles[rng.integers(4, size=MANY)]
     points = np.clip(points + rng.normal(0, 0.04, points.shape), 0, 1)
     some = Records(points=points, domain=box)
     config = KMeansConfig(method=method, clusters=4, epsilon=5)
@@ -107,17 +123,85 @@ def test_a_sketch_is_as_good_as_all_records(method: str, ndim: int) -> None:
     assert each[1] == pytest.approx(each[0], rel=0.1)
 
 
+@quick
+@given(
+    shape=st.lists(st.integers(1, 9), min_size=1, max_size=4).map(tuple),
+    most=st.integers(1, 200),
+    seed=st.integers(0, 9),
+)
+def test_blocks_of_cells_keep_counts_and_centres_of_mass(
+    shape: tuple[int, ...], most: int, seed: int
+) -> None:
+    weights = np.random.default_rng(seed).integers(0, 3, math.prod(shape)).astype(float)
+    cells = NoisyGrid(shape=shape, weights=weights, counts=weights - 1, scale=3.0)
+    grid = replace(cells, most_places=most)
+    places, totals = grid.places()
+    points = grid.points
+    np.testing.assert_array_equal(points.places, places)
+    np.testing.assert_array_equal(points.weights, totals)
+    # A count, and its noise, is of as many cells as are in the block.
+    np.testing.assert_array_equal(points.variances / 18, totals - points.counts)
+    assert points.variances.sum() == pytest.approx(18 * len(weights))
+    if len(weights) <= most:
+        np.testing.assert_array_equal(places, cells.centers)
+        np.testing.assert_array_equal(totals, weights)
+        return
+    assert len(places) == len(totals) <= most
+    # The same by plain means: every cell goes to the block with its numbers divided by the widths.
+    widths = block_widths(shape, most)
+    blocks = tuple(-(-side // width) for side, width in zip(shape, widths, strict=True))
+    places_of = np.array(np.unravel_index(np.arange(len(weights)), shape))
+    numbers = places_of // np.array(widths)[:, None]
+    owner = np.ravel_multi_index(tuple(numbers), blocks)
+    np.testing.assert_array_equal(totals, np.bincount(owner, weights, len(totals)))
+    for axis, column in enumerate(cells.centers.T):
+        moments = np.bincount(owner, weights * column, len(totals))
+        np.testing.assert_allclose(places[:, axis] * totals, moments, atol=1e-12)
+    # The last step, which halves the blocks at most, was needed.
+    assert 2 * len(places) > most
+
+
+def test_only_cells_beyond_the_limit_are_put_together(many: Records) -> None:
+    config, sketch = KMeansConfig(method="eugkm", clusters=4, epsilon=1), Sketch.of(many)
+    whole, rough = (run_kmeans(one, config, SeededNoise(1)) for one in (many, sketch))
+    # The released grid is as fine as with all records; its clusters are searched with less.
+    assert rough.grid.shape == whole.grid.shape
+    assert len(rough.grid.places()[1]) <= sketch.most_places < len(rough.grid.weights)
+    assert len(whole.grid.places()[1]) == len(whole.grid.weights)
+
+
+def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
+    blocks = []
+    monkeypatch.setattr(
+        "dpviz.kmeans.methods.gupt.best_of",
+        lambda points, *more: blocks.append(len(points)) or best_of(points, *more),
+    )
+    config, sketch = KMeansConfig(method="gupt", clusters=4, epsilon=1), Sketch.of(many)
+    run = run_kmeans(sketch, config, SeededNoise(1))
+    assert (len(blocks), sum(blocks)) == (MOST_BLOCKS, len(sketch.points))
+    # The noise is that of all blocks, of which there are more: centres of a sum over them.
+    assert round(sketch.n**0.4) > MOST_BLOCKS
+    assert run.ledger.spends[-1].scale == pytest.approx(2 * 4 * 2 / 0.98)
+    whole = run_kmeans(many, config, SeededNoise(1))
+    np.testing.assert_allclose(run.centers, whole.centers, atol=0.3)
+    # Another epsilon deals the same blocks and needs no k-means.
+    blocks.clear()
+    run_kmeans(sketch, KMeansConfig(method="gupt", clusters=4, epsilon=1.0001), SeededNoise(1))
+    assert not blocks
+    run_kmeans(sketch, config, SeededNoise(2))
+    assert len(blocks) == MOST_BLOCKS
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_runs_on_a_sketch_with_the_ledger_of_all_records(method: str) -> None:
-    some = records(2 * SKETCHED)
+    some = records(MANY)
     config = KMeansConfig(method=method, clusters=3, epsilon=0.5)
     ledgers = [run_kmeans(one, config, SeededNoise(1)).ledger for one in (some, Sketch.of(some))]
     spent = 0.5 * METHODS[method].card.spends
     assert [ledger.epsilon for ledger in ledgers] == pytest.approx([spent, spent])
 
 
-def test_few_records_weighted_ones_and_methods_of_blocks_need_no_sketch(many: Records) -> None:
-    assert worth_sketching(many, "dplloyd")
-    assert not worth_sketching(many, "gupt")
-    assert not worth_sketching(records(2 * SKETCHED - 1), "dplloyd")
-    assert not worth_sketching(Sketch.of(many), "dplloyd")
+def test_few_records_and_weighted_ones_need_no_sketch(many: Records) -> None:
+    assert worth_sketching(many)
+    assert not worth_sketching(records(MANY - 1))
+    assert not worth_sketching(Sketch.of(many))

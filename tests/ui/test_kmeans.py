@@ -1072,6 +1072,7 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
         return before(*some, **more)
 
     monkeypatch.setattr("dpviz.kmeans.sketch.SKETCHED", 2_000)
+    monkeypatch.setattr("dpviz.kmeans.sketch.MANY", 4_000)
     monkeypatch.setattr(kmeans_page, "_run_beside", slow)
     monkeypatch.setattr(kmeans_page, "_PATIENCE", 0.01)
     test = app(method="dplloyd", epsilon=0.5)
@@ -1110,6 +1111,13 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     test.session_state["kmeans:method"] = "dprefine"
     checked(test.run())
     assert "records, all follow, on a coarse grid" in line(test)
+    test.session_state["kmeans:method"] = "gupt"
+    checked(test.run())
+    assert "records, all follow, in few blocks" in line(test)
+    test.session_state["kmeans:method"] = "eugkm"
+    test.session_state["kmeans:epsilon"] = 5.0
+    checked(test.run())
+    assert "records, all follow, cells in blocks" in line(test)
     go.set()
 
 
@@ -1121,6 +1129,7 @@ def test_a_run_on_all_records_that_fails_is_said_and_not_begun_again(app, monkey
         raise InputError("all records: too many.")
 
     monkeypatch.setattr("dpviz.kmeans.sketch.SKETCHED", 2_000)
+    monkeypatch.setattr("dpviz.kmeans.sketch.MANY", 4_000)
     monkeypatch.setattr(kmeans_page, "_run_beside", failing)
     test = app(method="dplloyd", epsilon=0.5)
     for _ in range(3):

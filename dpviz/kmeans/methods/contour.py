@@ -101,13 +101,14 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         clusters=config.clusters,
         variant=config.variant,
     )
+    places, weights = grid.places()
     run = lloyd(
         records,
         config,
         accountant,
         epsilon=config.epsilon - share,
         settled=settled,
-        cluster_budgets=by_contour(space.placed(grid.centers), grid.weights),
+        cluster_budgets=by_contour(space.placed(places), weights),
     )
     return replace(run, grid=grid)
 

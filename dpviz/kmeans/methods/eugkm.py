@@ -128,4 +128,4 @@ def grid_centers(
 
     Simple restarts have one of two results: the right one, or one with two clusters joined.
     """
-    return utility_plus(grid.centers, grid.weights, clusters, generator)
+    return utility_plus(*grid.places(), clusters, generator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,27 +75,43 @@ def run(records: Records, config: KMeansConfig, accountant: Accountant) -> KMean
         size = float(accountant.laplace("records", size, sensitivity=1, epsilon=share))
         epsilon -= share
     blocks = min(max(round(max(size, 1.0) ** POWER), 1), MOST_BLOCKS)
-    points = records.scaled(space)
-    if records.weights is not None:
-        shares = records.shares(blocks, accountant.noise.generator("blocks"))
-        parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
-        found = _centers(parts, (blocks, K, d))
-    else:
-        order = None
-        if config.variant == "sound":
-            order = accountant.noise.generator("blocks").integers(blocks, size=records.n)
-        digest = None if order is None else blake2b(order.tobytes()).digest()
-        key = ("blocks", K, blocks, digest)
-        found = records.kept(key, lambda: _block_centers(points, order, blocks, K))
+    # Few blocks of a sketch stand for all.
+    dealt = min(blocks, records.most_blocks)
+    found = _found(records, space, config, dealt, accountant.noise.generator("blocks"))
+    total = found.sum(axis=0) * (blocks / dealt)
     # As published, the average gets the noise. Noise on the sum is equivalent, and the sum lies on
     # the lattice that a release needs.
     share = blocks if config.variant == "published" else 1
     noisy = accountant.laplace(
-        "centers", found.sum(axis=0) / share, sensitivity=2 * K * d / share, epsilon=epsilon
+        "centers", total / share, sensitivity=2 * K * d / share, epsilon=epsilon
     )
     centers = np.clip(noisy * share / blocks, -1, 1)
     run = KMeansRun(config=config, centers=centers, ledger=accountant.ledger)
     return restored(run, space)
+
+
+def _found(
+    records: Records,
+    space: Space,
+    config: KMeansConfig,
+    blocks: int,
+    generator: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Centres (blocks, K, d) of all blocks, as :func:`_centers`."""
+    points, K = records.scaled(space), config.clusters
+    if records.weights is not None and not records.evenly:
+        shares = records.shares(blocks, generator)
+        parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
+        return _centers(parts, (blocks, K, records.domain.ndim))
+    published = config.variant == "published"
+    # A drag of epsilon deals with the same generator again and again.
+    key = ("blocks", K, blocks, published or str(generator.bit_generator.state))
+
+    def build() -> NDArray[np.float64]:
+        order = None if published else generator.integers(blocks, size=len(points))
+        return _block_centers(points, order, blocks, K)
+
+    return records.kept(key, build)
 
 
 def _block_centers(

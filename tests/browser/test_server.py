@@ -1,0 +1,103 @@
+"""The pages behind the headers of the server for others, in a browser that obeys them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.conftest import PATIENCE, Watched, _free_port, await_health, end, faults
+from tests.browser.test_picture import NO_PRINTER, behind, saved
+from tests.support import ROOT
+
+Open = Callable[..., Watched]
+Faultless = Callable[[Watched], Watched]
+
+#: Every page, with a state that shows what it draws.
+PAGES = [
+    "", "?view=subbands", "kmeans", "kmeans?method=mcmc&view=path", "compare", "benchmark", "audit",
+    "papers", "release", "learn", "game", "glossary", "docs", "about",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def shielded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder, port = tmp_path_factory.mktemp("shielded"), _free_port()
+    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, "--address", "127.0.0.1"], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
+        )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        await_health(url, process)
+        yield url
+    finally:
+        end(process)
+    assert not faults(folder / "server.log")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_needs_nothing_that_the_headers_forbid(
+    shielded: str, page: str, open_page: Open, faultless: Faultless
+) -> None:
+    watched = faultless(open_page(f"{shielded}/{page}"))
+    watched.wait_calm()
+    expect(watched.page.locator("h1").first).to_be_visible()
+    if page.split("?")[0] in ("", "kmeans", "release"):
+        expect(watched.page.locator(".gtitle").first).to_be_visible()
+
+
+def test_a_hand_moves_all_that_moves_behind_the_headers(
+    shielded: str, open_page: Open, faultless: Faultless
+) -> None:
+    """What components of the app do by scripts of their own: drag, keys, copy, save, upload."""
+    watched = faultless(open_page(shielded))
+    page = watched.page
+    title = page.locator(".gtitle").first
+    before = title.text_content()
+    page.get_by_role("slider", name="Privacy budget").focus()
+    page.keyboard.press("ArrowRight")
+    expect(title).not_to_have_text(str(before))
+    behind(watched)
+    for kind in ("PNG", "SVG", "PDF"):
+        if kind == "PDF":
+            page.evaluate(NO_PRINTER)
+            page.get_by_role("button", name="Picture (PDF)").click()
+            page.wait_for_function("() => window.printed")
+            continue
+        _, content = saved(watched, page.get_by_role("button", name=f"Picture ({kind})").click)
+        assert len(content) > 10_000
+    page.get_by_role("link", name="k-means", exact=True).first.click()
+    expect(page.get_by_role("heading", name="k-means").first).to_be_visible()
+    watched.wait_calm()
+
+
+def test_slides_of_another_site_show_their_view_and_no_other_one(
+    shielded: str, chromium: Browser
+) -> None:
+    context = chromium.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(PATIENCE)
+    try:
+        watched = Watched(context.new_page())
+        page, frame = watched.page, watched.page.frame_locator("iframe")
+        page.set_content(f'<iframe src="{shielded}/?embed=true" width=1200 height=700></iframe>')
+        title = frame.locator(".gtitle").first
+        expect(title).to_be_visible()
+        before = title.text_content()
+        frame.get_by_role("slider", name="Privacy budget").focus()
+        page.keyboard.press("ArrowRight")
+        expect(title).not_to_have_text(str(before))
+        assert watched.errors == []
+        page.set_content(f'<iframe src="{shielded}/" width=1200 height=700></iframe>')
+        for _ in range(100):
+            if watched.errors:
+                break
+            page.wait_for_timeout(100)
+        assert "frame" in watched.errors[0].lower()
+        assert frame.locator(".gtitle").count() == 0
+    finally:
+        context.close()
