@@ -89,12 +89,23 @@ def main() -> None:
 
 def keys(page: Page, presses: int = 30) -> str:
     """Arrow keys on epsilon, one after the other has been painted."""
+    return said(pressed(page, presses))
+
+
+def pressed(page: Page, presses: int) -> list[float]:
+    """Milliseconds from each of some arrow keys on epsilon to what it paints."""
     page.get_by_role("slider", name="Privacy budget").focus()
+    page.evaluate("window.latencies = []")
     for _ in range(presses):
         page.keyboard.press("ArrowRight")
         page.wait_for_function("() => window.pressed === 0", timeout=60_000)
         page.wait_for_timeout(450)
-    latencies = page.evaluate("window.latencies")
+    latencies: list[float] = page.evaluate("window.latencies")
+    return latencies
+
+
+def said(latencies: list[float]) -> str:
+    """Sentence about them."""
     high = quantiles(latencies, n=20)[-1]
     return f"key to paint median {median(latencies):.0f} ms, 95% {high:.0f} ms (n {len(latencies)})"
 

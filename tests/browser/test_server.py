@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import PATIENCE, Watched, _free_port, await_health, end, faults
 from tests.browser.test_picture import NO_PRINTER, behind, saved
@@ -40,6 +40,16 @@ def shielded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert not faults(folder / "server.log")
 
 
+@contextmanager
+def other_site(folder: Path) -> Iterator[str]:
+    """Pages of another origin."""
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as site:
+        Thread(target=site.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{site.server_port}"
+        site.shutdown()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_needs_nothing_that_the_headers_forbid(
     shielded: str, page: str, open_page: Open, faultless: Faultless
@@ -47,15 +57,16 @@ def test_a_page_needs_nothing_that_the_headers_forbid(
     watched = faultless(open_page(f"{shielded}/{page}"))
     watched.wait_calm()
     expect(watched.page.locator("h1").first).to_be_visible()
-    if page.split("?")[0] in ("", "kmeans", "release"):
+    if page.split("?")[0] in ("", "kmeans"):
         expect(watched.page.locator(".gtitle").first).to_be_visible()
 
 
 def test_a_hand_moves_all_that_moves_behind_the_headers(
     shielded: str, open_page: Open, faultless: Faultless
 ) -> None:
-    """What components of the app do by scripts of their own: drag, keys, copy, save, upload."""
-    watched = faultless(open_page(shielded))
+    """What components of the app do by scripts of their own: sliders, figures, files, print."""
+    printing = partial(Page.add_init_script, script=NO_PRINTER)
+    watched = faultless(open_page(shielded, before=printing))
     page = watched.page
     title = page.locator(".gtitle").first
     before = title.text_content()
@@ -63,12 +74,9 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
     page.keyboard.press("ArrowRight")
     expect(title).not_to_have_text(str(before))
     behind(watched)
-    for kind in ("PNG", "SVG", "PDF"):
-        if kind == "PDF":
-            page.evaluate(NO_PRINTER)
-            page.get_by_role("button", name="Picture (PDF)").click()
-            page.wait_for_function("() => window.printed")
-            continue
+    page.get_by_role("button", name="Picture (PDF)").click()
+    page.wait_for_function("() => window.printed")
+    for kind in ("PNG", "SVG"):
         _, content = saved(watched, page.get_by_role("button", name=f"Picture ({kind})").click)
         assert len(content) > 10_000
     page.get_by_role("link", name="k-means", exact=True).first.click()
@@ -77,14 +85,18 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
 
 
 def test_slides_of_another_site_show_their_view_and_no_other_one(
-    shielded: str, chromium: Browser
+    shielded: str, chromium: Browser, tmp_path: Path
 ) -> None:
+    for name, link in (("slides", "?embed=true"), ("whole", "")):
+        frame_of = f'<iframe src="{shielded}/{link}" width=1200 height=700></iframe>'
+        slide = f'<!doctype html><link rel="icon" href="data:,">{frame_of}'
+        (tmp_path / f"{name}.html").write_text(slide, encoding="utf-8")
     context = chromium.new_context(viewport={"width": 1280, "height": 720})
     context.set_default_timeout(PATIENCE)
-    try:
+    with other_site(tmp_path) as site:
         watched = Watched(context.new_page())
         page, frame = watched.page, watched.page.frame_locator("iframe")
-        page.set_content(f'<iframe src="{shielded}/?embed=true" width=1200 height=700></iframe>')
+        page.goto(f"{site}/slides.html")
         title = frame.locator(".gtitle").first
         expect(title).to_be_visible()
         before = title.text_content()
@@ -92,12 +104,11 @@ def test_slides_of_another_site_show_their_view_and_no_other_one(
         page.keyboard.press("ArrowRight")
         expect(title).not_to_have_text(str(before))
         assert watched.errors == []
-        page.set_content(f'<iframe src="{shielded}/" width=1200 height=700></iframe>')
+        page.goto(f"{site}/whole.html")
         for _ in range(100):
             if watched.errors:
                 break
             page.wait_for_timeout(100)
         assert "frame" in watched.errors[0].lower()
         assert frame.locator(".gtitle").count() == 0
-    finally:
-        context.close()
+    context.close()
