@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import resource
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-SECONDS = 10
+#: Seconds of a processor that adds 20 million numbers up in one; a slower one may take longer.
+SECONDS, ADDED = 10, 20_000_000
 
 _STATUS, _PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -35,7 +38,7 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + 2 * allowed(size) + 2**32, hard))
     previous = signal.signal(signal.SIGPROF, _too_long)
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS * _slowness())
     try:
         yield
     finally:
@@ -46,8 +49,18 @@ def limits(size: int, most: int | None = None) -> Iterator[None]:
     assert taken <= (most or allowed(size)), f"{taken / 2**20:,.0f} MB for a file of {size:,} bytes"
 
 
+@cache
+def _slowness() -> float:
+    """How much slower than that this processor is, by a tenth of these additions; at least 1."""
+    begun, total = time.process_time(), 0
+    for number in range(ADDED // 10):
+        total += number
+    return max(1.0, 10 * (time.process_time() - begun))
+
+
 def _too_long(signum: int, frame: object) -> None:
-    pytest.fail(f"more than {SECONDS} s")  # no Exception, so nobody takes it for a damaged file
+    # No Exception, so nobody takes it for a damaged file.
+    pytest.fail(f"more than {SECONDS * _slowness():.0f} s")
 
 
 def _restarted() -> int:
