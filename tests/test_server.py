@@ -26,24 +26,14 @@ from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from dpviz import server as server_module
 from dpviz.ui import address, leave
-from tests.browser.conftest import _free_port, await_health, end, faults
+from tests.browser.conftest import _free_port, shielded_server
 from tests.support import APP, ROOT
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder, port = tmp_path_factory.mktemp("server"), _free_port()
-    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
-    command += ["--address", "127.0.0.1", "--hosts", "lab.example.org"]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
-    url = f"http://127.0.0.1:{port}"
-    try:
-        await_health(url, process)
+    with shielded_server(tmp_path_factory.mktemp("server"), "--hosts", "lab.example.org") as url:
         yield url
-    finally:
-        end(process)
-    assert not faults(folder / "server.log")
 
 
 def asked(url: str, host: str = "") -> tuple[int, Message, str]:

@@ -202,17 +202,11 @@ def noisy_grid(
     scale = accountant.ledger.spends[-1].scale
     if variant == "published":
         weights = np.maximum(noisy_counts, 0)
-        return NoisyGrid(
-            shape=shape,
-            weights=weights,
-            counts=noisy_counts,
-            scale=scale,
-            most_places=records.most_places,
-        )
-    # Two noisy totals, each weighted by the other's variance; m cells have m times one's variance.
-    in_cells, of_size = len(counts) * scale**2, size.scale**2
-    total = (size.value * in_cells + float(noisy_counts.sum()) * of_size) / (in_cells + of_size)
-    weights = onto_simplex(noisy_counts, max(total, 0.0))
+    else:
+        # Two noisy totals, each weighted by the other's variance; m cells have m times one's.
+        in_cells, of_size = len(counts) * scale**2, size.scale**2
+        seen = size.value * in_cells + float(noisy_counts.sum()) * of_size
+        weights = onto_simplex(noisy_counts, max(seen / (in_cells + of_size), 0.0))
     return NoisyGrid(
         shape=shape,
         weights=weights,

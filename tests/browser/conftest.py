@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,23 @@ def end(server: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         server.kill()
         server.wait()
+
+
+@contextmanager
+def shielded_server(folder: Path, *options: str) -> Iterator[str]:
+    """Start the server for others, its log in a folder, in which nothing may have gone wrong."""
+    port = _free_port()
+    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
+    command += ["--address", "127.0.0.1", *options]
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        await_health(url, process)
+        yield url
+    finally:
+        end(process)
+    assert not faults(folder / "server.log")
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,9 +12,8 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE, Watched, _free_port, await_health, end, faults
+from tests.browser.conftest import PATIENCE, Watched, shielded_server
 from tests.browser.test_picture import NO_PRINTER, behind, saved
-from tests.support import ROOT
 
 Open = Callable[..., Watched]
 Faultless = Callable[[Watched], Watched]
@@ -30,19 +27,8 @@ PAGES = [
 
 @pytest.fixture(scope="module")
 def shielded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder, port = tmp_path_factory.mktemp("shielded"), _free_port()
-    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "--address", "127.0.0.1"], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT
-        )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        await_health(url, process)
+    with shielded_server(tmp_path_factory.mktemp("shielded")) as url:
         yield url
-    finally:
-        end(process)
-    assert not faults(folder / "server.log")
 
 
 @contextmanager
