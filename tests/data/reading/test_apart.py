@@ -136,8 +136,9 @@ BOMBS = {
 def test_a_bomb_is_one_sentence_and_the_next_file_is_read(
     bomb: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apart, "SECONDS", 0.0)
     body, sentence = BOMBS[bomb]
+    if bomb == "time":
+        monkeypatch.setattr(apart, "SECONDS", 0.0)
     apart.dismiss()
     with monkeypatch.context() as patch:
         planted(patch, body)
