@@ -441,8 +441,8 @@ def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
     """What the picture says of itself, with the records that it is of where these are very many."""
     records, stamp = runs.truth.records, settings.stamp
     if runs.sketch_of:
-        fact = f"sketch from {len(records.points):,} of {runs.sketch_of:,} records, all follow"
-        fact += _coarsely(runs.private)
+        part = f"{len(records.points):,} of {runs.sketch_of:,} records"
+        fact = f"sketch from {part}{_coarsely(runs.private)}, all follow"
     elif worth_sketching(records):
         fact = f"all {records.n:,} records"
     else:
@@ -451,11 +451,11 @@ def _stamp(settings: RunSettings, runs: KMeansRuns) -> Stamp:
 
 
 def _coarsely(run: KMeansRun) -> str:
-    """What else is coarser on a sketch, to be added to that it is one."""
+    """What else is coarser on a sketch, to be added to its number of records."""
     if run.config.method in _COARSE:
-        return f", {_COARSE[run.config.method]}"
+        return f" {_COARSE[run.config.method]}"
     grid = run.grid
-    return ", cells in blocks" if grid and len(grid.weights) > grid.most_places else ""
+    return " with cells in blocks" if grid and len(grid.weights) > grid.most_places else ""
 
 
 def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> KMeansPicture:

@@ -1110,14 +1110,14 @@ def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypat
     # A nested grid over a sketch may be coarser than the one that follows: the picture says so.
     test.session_state["kmeans:method"] = "dprefine"
     checked(test.run())
-    assert "records, all follow, on a coarse grid" in line(test)
+    assert "records on a coarse grid, all follow" in line(test)
     test.session_state["kmeans:method"] = "gupt"
     checked(test.run())
-    assert "records, all follow, in few blocks" in line(test)
+    assert "records in few blocks, all follow" in line(test)
     test.session_state["kmeans:method"] = "eugkm"
     test.session_state["kmeans:epsilon"] = 5.0
     checked(test.run())
-    assert "records, all follow, cells in blocks" in line(test)
+    assert "records with cells in blocks, all follow" in line(test)
     go.set()
 
 
