@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 
+import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import sample
@@ -234,7 +236,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     elif settings.settled and not (job and job.running):
         start(_JOB, partial(_run_beside, *request), request=request, heavy=False, after=pause())
     sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
-    found = _drawn(_sketched(sketch, truth), config, settings.seed)
+    found = _drawn(_sketched(sketch, truth), config, SeededNoise(settings.seed))
     return _side_by_side(settings, left, found, sketch_of=truth.records.n)
 
 
@@ -254,9 +256,37 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
     )
 
 
-def _drawn(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
+class _CancellableNoise(SeededNoise):
+    """Noise that ends a run which nobody waits for any more, at its next draw.
+
+    Parameters
+    ----------
+    seed, cancelled
+        Seed of the noise; whether the run should end.
+    """
+
+    def __init__(self, seed: int, cancelled: IsCancelled) -> None:
+        super().__init__(seed)
+        self._cancelled = cancelled
+
+    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Noise of an iteration or a grid."""
+        self._stop()
+        return super().laplace(step, scale, shape)
+
+    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Noise of a choice; one generation of PrivGene on many records takes a minute."""
+        self._stop()
+        return super().gumbel(step, scale, shape)
+
+    def _stop(self) -> None:
+        if self._cancelled():
+            raise Cancelled
+
+
+def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: SeededNoise) -> Found:
     """A noise-free run that is at least as good as the private run, and the private run."""
-    run = run_kmeans(truth.records, config, SeededNoise(seed))
+    run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
     return best, best.matched(run)
 
@@ -270,7 +300,7 @@ def _run_beside(
         time.sleep(_PATIENCE / 20)
         if cancelled():
             raise Cancelled
-    return _drawn(truth, config, seed)
+    return _drawn(truth, config, _CancellableNoise(seed, cancelled))
 
 
 def _known(request: Request) -> Found | None:
@@ -291,7 +321,7 @@ def _latest_run(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
     request = (truth, config, seed)
     found = _known(request)
     if found is None:
-        found = _drawn(*request)
+        found = _drawn(truth, config, SeededNoise(seed))
         st.session_state[_LATEST] = (request, found)
     return found
 

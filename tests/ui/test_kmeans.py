@@ -33,6 +33,7 @@ from dpviz.numbers import readable
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.steps import group_epsilon, grouped
 from dpviz.ui import kmeans as kmeans_page
+from dpviz.work import Cancelled
 from tests.support import APP
 from tests.support.controls import control
 from tests.support.tiers import daily
@@ -1062,6 +1063,27 @@ def test_card_says_what_each_part_brings(app):
 
 
 # ---- very many records
+
+
+@pytest.mark.parametrize(("method", "draws"), [("privgene", 71), ("dplloyd", 5)])
+def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method, draws):
+    asked = []
+
+    def cancelled():
+        asked.append(None)
+        return len(asked) > until
+
+    monkeypatch.setattr(kmeans_page, "_PATIENCE", 0.0)
+    truth = truth_of(FIRST, 15)
+    config = run_of(truth, method).config
+    until = 10**6
+    kmeans_page._run_beside(truth, config, 0, cancelled=cancelled)
+    assert len(asked) == draws
+    asked.clear()
+    until = 3
+    with pytest.raises(Cancelled):
+        kmeans_page._run_beside(truth, config, 0, cancelled=cancelled)
+    assert len(asked) == 4
 
 
 def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypatch):

@@ -35,16 +35,16 @@ CARD = Card(
     title="Two-stage",
     estimator="TwoStage",
     summary=(
-        "Rough noisy counts of the wavelet's blocks say which are dense: those get finer counts, "
-        "of the others only the number of empty ones is released. Significant are the cells that "
-        "are likeliest to be so under a random field given all that was released, as many as are "
-        "to be expected where noise hides most, but for doubtful ones, up to three side by side, "
-        "that would join two large clusters. Where smoothed counts tell more, as of broad "
-        "clusters in much noise, these rank the cells. There are none where a structure would "
-        "show in these releases and none does. "
-        "Other wavelets than Haar need the counts of cells; of these, the likeliest to be empty "
-        "are taken for empty. With them, on thin or sparse data, "
-        "PrivTHR can find more of the true cells."
+        "Noisy counts are released in two stages. First, rough counts of the wavelet's blocks "
+        "say which blocks are dense. Then the dense ones get finer counts; of the others, only "
+        "the number of empty ones is released. A random field, in which neighbours are alike, "
+        "gives the chance of each cell to be significant, given these releases. The likeliest "
+        "cells are significant: as many as are expected where noise hides most of them. Doubtful "
+        "ones, up to three side by side, that would join two large clusters are left out. Where "
+        "smoothed counts tell more (broad clusters in much noise), they rank the cells. Nothing "
+        "is found where the releases would show a structure and show none. Wavelets other than "
+        "Haar need the counts of cells; the likeliest to be empty count as empty. With these "
+        "wavelets, on thin or sparse data, PrivTHR can find more of the true cells."
     ),
     paper="no paper",
     algorithm="our own method",
