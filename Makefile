@@ -54,12 +54,14 @@ mutants: $(VENV)/test.stamp
 samples: $(VENV)/test.stamp
 	$(BIN)/python sample_data/build.py
 
-# A browser for the tests: the system's own, Debian's where we may install it, else
-# the one that playwright brings.
+# A browser for the tests: Debian's without windows, which takes a fifth less of a processor, where
+# we may install it; else the system's own, or else the one that playwright brings.
 browser: $(VENV)/test.stamp
-	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
+	@command -v chromium-headless-shell >/dev/null 2>&1 \
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
-	     && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
+	     && apt-get install -y -qq --no-install-recommends chromium-headless-shell \
+	        fonts-dejavu-core; } \
+	|| command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	|| $(BIN)/python -m playwright install chromium
 
 # Debian ships Python without venv: install it where we may.

@@ -74,6 +74,11 @@ _HEADERS = {
 }
 
 
+#: plotly.js, at an address that has its version: a browser keeps it, and what it made of it, as it
+#: does with Streamlit's own scripts. Without this it is fetched, packed and compiled for each page.
+_PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
+_KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
+
 #: Streamlit tells everybody there how much memory each session takes.
 _METRICS = "/_stcore/metrics"
 
@@ -138,7 +143,10 @@ class Shield:
         ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
 
         async def answer(message: Message) -> None:
+            nonlocal ours
             if message["type"] == "http.response.start":
+                if message["status"] == 200 and _PLOTLY.search(scope["path"]):
+                    ours = (*ours, _KEPT)
                 names = {name for name, _ in ours}
                 theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
                 message = {**message, "headers": [*theirs, *ours]}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 import time
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.benchmarks.screen import server
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, system_browser
 
 #: Players, seconds between two guesses of one, and how long they play.
 PLAYERS, EVERY, SECONDS = 60, 5.0, 120.0
@@ -98,8 +97,7 @@ class Player:
 async def play(url: str) -> tuple[list[float], list[tuple[float, int]], int]:
     """Let a class play; returns when guesses were sent, what the teacher saw, all own scores."""
     async with async_playwright() as driver:
-        executable = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = await driver.chromium.launch(executable_path=executable, args=FLAGS)
+        browser = await driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         page = await browser.new_page(viewport={"width": 1280, "height": 720})
         await page.goto(f"{url}/game")
         await page.get_by_role("button", name="Open a room").click()

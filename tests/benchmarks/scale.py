@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from dpviz.kmeans.methods import METHODS as KMEANS
 from tests.benchmarks.screen import WATCH, drag, pressed, said, server
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, system_browser
 
 SIZES = (30_000, 6_400_000)
 FIRST = "?method=privthr&g=64"
@@ -47,8 +46,7 @@ def main(*only: str) -> None:
         sync_playwright() as driver,
         server() as url,
     ):
-        executable = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         files = {n: _file(Path(folder), n) for n in SIZES}
         warm = _opened(browser, url, FIRST, files[SIZES[0]])[0]
         warm.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from statistics import median, quantiles
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser.conftest import FLAGS
+from tests.browser.conftest import FLAGS, system_browser
 from tests.support import ROOT
 
 #: Most methods of the family cost what DPLloyd costs.
@@ -60,8 +59,7 @@ def server() -> Iterator[str]:
 def main() -> None:
     """Print all figures."""
     with sync_playwright() as driver:
-        executable = shutil.which("chromium") or shutil.which("chromium-browser")
-        browser = driver.chromium.launch(executable_path=executable, args=FLAGS)
+        browser = driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
         with server() as url:
             page = browser.new_page(viewport={"width": 1280, "height": 720})
             start = time.perf_counter()

@@ -163,17 +163,26 @@ def serve(
     script: str, folder: Path, root: Path = ROOT, **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start an app of a checkout, its log in a folder; returns its address and its process."""
-    port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(root / script)]
-    command += ["--server.port", str(port), "--server.address", "127.0.0.1"]
-    command += ["--server.headless", "true"]
+    options["cwd"] = root
+    return _started(["streamlit", "run", str(root / script), "--server."], folder, **options)
+
+
+def _started(
+    command: list[str], folder: Path, **options: Any
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start a module with arguments, the last of which begins the names of a server's options."""
+    port, root = _free_port(), options.setdefault("cwd", ROOT)
+    *module, prefix = command
+    module += [f"{prefix}port", str(port), f"{prefix}address", "127.0.0.1", f"{prefix}headless"]
+    module += ["true"] if prefix.endswith(".") else []
     # Budgets and bundles of the tests stay in their own folder.
     environment = {**os.environ, "PYTHONPATH": str(root), "DPVIZ_HOME": str(folder / "home")}
     environment |= options.pop("env", {})
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            command, cwd=root, env=environment, stdout=log, stderr=subprocess.STDOUT, **options
-        )
+            [sys.executable, "-m", *module],
+            env=environment, stdout=log, stderr=subprocess.STDOUT, **options,
+        )  # fmt: skip
     return f"http://127.0.0.1:{port}", server
 
 
@@ -189,12 +198,7 @@ def end(server: subprocess.Popen[bytes]) -> None:
 @contextmanager
 def shielded_server(folder: Path, *options: str) -> Iterator[str]:
     """Start the server for others, its log in a folder, in which nothing may have gone wrong."""
-    port = _free_port()
-    command = [sys.executable, "-m", "dpviz.server", "--port", str(port), "--headless"]
-    command += ["--address", "127.0.0.1", *options]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
-    url = f"http://127.0.0.1:{port}"
+    url, process = _started(["dpviz.server", *options, "--"], folder)
     try:
         await_health(url, process)
         yield url
@@ -211,13 +215,19 @@ def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="session")
 def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
-    """Start an app once and return its address; all apps end with the session."""
+    """Start an app once, as a server for others, and return its address; all end with the session.
+
+    ``streamlit run app.py`` is what :func:`serve` and ``new_server`` start.
+    """
     running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
 
     def start(script: str) -> str:
         if script not in running:
-            running[script] = serve(script, app_folder(script))
-            await_health(*running[script])
+            folder = app_folder(script)
+            others = script == "app.py"
+            found = _started(["dpviz.server", "--"], folder) if others else serve(script, folder)
+            running[script] = found
+            await_health(*found)
         return running[script][0]
 
     yield start
@@ -243,17 +253,28 @@ def playwright_driver() -> Iterator[Playwright]:
         yield driver
 
 
+def system_browser() -> str | None:
+    """Path of the system's Chromium, at best the one without windows; None: playwright's own."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return next(filter(None, map(shutil.which, names)), None)
+
+
 @pytest.fixture(scope="session")
 def chromium(playwright_driver: Playwright) -> Iterator[Browser]:
     """Start the system's Chromium, or else playwright's, or skip."""
-    system = shutil.which("chromium") or shutil.which("chromium-browser")
+    with _or_skip():
+        browser = playwright_driver.chromium.launch(executable_path=system_browser(), args=FLAGS)
+    yield browser
+    browser.close()
+
+
+@contextmanager
+def _or_skip() -> Iterator[None]:
     try:
-        browser = playwright_driver.chromium.launch(executable_path=system, args=FLAGS)
+        yield
     except Error as error:
         first = str(error).splitlines()[0]
         pytest.skip(f"no Chromium: install it, or run 'playwright install chromium' ({first})")
-    yield browser
-    browser.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -280,9 +301,14 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def profile(chromium: Browser) -> Iterator[BrowserContext]:
-    """One profile for all pages: to fetch and compile scripts takes a third of a page's time."""
-    context = chromium.new_context()
+def profile(
+    playwright_driver: Playwright, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrowserContext]:
+    """One profile on disk for all pages: to fetch and compile scripts takes half a page's time."""
+    with _or_skip():
+        context = playwright_driver.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"), executable_path=system_browser(), args=FLAGS
+        )
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     yield context
@@ -316,8 +342,9 @@ def open_page(
         watched.wait_idle()
         return watched
 
+    # The first one stays: with its last page a browser of this kind ends.
     yield open_
-    for page in profile.pages:
+    for page in profile.pages[1:]:
         page.close()
 
 

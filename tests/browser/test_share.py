@@ -5,6 +5,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -25,21 +28,34 @@ def address(app_url: Callable, page: str) -> str:
     return f"{app_url('app.py')}/{'' if page == 'wavecluster' else page}"
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Shows the files of a folder and writes no log."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @pytest.fixture
-def slide(chromium):
+def slide(chromium, tmp_path):
     """Show HTML of another program, on an address of its own."""
     contexts = []
+    course = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path))
+    Thread(target=course.serve_forever, daemon=True).start()
 
     def show(content: str):
         contexts.append(chromium.new_context(viewport={"width": 1280, "height": 720}))
         contexts[-1].set_default_timeout(PATIENCE)
         watched = Watched(contexts[-1].new_page())
-        watched.page.set_content(f"<body style='margin:0'>{content}</body>")
+        body = f"<body style='margin:0'>{content}</body>"
+        (tmp_path / "slide.html").write_text(body, encoding="utf-8")
+        watched.page.goto(f"http://127.0.0.1:{course.server_port}/slide.html")
         return watched
 
     yield show
     for context in contexts:
         context.close()
+    course.shutdown()
+    course.server_close()
 
 
 def open_share(watched) -> None:
@@ -147,10 +163,10 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
 
 
 @pytest.mark.exhaustive
-def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(app_url, slide):
+def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(new_server, slide):
     # Who frames the page chooses its address, also one that says no to the view for frames.
     for page, there in (("kmeans", ".js-plotly-plot"), ("release?embed=false", "text=own window")):
-        shown = slide(f"<iframe src='{address(app_url, page)}' width=800 height=600></iframe>")
+        shown = slide(f"<iframe src='{new_server}/{page}' width=800 height=600></iframe>")
         frame = shown.page.frame_locator("iframe")
         frame.locator(there).first.wait_for()
         assert "embed=true" in shown.page.frames[1].url
