@@ -8,6 +8,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -73,6 +74,24 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
     page.get_by_role("link", name="k-means", exact=True).first.click()
     expect(page.get_by_role("heading", name="k-means").first).to_be_visible()
     watched.wait_calm()
+
+
+def test_a_browser_keeps_what_draws_the_figures(shielded: str, open_page: Open) -> None:
+    """A page that is opened again fetches no part of plotly.js, and nothing of Streamlit's."""
+    answers: list[dict[str, Any]] = []
+
+    def listen(page: Page) -> None:
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.on("Network.responseReceived", lambda one: answers.append(one["response"]))
+
+    for fetched in (1, 0):
+        answers.clear()
+        page = open_page(shielded, before=listen).page
+        expect(page.locator(".gtitle").first).to_be_visible()
+        scripts = [one for one in answers if one["url"].split("?")[0].endswith(".js")]
+        assert sum("plotly.min.js" in one["url"] for one in scripts) == 1
+        assert bool([one for one in scripts if not one["fromDiskCache"]]) is bool(fetched)
 
 
 def test_slides_of_another_site_show_their_view_and_no_other_one(

@@ -5,15 +5,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.test_compare import TITLES
+from tests.browser.test_server import other_site
 from tests.support.tiers import daily
 from tests.ui.test_share import PAGES
 
@@ -28,19 +26,10 @@ def address(app_url: Callable, page: str) -> str:
     return f"{app_url('app.py')}/{'' if page == 'wavecluster' else page}"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Shows the files of a folder and writes no log."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture
 def slide(chromium, tmp_path):
     """Show HTML of another program, on an address of its own."""
     contexts = []
-    course = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path))
-    Thread(target=course.serve_forever, daemon=True).start()
 
     def show(content: str):
         contexts.append(chromium.new_context(viewport={"width": 1280, "height": 720}))
@@ -48,14 +37,13 @@ def slide(chromium, tmp_path):
         watched = Watched(contexts[-1].new_page())
         body = f"<body style='margin:0'>{content}</body>"
         (tmp_path / "slide.html").write_text(body, encoding="utf-8")
-        watched.page.goto(f"http://127.0.0.1:{course.server_port}/slide.html")
+        watched.page.goto(f"{course}/slide.html")
         return watched
 
-    yield show
-    for context in contexts:
-        context.close()
-    course.shutdown()
-    course.server_close()
+    with other_site(tmp_path) as course:
+        yield show
+        for context in contexts:
+            context.close()
 
 
 def open_share(watched) -> None:
