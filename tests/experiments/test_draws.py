@@ -205,6 +205,7 @@ def test_few_draws_promise_no_more_than_they_hold() -> None:
     assert end_names(18) == ("lowest", "highest")
 
 
+@pytest.mark.daily("gaussians-privthr-dsg_c", "gaussians-privthrem-significant")
 @pytest.mark.parametrize(
     ("sample", "method", "score"),
     [

@@ -742,6 +742,7 @@ def test_what_can_not_be_written_is_said_in_a_sentence(tmp_path):
     assert os.listdir(tmp_path) == ["circle.csv"]
 
 
+@pytest.mark.daily("0", "9000", "17000")
 @pytest.mark.parametrize("size", [0, 1000, 9000, 13_000, 17_000])
 def test_a_full_disk_costs_no_finished_row(tmp_path, small_parts, whole, size):
     out, told = tmp_path / "out.parquet", Told()
@@ -763,6 +764,7 @@ def test_a_full_disk_costs_no_finished_row(tmp_path, small_parts, whole, size):
     assert os.listdir(tmp_path) == [out.name]
 
 
+@pytest.mark.daily("folder", "read-only journal")
 @pytest.mark.parametrize("what", ["folder", "read-only journal", "unreadable journal", "table"])
 def test_what_nobody_may_write_to_is_said_in_a_sentence(tmp_path, what):
     out = tmp_path / "out.csv"

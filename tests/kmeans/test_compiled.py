@@ -79,6 +79,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.daily("empty-nbi", "torn-nbc", "another pickle-nbi", "one bit-nbc")
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_files_are_compiled_anew_and_replaced(module, ending, damage):

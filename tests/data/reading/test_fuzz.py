@@ -273,7 +273,7 @@ def _without_header(data: bytes, name: str | None) -> Dataset:
 WAYS = [_as_table, _as_table, _by_persons, _as_counts, _for_release, _without_header]
 
 
-@pytest.mark.daily("4", "5", "6", "7", "8", "9")
+@pytest.mark.daily("4", "6", "8")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_only_input_errors_come_out(part):
     outcomes: Counter[str] = Counter()
