@@ -33,6 +33,8 @@ from tests.support import ROOT
 
 FLAGS = [
     "--headless",
+    # Letters are as wide as in a window.
+    "--font-render-hinting=none",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",

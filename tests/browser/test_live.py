@@ -301,7 +301,7 @@ def test_theme_switch_restyles_without_a_run(demo: Callable[..., Any]) -> None:
         document.querySelector('.plot').marked, document.querySelector('#state').textContent]"""
     light = watched.page.evaluate(look)
     watched.page.emulate_media(color_scheme="dark")
-    watched.page.wait_for_function("window.titles.length > 0")
+    watched.page.wait_for_function("() => window.titles.length > 0")
     dark = watched.page.evaluate(look)
     assert light[0] != dark[0]
     assert light[1] == light[2]
