@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from dpviz.server import shield
 from dpviz.ui.embed import EMBED_STYLE, embedded
 from dpviz.ui.page import (
     ICON,
@@ -14,36 +15,6 @@ from dpviz.ui.page import (
     show_title,
 )
 
-# Before the navigation, which would take its icon from an outside host.
-st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
-st.logo(LOGO)
-st.html(STYLE)
-if embedded():
-    st.html(EMBED_STYLE)
-frame()
-enter()
-
-PAGES = [
-    st.Page(
-        "pages/wavecluster.py",
-        title="WaveCluster",
-        icon=":material/grid_on:",
-        url_path="first",
-        default=True,
-    ),
-    st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
-    st.Page("pages/compare.py", title="Compare", icon=":material/stacked_line_chart:"),
-    st.Page("pages/benchmark.py", title="Benchmark", icon=":material/leaderboard:"),
-    st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
-    st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
-    st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
-    st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
-    st.Page("pages/game.py", title="Game", icon=":material/casino:"),
-    st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
-    st.Page("pages/docs.py", title="Docs", icon=":material/help:"),
-    st.Page("pages/about.py", title="About", icon=":material/info:"),
-]
-
 
 def _first_by_name() -> None:
     """Show the first page under its own name, too: its address has none, but people type one."""
@@ -52,9 +23,49 @@ def _first_by_name() -> None:
     run_page("wavecluster", page_state, build)
 
 
-by_name = st.Page(_first_by_name, title=PAGES[0].title, url_path="wavecluster", visibility="hidden")
-page = st.navigation([*PAGES, by_name], position="top")
-st.set_page_config(page_title=f"{page.title} · dpviz")
-show_title(page.title)
-page.run()
-freeze_loaded_objects(page.title)
+def show() -> None:
+    """Draw the frame and the page that is asked for."""
+    # Before the navigation, which would take its icon from an outside host.
+    st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
+    st.logo(LOGO)
+    st.html(STYLE)
+    if embedded():
+        st.html(EMBED_STYLE)
+    frame()
+    enter()
+
+    pages = [
+        st.Page(
+            "pages/wavecluster.py",
+            title="WaveCluster",
+            icon=":material/grid_on:",
+            url_path="first",
+            default=True,
+        ),
+        st.Page("pages/kmeans.py", title="k-means", icon=":material/hub:"),
+        st.Page("pages/compare.py", title="Compare", icon=":material/stacked_line_chart:"),
+        st.Page("pages/benchmark.py", title="Benchmark", icon=":material/leaderboard:"),
+        st.Page("pages/audit.py", title="Audit", icon=":material/policy:"),
+        st.Page("pages/papers.py", title="Papers", icon=":material/fact_check:"),
+        st.Page("pages/release.py", title="Release", icon=":material/verified_user:"),
+        st.Page("pages/learn.py", title="Learn", icon=":material/school:"),
+        st.Page("pages/game.py", title="Game", icon=":material/casino:"),
+        st.Page("pages/glossary.py", title="Glossary", icon=":material/menu_book:"),
+        st.Page("pages/docs.py", title="Docs", icon=":material/help:"),
+        st.Page("pages/about.py", title="About", icon=":material/info:"),
+    ]
+    by_name = st.Page(
+        _first_by_name, title=pages[0].title, url_path="wavecluster", visibility="hidden"
+    )
+    page = st.navigation([*pages, by_name], position="top")
+    st.set_page_config(page_title=f"{page.title} · dpviz")
+    show_title(page.title)
+    page.run()
+    freeze_loaded_objects(page.title)
+
+
+if __name__ == "__main__":
+    show()
+else:
+    # ``streamlit run`` looks for a server in this file before any session runs it.
+    app = st.App(__file__, middleware=shield())

@@ -1,9 +1,9 @@
 """The app as a server for others: Streamlit's own server, behind headers and a check of the host.
 
-``streamlit run app.py`` can't send headers of its own. These ways of starting can:
+Each way of starting has them:
 
-* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls where others
-  may come),
+* ``streamlit run app.py``, for this computer,
+* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for others,
 * ``uvicorn dpviz.server:app``, where a process manager wants an ASGI application.
 """
 
@@ -165,10 +165,15 @@ class Shield:
             await self._app(scope, receive, answer)
 
 
+def shield() -> list[Middleware]:
+    """Return what stands before the app, whichever way it is started."""
+    ask_no_host()
+    return [Middleware(Shield)]
+
+
 def application(script: Path = SCRIPT) -> st.App:
     """Return the app of a script as an ASGI application."""
-    ask_no_host()
-    return st.App(script.resolve(), middleware=[Middleware(Shield)])
+    return st.App(script.resolve(), middleware=shield())
 
 
 def serve(

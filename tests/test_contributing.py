@@ -227,7 +227,7 @@ def copy(tmp_path_factory) -> Copy:
     copy.after("dpviz/docs/page.py", r'"running", ', '"toy", ')
     copy.adding("page")
     copy.write("pages/toy.py", PAGE)
-    copy.after("app.py", r"PAGES = \[\n", '    st.Page("pages/toy.py", title="Toy"),\n')
+    copy.after("app.py", r"pages = \[\n", '        st.Page("pages/toy.py", title="Toy"),\n')
     return copy
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -162,11 +162,13 @@ def await_health(url: str, server: subprocess.Popen[bytes]) -> None:
 
 
 def serve(
-    script: str, folder: Path, root: Path = ROOT, **options: Any
+    script: str, folder: Path, root: Path = ROOT, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start an app of a checkout, its log in a folder; returns its address and its process."""
     options["cwd"] = root
-    return _started(["streamlit", "run", str(root / script), "--server."], folder, **options)
+    command = ["streamlit", "run", str(root / script)]
+    command += [part for host in hosts for part in ("--server.allowedHosts", host)]
+    return _started([*command, "--server."], folder, **options)
 
 
 def _started(
@@ -217,19 +219,13 @@ def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="session")
 def app_url(app_folder: Callable[[str], Path]) -> Iterator[Callable[[str], str]]:
-    """Start an app once, as a server for others, and return its address; all end with the session.
-
-    ``streamlit run app.py`` is what :func:`serve` and ``new_server`` start.
-    """
+    """Start an app once and return its address; all apps end with the session."""
     running: dict[str, tuple[str, subprocess.Popen[bytes]]] = {}
 
     def start(script: str) -> str:
         if script not in running:
-            folder = app_folder(script)
-            others = script == "app.py"
-            found = _started(["dpviz.server", "--"], folder) if others else serve(script, folder)
-            running[script] = found
-            await_health(*found)
+            running[script] = serve(script, app_folder(script))
+            await_health(*running[script])
         return running[script][0]
 
     yield start

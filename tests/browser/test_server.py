@@ -1,4 +1,4 @@
-"""The pages behind the headers of the server for others, in a browser that obeys them."""
+"""The pages behind the headers of the server, in a browser that obeys them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE, Watched, shielded_server
+from tests.browser.conftest import PATIENCE, Watched
 from tests.browser.test_picture import NO_PRINTER, behind, saved
 
 Open = Callable[..., Watched]
@@ -26,10 +26,9 @@ PAGES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def shielded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with shielded_server(tmp_path_factory.mktemp("shielded")) as url:
-        yield url
+@pytest.fixture
+def shielded(app_url: Callable[[str], str]) -> str:
+    return app_url("app.py")
 
 
 @contextmanager
@@ -42,6 +41,8 @@ def other_site(folder: Path) -> Iterator[str]:
         site.shutdown()
 
 
+# Others are opened by the other tests of this folder.
+@pytest.mark.daily("papers", "game", "glossary", "docs")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_needs_nothing_that_the_headers_forbid(
     shielded: str, page: str, open_page: Open, faultless: Faultless

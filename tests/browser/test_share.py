@@ -148,14 +148,3 @@ def test_the_frame_to_copy_fits_a_slide(page, width, height, app_url, open_page,
     inside.wait_for_function(
         f"() => {{ const found = ({TITLES})(); return !found.some(t => t.includes('ε 0.3 ')) }}",
     )
-
-
-@pytest.mark.exhaustive
-def test_a_frame_that_nobody_asked_for_shows_the_same_view_and_no_release(new_server, slide):
-    # Who frames the page chooses its address, also one that says no to the view for frames.
-    for page, there in (("kmeans", ".js-plotly-plot"), ("release?embed=false", "text=own window")):
-        shown = slide(f"<iframe src='{new_server}/{page}' width=800 height=600></iframe>")
-        frame = shown.page.frame_locator("iframe")
-        frame.locator(there).first.wait_for()
-        assert "embed=true" in shown.page.frames[1].url
-        assert frame.get_by_role("button", name="Release").count() == 0

@@ -55,8 +55,8 @@ def opened(tmp_path: Path):
     """Open a page that the app has besides its own, by a link."""
     shutil.copytree(ROOT / "pages", tmp_path / "pages")
     (tmp_path / "pages" / "extra.py").write_text(PAGE, encoding="utf-8")
-    listed = 'PAGES = [\n    st.Page("pages/extra.py", title="Extra"),\n'
-    text = APP.read_text(encoding="utf-8").replace("PAGES = [\n", listed)
+    listed = 'pages = [\n        st.Page("pages/extra.py", title="Extra"),\n'
+    text = APP.read_text(encoding="utf-8").replace("pages = [\n", listed)
     assert listed in text
     (tmp_path / "app.py").write_text(text, encoding="utf-8")
 
