@@ -3,21 +3,11 @@
 import streamlit as st
 
 from dpviz.server import shield
-from dpviz.ui.embed import EMBED_STYLE, embedded
-from dpviz.ui.page import (
-    ICON,
-    LOGO,
-    STYLE,
-    enter,
-    frame,
-    freeze_loaded_objects,
-    run_page,
-    show_title,
-)
 
 
 def _first_by_name() -> None:
     """Show the first page under its own name, too: its address has none, but people type one."""
+    from dpviz.ui.page import run_page
     from dpviz.ui.wavecluster import build, page_state
 
     run_page("wavecluster", page_state, build)
@@ -25,6 +15,18 @@ def _first_by_name() -> None:
 
 def show() -> None:
     """Draw the frame and the page that is asked for."""
+    # Imported by a session: what declares a component before there is a server declares it to none.
+    from dpviz.ui.embed import EMBED_STYLE, embedded
+    from dpviz.ui.page import (
+        ICON,
+        LOGO,
+        STYLE,
+        enter,
+        frame,
+        freeze_loaded_objects,
+        show_title,
+    )
+
     # Before the navigation, which would take its icon from an outside host.
     st.set_page_config(page_title="dpviz", page_icon=ICON, layout="wide")
     st.logo(LOGO)
