@@ -26,14 +26,7 @@ from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from dpviz import server as server_module
 from dpviz.ui import address, leave
-from tests.browser.conftest import (
-    _free_port,
-    await_health,
-    end,
-    faults,
-    serve,
-    shielded_server,
-)
+from tests.browser.conftest import _free_port, shielded_server
 from tests.support import APP, ROOT
 
 
@@ -42,19 +35,9 @@ def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
     """The address of each way to start it, for visitors who come by one more name."""
-    folder = tmp_path_factory.mktemp("server")
-    if request.param == "dpviz.server":
-        with shielded_server(folder, "--hosts", "lab.example.org") as url:
-            yield url
-        return
-    hosts = ("localhost", "127.0.0.1", "::1", "lab.example.org")
-    url, process = serve("app.py", folder, hosts=hosts)
-    try:
-        await_health(url, process)
+    folder, streamlit = tmp_path_factory.mktemp("server"), request.param == "streamlit run"
+    with shielded_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
         yield url
-    finally:
-        end(process)
-    assert not faults(folder / "server.log")
 
 
 def asked(url: str, host: str = "") -> tuple[int, Message, str]:

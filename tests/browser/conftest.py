@@ -200,9 +200,17 @@ def end(server: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def shielded_server(folder: Path, *options: str) -> Iterator[str]:
-    """Start the server for others, its log in a folder, in which nothing may have gone wrong."""
-    url, process = _started(["dpviz.server", *options, "--"], folder)
+def shielded_server(
+    folder: Path, hosts: Sequence[str] = (), *, streamlit: bool = False
+) -> Iterator[str]:
+    """Start the server for others, its log in a folder, in which nothing may have gone wrong.
+
+    ``streamlit`` starts it as ``streamlit run app.py`` does.
+    """
+    if streamlit:
+        url, process = serve("app.py", folder, hosts=("localhost", "127.0.0.1", "::1", *hosts))
+    else:
+        url, process = _started(["dpviz.server", "--hosts", ",".join(hosts), "--"], folder)
     try:
         await_health(url, process)
         yield url
