@@ -122,9 +122,14 @@ def test_no_more_run_than_there_are_places() -> None:
     ],
 )
 def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, rest) -> None:
-    clock, slept = [0.0], []
-    fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=slept.append)
-    # Places of its own: a job that another test has left would rest by this clock, too.
+    clock, slept = [0.0], {}
+
+    def sleep(seconds: float) -> None:
+        slept.setdefault(threading.current_thread(), []).append(seconds)
+
+    fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
+    # A job that another test has left rests by this clock, too: this one has places of its own,
+    # and the rest of its own thread alone counts.
     turns = Turns(1, share=5.0)
     monkeypatch.setattr(job, places, turns)
     monkeypatch.setattr(job, "time", fake)
@@ -135,8 +140,9 @@ def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, rest)
         clock[0] += 0.1
         cancelled()
 
-    assert Job(work, turns=turns).wait(5)
-    assert sum(slept) == pytest.approx(rest)
+    own = Job(work, turns=turns)
+    assert own.wait(5)
+    assert sum(slept.get(own._thread, ())) == pytest.approx(rest)
 
 
 def test_what_follows_a_slider_has_one_place_in_a_crowd(monkeypatch) -> None:
