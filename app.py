@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from dpviz.server import shield
+from dpviz.server import in_browser, ready, shield
 
 
 def _first_by_name() -> None:
@@ -70,4 +70,4 @@ if __name__ == "__main__":
     show()
 else:
     # ``streamlit run`` looks for a server in this file before any session runs it.
-    app = st.App(__file__, middleware=shield())
+    app = st.App(ready(__file__), lifespan=in_browser, middleware=shield())

@@ -15,8 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-#: Of larger draws a few are cached.
-_KEEP = 2**17
+#: Largest draw of which many are cached, and of which a few are: 128 MB in all. What is larger is
+#: drawn anew, as nothing would ever free it.
+_KEEP, _KEEP_FEW = 2**17, 2**20
 
 
 class NoiseSource(Protocol):
@@ -153,7 +154,8 @@ def _draw(
     law: str, seed: int, key: tuple[int, ...], step: str, shape: tuple[int, ...]
 ) -> NDArray[np.float64]:
     """Unit noise; the latest draws are cached, because every redraw of the screen needs them."""
-    draw = _kept if int(np.prod(shape)) <= _KEEP else _latest
+    size = int(np.prod(shape))
+    draw = _kept if size <= _KEEP else _latest if size <= _KEEP_FEW else _fresh
     return draw(law, seed, key, step, shape)
 
 

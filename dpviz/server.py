@@ -1,21 +1,23 @@
-"""The app as a server for others: Streamlit's own server, behind headers and a check of the host.
+"""The app as a server: Streamlit's own, behind headers and a check of the host.
 
 Each way of starting has them:
 
 * ``streamlit run app.py``, for this computer,
-* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for others,
+* ``python -m dpviz.server`` (or :func:`serve`, which ``dpviz app`` calls), for others, too,
 * ``uvicorn dpviz.server:app``, where a process manager wants an ASGI application.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import base64
 import hashlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,8 @@ from urllib.parse import parse_qs
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
-from streamlit import file_util
+from streamlit import cli_util, config, file_util
+from streamlit.web.server import server_util
 
 from dpviz.ending import ended_by
 from dpviz.errors import InputError
@@ -74,10 +77,13 @@ _HEADERS = {
 }
 
 
-#: plotly.js, at an address that has its version: a browser keeps it, and what it made of it, as it
-#: does with Streamlit's own scripts. Without this it is fetched, packed and compiled for each page.
+#: plotly.js, which the app asks for with its version: a browser keeps it, and what it made of it,
+#: as it does with Streamlit's own scripts. Else it is fetched, packed and compiled for each page.
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
+
+#: Seconds after which a browser is opened: by then the server listens.
+_SOON = 0.2
 
 #: Streamlit tells everybody there how much memory each session takes.
 _METRICS = "/_stcore/metrics"
@@ -143,13 +149,12 @@ class Shield:
         ours = headers(embed=query.get("embed", [""])[-1].lower() == "true")
 
         async def answer(message: Message) -> None:
-            nonlocal ours
             if message["type"] == "http.response.start":
-                if message["status"] == 200 and _PLOTLY.search(scope["path"]):
-                    ours = (*ours, _KEPT)
-                names = {name for name, _ in ours}
+                kept = message["status"] == 200 and query and _PLOTLY.search(scope["path"])
+                more = (*ours, _KEPT) if kept else ours
+                names = {name for name, _ in more}
                 theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
-                message = {**message, "headers": [*theirs, *ours]}
+                message = {**message, "headers": [*theirs, *more]}
             await send(message)
 
         if not allowed_host(host):
@@ -171,9 +176,28 @@ def shield() -> list[Middleware]:
     return [Middleware(Shield)]
 
 
-def application(script: Path = SCRIPT) -> st.App:
-    """Return the app of a script as an ASGI application."""
-    return st.App(script.resolve(), middleware=shield())
+@asynccontextmanager
+async def in_browser(_: st.App) -> AsyncIterator[None]:
+    """Open the app in a browser where one is wanted: Streamlit leaves that to a named server."""
+    if not config.get_option("server.headless"):
+        if config.is_manually_set("browser.serverAddress"):
+            name = config.get_option("browser.serverAddress")
+        else:
+            name = server_util.get_display_address(
+                config.get_option("server.address") or "localhost"
+            )
+        url = server_util.get_url(name)
+        asyncio.get_running_loop().call_later(_SOON, cli_util.open_browser, url)
+    yield
+
+
+def ready(script: str) -> str:
+    """Return the script that ``streamlit run`` starts; end in words if its settings are wrong."""
+    try:
+        check_settings(Path(script))
+    except InputError as error:
+        sys.exit(ended_by(error))
+    return script
 
 
 def serve(
@@ -208,11 +232,12 @@ def serve(
     own = ["localhost", "127.0.0.1", "::1"]
     # Streamlit looks beside this "program" for its configuration, and for the script's modules.
     sys.argv = [str(script)]
-    application(script).run(
+    st.App(script, lifespan=in_browser, middleware=shield()).run(
         config={
             "server.address": address,
             "server.port": port,
-            "server.headless": headless,
+            # Else as Streamlit finds: without a screen there is no browser.
+            **({"server.headless": True} if headless else {}),
             "server.allowedHosts": [*own, *hosts],
             **(settings or {}),
         }
@@ -225,7 +250,7 @@ def __getattr__(name: str) -> Any:
         # Where it listens is not known here: others may reach it, unless the environment says no.
         os.environ.setdefault(SHARED, "1")
         check_settings(SCRIPT)
-        return application()
+        return st.App(SCRIPT, middleware=shield())
     raise AttributeError(name)
 
 

@@ -6,11 +6,7 @@ import argparse
 import errno
 import os
 import socket
-from contextlib import suppress
 from typing import NoReturn
-
-from click import Abort
-from streamlit.web.cli import main as streamlit
 
 from dpviz.ending import say
 from dpviz.errors import InputError, shown
@@ -24,8 +20,7 @@ _ALL = {"0.0.0.0", "::"}
 
 
 def app_command(given: argparse.Namespace) -> NoReturn:
-    """Serve the explorer until somebody ends it; for others, behind headers of its own."""
-    check_settings(SCRIPT)
+    """Serve the explorer until somebody ends it."""
     # As Streamlit has it: what is typed goes before the environment.
     address = given.address or os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost"
     port = _asked_port(given.port)
@@ -33,29 +28,19 @@ def app_command(given: argparse.Namespace) -> NoReturn:
         port = _next_free(address)
     check_free(address, port)
     host = "localhost" if address in _ALL else f"[{address}]" if ":" in address else address
-    say(f"dpviz: the explorer is at http://{host}:{port}; Ctrl-C ends it.")
     names = [name.strip() for name in (given.hosts or "").split(",") if name.strip()]
+    own = [] if address in _ALL else [address]
+    check_settings(SCRIPT)
+    say(f"dpviz: the explorer is at http://{host}:{port}; Ctrl-C ends it.")
     if names or address in _ALL or not is_local(f"//{host}"):
         say("dpviz: other computers can open it, too: serve it in a network you trust.")
-        own = [] if address in _ALL else [address]
         if not names and not own:
             say("dpviz: name the addresses that they type with --hosts; others are refused.")
-        serve(
-            address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
-            # Streamlit's welcome asks an outside host for this computer's address.
-            settings={"logger.hideWelcomeMessage": True},
-        )  # fmt: skip
-        raise KeyboardInterrupt
-    options = {
-        "server.address": address,
-        "server.port": str(port),
-        "logger.hideWelcomeMessage": "true",
-    }
-    if given.no_browser:
-        options["server.headless"] = "true"
-    arguments = [part for name, value in options.items() for part in (f"--{name}", value)]
-    with suppress(Abort):  # Ctrl-C before the server listens for it
-        streamlit(["run", str(SCRIPT), *arguments], "streamlit", standalone_mode=False)
+    serve(
+        address=address, port=port, hosts=[*own, *names], headless=bool(given.no_browser),
+        # Streamlit's welcome asks an outside host for this computer's address.
+        settings={"logger.hideWelcomeMessage": True},
+    )  # fmt: skip
     raise KeyboardInterrupt
 
 

@@ -26,7 +26,7 @@ from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from dpviz import server as server_module
 from dpviz.ui import address, leave
-from tests.browser.conftest import _free_port, shielded_server
+from tests.browser.conftest import _free_port, started_server
 from tests.support import APP, ROOT
 
 
@@ -36,7 +36,7 @@ def server(
 ) -> Iterator[str]:
     """The address of each way to start it, for visitors who come by one more name."""
     folder, streamlit = tmp_path_factory.mktemp("server"), request.param == "streamlit run"
-    with shielded_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
+    with started_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
         yield url
 
 
@@ -125,34 +125,69 @@ def knocked(url: str, headers: dict[str, str]) -> int:
     return status
 
 
-@pytest.mark.parametrize("start", ["server", "dpviz", "streamlit"])
+#: How people start it, and their option for the port.
+STARTS = {
+    "server": (["dpviz.server", "--headless"], "--port"),
+    "dpviz": (["dpviz", "app", "--no-browser"], "--port"),
+    "streamlit": (["streamlit", "run", str(APP), "--server.headless=true"], "--server.port"),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
 def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> None:
     # Streamlit would, with its own.
     settings = tmp_path / ".streamlit" / "config.toml"
     settings.parent.mkdir()
     settings.write_text("[server]\n[server]\n", encoding="utf-8")
-    if start == "streamlit":
-        test = AppTest.from_file(str(APP), default_timeout=60)
-        with mock.patch.object(address, "get_config_files", return_value=[str(settings)]):
-            test.run()
-        (said,) = [one.value for one in test.error]
-        assert not test.sidebar.children
-    else:
-        command = [sys.executable, "-m", "dpviz.server" if start == "server" else "dpviz"]
-        command += ["app", "--no-browser"] if start == "dpviz" else ["--headless"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(
-            [*command, "--port", str(_free_port())], cwd=tmp_path, env=environment, timeout=60,
-            capture_output=True, text=True,
-        )  # fmt: skip
-        assert done.returncode == 2
-        said = done.stderr
+    command, port = STARTS[start]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", *command, port, str(_free_port())], cwd=tmp_path, env=environment,
+        timeout=60, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "config.toml can't be read" in done.stderr
+    # Streamlit prints one of its own before.
+    assert start == "streamlit" or "Traceback" not in done.stderr
+
+
+def test_a_page_says_that_its_settings_were_spoilt_meanwhile(tmp_path: Path) -> None:
+    settings = tmp_path / "config.toml"
+    settings.write_text("[server]\n[server]\n", encoding="utf-8")
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    with mock.patch.object(address, "get_config_files", return_value=[str(settings)]):
+        test.run()
+    (said,) = [one.value for one in test.error]
     assert "config.toml can't be read" in said
-    assert "Traceback" not in said
+    assert not test.sidebar.children
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_it_opens_a_browser_where_one_is_wanted(tmp_path: Path, start: str) -> None:
+    opened, opener = tmp_path / "opened", tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$1" >> {opened}\n', encoding="utf-8")
+    opener.chmod(0o755)
+    command, port_option = STARTS[start]
+    command = [one for one in command if "headless" not in one and one != "--no-browser"]
+    port = _free_port()
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", *command, port_option, str(port)], cwd=ROOT, env=environment,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        try:
+            until = time.monotonic() + 60
+            while not opened.exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            time.sleep(0.1)
+            assert opened.read_text(encoding="utf-8") == f"http://localhost:{port}\n"
+            assert asked(f"http://localhost:{port}/_stcore/health")[0] == 200
+        finally:
+            process.terminate()
 
 
 def test_streamlit_asks_no_host_for_this_address() -> None:
-    server_module.application()
+    server_module.shield()
     assert net_util.get_external_ip() is None
     assert not is_url_from_allowed_origins("https://evil.example")
 
@@ -200,7 +235,7 @@ def test_the_container_file_copies_what_is_there() -> None:
         *sources, _ = [part for part in shlex.split(line) if not part.startswith("--")]
         for source in sources:
             assert (ROOT / source).exists(), source
-    kept = (ROOT / ".containerignore").read_text(encoding="utf-8").split()
+    kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
     assert {".venv", ".git"} <= set(kept)
 
 

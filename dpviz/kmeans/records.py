@@ -129,8 +129,8 @@ class Records:
     #: Most blocks of records that are clustered each by itself; fewer stand for all.
     most_blocks: ClassVar[int] = UNLIMITED
 
-    #: Whether all points stand for equally many records.
-    evenly: ClassVar[bool] = False
+    #: Whether the points have weights that are all the same.
+    one_weight: ClassVar[bool] = False
 
     @classmethod
     def build(

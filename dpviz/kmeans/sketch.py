@@ -24,7 +24,7 @@ MOST_CELLS = 2**10
 MOST_PLACES, ALONG_AXIS = 2**14, 2**6
 
 #: Most blocks of a sketch's records that are clustered (GUPT): 30,000 records have about as many.
-MOST_BLOCKS = 2**6
+SKETCHED_BLOCKS = 2**6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,8 +46,8 @@ class Sketch(Records):
     each: int
 
     most_cells: ClassVar[int] = MOST_CELLS
-    most_blocks: ClassVar[int] = MOST_BLOCKS
-    evenly: ClassVar[bool] = True
+    most_blocks: ClassVar[int] = SKETCHED_BLOCKS
+    one_weight: ClassVar[bool] = True
 
     @property
     def most_places(self) -> int:
@@ -80,5 +80,5 @@ class Sketch(Records):
 
 
 def worth_sketching(records: Records) -> bool:
-    """Whether a method takes much longer on all records than on a sketch of them."""
+    """Whether there are so many records that a sketch of them comes first."""
     return records.weights is None and records.n >= MANY

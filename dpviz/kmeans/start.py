@@ -114,18 +114,24 @@ def plus_plus(
 
     Notes
     -----
-    Hu et al., Algorithm 2.
+    Hu et al., Algorithm 2. By our own hand, draw for draw as scikit-learn does it with one try per
+    centre: its products use threads, which for so few columns wait longer for each other than
+    they multiply, and their number can't be limited for one session alone.
     """
-    from sklearn.cluster import kmeans_plusplus
-
     points, weights = enough(points, weights, clusters, generator)
-    seed = int(generator.integers(2**31))
-    # Threads of products of so few columns wait for each other longer than they multiply.
-    with _threads().limit(limits=1, user_api="blas"):
-        centers: NDArray[np.float64] = kmeans_plusplus(
-            points, clusters, sample_weight=weights, random_state=seed, n_local_trials=1
-        )[0]
-    return centers
+    if weights is None:
+        weights = np.ones(len(points))
+    draws = np.random.RandomState(int(generator.integers(2**31)))
+    chosen = draws.choice(len(points), p=weights / weights.sum())
+    centers = [points[chosen]]
+    closest = np.full(len(points), np.inf)
+    while len(centers) < clusters:
+        away = points - centers[-1]
+        np.minimum(closest, np.einsum("ij,ij->i", away, away), out=closest)
+        sums = np.cumsum(weights * closest)
+        chosen = np.searchsorted(sums, draws.uniform() * sums[-1])
+        centers.append(points[min(chosen, len(points) - 1)])
+    return np.array(centers)
 
 
 def utility_plus(

@@ -1,9 +1,8 @@
 """The view for slides and course pages: ``?embed=true`` shows picture, readouts and epsilon alone.
 
 Streamlit itself takes its tool bar and its padding away there; side bar and navigation are hidden
-here. ``streamlit run`` sends no header against frames, so any page may show the app in one: such a
-page gets this view, too (``frame.js``), and a release is not made in it. :mod:`dpviz.server` lets
-only this view be framed.
+here. :mod:`dpviz.server` lets only this view be framed, and a release is not made in it: nobody is
+led to press a button that they don't see.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def start(
     after
         Seconds that it waits before it begins, see :func:`pause`.
     heavy
-        False for what takes seconds at most and follows a control: it does not wait for heavy jobs.
+        False for what follows a control, as a rule within seconds: it does not wait for heavy jobs.
     """
     earlier = job_of(key)
     if earlier:

@@ -33,7 +33,7 @@ from dpviz.kmeans.scores import OF_CENTERS, SCORES
 from dpviz.kmeans.sketch import Sketch, worth_sketching
 from dpviz.kmeans.trial import KMeansTrial
 from dpviz.kmeans.truth import KMeansTruth, run_kmeans
-from dpviz.noise_source import SeededNoise, Silenced
+from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.numbers import counted, decimals, readable
 from dpviz.raster import RecordRaster
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of, sketch_of
@@ -67,9 +67,10 @@ from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import Control, UrlState, choice, whole
 from dpviz.work import Cancelled, IsCancelled
 
-#: A run: its data and K, its parameters and its seed; and what came of it, true and private.
-Request = tuple[KMeansTruth, KMeansConfig, int]
-Found = tuple[KMeansTruth, KMeansRun]
+#: A run: its data and K, its parameters, its seed, and whether the method without noise stands on
+#: the left; and what came of it: true, private, left.
+Request = tuple[KMeansTruth, KMeansConfig, int, bool]
+Found = tuple[KMeansTruth, KMeansRun, KMeansRun]
 
 #: Session entries: the latest run, and the job that runs a method on very many records.
 _LATEST, _JOB = "kmeans:run", "kmeans:run job"
@@ -188,8 +189,13 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
 
 def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
     """Run the method on the chosen data, noise-free and private, with matched clusters."""
-    truth = _truth_of(settings)
-    return _side_by_side(settings, left, _latest_run(truth, settings.config, settings.seed))
+    return _side_by_side(settings, _latest_run(_request(settings, left)))
+
+
+def _request(settings: RunSettings, left: Left) -> Request:
+    """The run that is asked for."""
+    silent = left == "silent" and FAMILY.methods[settings.config.method].card.spends
+    return _truth_of(settings), settings.config, settings.seed, silent
 
 
 def _truth_of(settings: RunSettings) -> KMeansTruth:
@@ -200,20 +206,16 @@ def _truth_of(settings: RunSettings) -> KMeansTruth:
 
 
 def _side_by_side(
-    settings: RunSettings, left: Left, found: Found, *, sketch_of: int | None = None
+    settings: RunSettings, found: Found, *, sketch_of: int | None = None
 ) -> KMeansRuns:
-    """What the page shows of a run: what stands beside it, and all records on the lattice."""
-    active, config = settings.active, settings.config
-    truth, private = found
-    reference = truth.run
-    if left == "silent" and FAMILY.methods[config.method].card.spends:
-        silent = Silenced(SeededNoise(settings.seed))
-        reference = truth.matched(run_kmeans(truth.records, config, silent))
+    """What the page shows of a run, with all records on the lattice."""
+    active = settings.active
+    truth, private, left = found
     records = records_of(active.dataset, active.domain, active.outside, is_sample=active.is_sample)
     return KMeansRuns(
         truth=truth,
         private=private,
-        left=reference,
+        left=left,
         raster=raster_of(records, active.axes, is_sample=active.is_sample),
         sketch_of=sketch_of,
     )
@@ -221,11 +223,11 @@ def _side_by_side(
 
 def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     """Run the method; on very many records show a sketch until a job has run it on all of them."""
-    config, truth = settings.config, _truth_of(settings)
-    request = (truth, config, settings.seed)
+    request = _request(settings, left)
+    truth, config, seed, silent = request
     known = _known(request)
     if known or not worth_sketching(truth.records):
-        return _side_by_side(settings, left, known or _latest_run(*request))
+        return _side_by_side(settings, known or _latest_run(request))
     job = job_of(_JOB)
     if job and (job.request != request or not settings.settled):
         job.cancel()
@@ -234,10 +236,10 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
         # Not again for the same run: it would fail again, for ever.
         show_error(failed)
     elif settings.settled and not (job and job.running):
-        start(_JOB, partial(_run_beside, *request), request=request, heavy=False, after=pause())
+        start(_JOB, partial(_run_beside, request), request=request, heavy=False, after=pause())
     sketch = sketch_of(truth.records, is_sample=settings.active.is_sample)
-    found = _drawn(_sketched(sketch, truth), config, SeededNoise(settings.seed))
-    return _side_by_side(settings, left, found, sketch_of=truth.records.n)
+    found = _drawn(_sketched(sketch, truth), config, SeededNoise(seed), silent=silent)
+    return _side_by_side(settings, found, sketch_of=truth.records.n)
 
 
 def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
@@ -256,51 +258,67 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
     )
 
 
-class _CancellableNoise(SeededNoise):
-    """Noise that ends a run which nobody waits for any more, at its next draw.
+class _Cancellable:
+    """Another source's draws for a run that ends at the next one once nobody waits for it.
 
     Parameters
     ----------
-    seed, cancelled
-        Seed of the noise; whether the run should end.
+    source, cancelled
+        Where all draws come from; whether the run should end. One generation of PrivGene on many
+        records takes a minute.
     """
 
-    def __init__(self, seed: int, cancelled: IsCancelled) -> None:
-        super().__init__(seed)
+    def __init__(self, source: NoiseSource, cancelled: IsCancelled) -> None:
+        self._source = source
         self._cancelled = cancelled
 
     def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Noise of an iteration or a grid."""
-        self._stop()
-        return super().laplace(step, scale, shape)
+        """Laplace draws of the source."""
+        return self._still().laplace(step, scale, shape)
 
     def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Noise of a choice; one generation of PrivGene on many records takes a minute."""
-        self._stop()
-        return super().gumbel(step, scale, shape)
+        """Gumbel draws of the source."""
+        return self._still().gumbel(step, scale, shape)
 
-    def _stop(self) -> None:
+    def k_norm(
+        self, step: str, scale: float, shape: tuple[int, int], ball: int
+    ) -> NDArray[np.float64]:
+        """K-norm draws of the source."""
+        return self._still().k_norm(step, scale, shape, ball)
+
+    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Uniform draws of the source."""
+        return self._still().uniform(step, shape)
+
+    def generator(self, step: str) -> np.random.Generator:
+        """Randomness of the source."""
+        return self._still().generator(step)
+
+    def _still(self) -> NoiseSource:
+        """The source, where the run should go on."""
         if self._cancelled():
             raise Cancelled
+        return self._source
 
 
-def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: SeededNoise) -> Found:
-    """A noise-free run that is at least as good as the private run, and the private run."""
+def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
+    """A noise-free run that is at least as good as the private one, that one, and the left one."""
     run = run_kmeans(truth.records, config, noise)
     best = truth.beyond(run.centers)
-    return best, best.matched(run)
+    if not silent:
+        return best, best.matched(run), best.run
+    return best, best.matched(run), best.matched(run_kmeans(best.records, config, Silenced(noise)))
 
 
-def _run_beside(
-    truth: KMeansTruth, config: KMeansConfig, seed: int, *, cancelled: IsCancelled, **_: object
-) -> Found:
+def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
     """The same in the thread of a job, once nobody has changed anything for a while."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
         if cancelled():
             raise Cancelled
-    return _drawn(truth, config, _CancellableNoise(seed, cancelled))
+    truth, config, seed, silent = request
+    return _drawn(truth, config, _Cancellable(SeededNoise(seed), cancelled), silent=silent)
 
 
 def _known(request: Request) -> Found | None:
@@ -316,12 +334,12 @@ def _known(request: Request) -> Found | None:
     return latest[1] if latest is not None and latest[0] == request else None
 
 
-def _latest_run(truth: KMeansTruth, config: KMeansConfig, seed: int) -> Found:
+def _latest_run(request: Request) -> Found:
     """Return the run that the session stores, or run the method and store that."""
-    request = (truth, config, seed)
     found = _known(request)
     if found is None:
-        found = _drawn(truth, config, SeededNoise(seed))
+        truth, config, seed, silent = request
+        found = _drawn(truth, config, SeededNoise(seed), silent=silent)
         st.session_state[_LATEST] = (request, found)
     return found
 

@@ -59,13 +59,10 @@ def _file(owner: str) -> Path:
 
 
 def login() -> str:
-    """Who is logged in, by Streamlit's own login or by the proxy before it; "" for nobody."""
-    user = st.user.to_dict()
-    if user.get("is_logged_in") and user.get("sub"):
-        return f"{user.get('iss')} {user['sub']}"
+    """Who is logged in, by the proxy before the app; "" for nobody."""
     trusted: dict[str, str] = st.get_option("server.trustedUserHeaders") or {}
     # The first header alone: the name of one person may be another one's address.
-    name = str(user.get(next(iter(trusted.values()), "")) or "").strip().lower()
+    name = str(st.user.to_dict().get(next(iter(trusted.values()), "")) or "").strip().lower()
     return f"proxy {name}" if name else ""
 
 

@@ -130,13 +130,18 @@ def show_readouts(
     cards = [_card(one) for one in readouts]
     cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))
     why = "" if claim.private else _why(claim.reason)
-    return (place or st).html(f'<div class="dpv-cards">{"".join(cards)}</div>{why}')
+    kind = "dpv-cards dpv-many" if len(cards) >= _MANY else "dpv-cards"
+    return (place or st).html(f'<div class="{kind}">{"".join(cards)}</div>{why}')
 
 
 def _why(reason: str) -> str:
     """Why a mechanism is not private, above the picture, as HTML."""
     return f'<p class="dpv-why"><b>Not private:</b> {html.escape(reason)}</p>'
 
+
+#: So many stand closer together: they fit into one row beside the sidebar of a small screen, also
+#: where letters are a bit wider.
+_MANY = 9
 
 #: In windows of their own, since own data would be lost in this one.
 #: One link a card, as each is one more stop of the key Tab.

@@ -164,27 +164,28 @@ def await_health(url: str, server: subprocess.Popen[bytes]) -> None:
 def serve(
     script: str, folder: Path, root: Path = ROOT, hosts: Sequence[str] = (), **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start an app of a checkout, its log in a folder; returns its address and its process."""
+    """Start an app of a checkout, its log in a folder; returns its address and its process.
+
+    It answers to the given hosts, or to those of the checkout's settings.
+    """
     options["cwd"] = root
-    command = ["streamlit", "run", str(root / script)]
+    command = ["streamlit", "run", str(root / script), "--server.headless", "true"]
     command += [part for host in hosts for part in ("--server.allowedHosts", host)]
-    return _started([*command, "--server."], folder, **options)
+    return _started(command, "--server.", folder, **options)
 
 
 def _started(
-    command: list[str], folder: Path, **options: Any
+    command: list[str], prefix: str, folder: Path, **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
-    """Start a module with arguments, the last of which begins the names of a server's options."""
+    """Start a module with arguments; its options for port and address begin with the prefix."""
     port, root = _free_port(), options.setdefault("cwd", ROOT)
-    *module, prefix = command
-    module += [f"{prefix}port", str(port), f"{prefix}address", "127.0.0.1", f"{prefix}headless"]
-    module += ["true"] if prefix.endswith(".") else []
+    command = [*command, f"{prefix}port", str(port), f"{prefix}address", "127.0.0.1"]
     # Budgets and bundles of the tests stay in their own folder.
     environment = {**os.environ, "PYTHONPATH": str(root), "DPVIZ_HOME": str(folder / "home")}
     environment |= options.pop("env", {})
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", *module],
+            [sys.executable, "-m", *command],
             env=environment, stdout=log, stderr=subprocess.STDOUT, **options,
         )  # fmt: skip
     return f"http://127.0.0.1:{port}", server
@@ -200,17 +201,18 @@ def end(server: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def shielded_server(
+def started_server(
     folder: Path, hosts: Sequence[str] = (), *, streamlit: bool = False
 ) -> Iterator[str]:
-    """Start the server for others, its log in a folder, in which nothing may have gone wrong.
+    """Start a server by itself, its log in a folder, in which nothing may have gone wrong.
 
     ``streamlit`` starts it as ``streamlit run app.py`` does.
     """
     if streamlit:
         url, process = serve("app.py", folder, hosts=("localhost", "127.0.0.1", "::1", *hosts))
     else:
-        url, process = _started(["dpviz.server", "--hosts", ",".join(hosts), "--"], folder)
+        command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
+        url, process = _started(command, "--", folder)
     try:
         await_health(url, process)
         yield url
@@ -261,7 +263,7 @@ def playwright_driver() -> Iterator[Playwright]:
 
 def system_browser() -> str | None:
     """Path of the system's Chromium, at best the one without windows; None: playwright's own."""
-    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next(filter(None, map(shutil.which, names)), None)
 
 

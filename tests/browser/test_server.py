@@ -18,17 +18,13 @@ from tests.browser.test_picture import NO_PRINTER, behind, saved
 
 Open = Callable[..., Watched]
 Faultless = Callable[[Watched], Watched]
+AppUrl = Callable[[str], str]
 
 #: Every page, with a state that shows what it draws.
 PAGES = [
     "", "?view=subbands", "kmeans", "kmeans?method=mcmc&view=path", "compare", "benchmark", "audit",
     "papers", "release", "learn", "game", "glossary", "docs", "about",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def shielded(app_url: Callable[[str], str]) -> str:
-    return app_url("app.py")
 
 
 @contextmanager
@@ -45,9 +41,9 @@ def other_site(folder: Path) -> Iterator[str]:
 @pytest.mark.daily("papers", "game", "glossary", "docs")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_needs_nothing_that_the_headers_forbid(
-    shielded: str, page: str, open_page: Open, faultless: Faultless
+    app_url: AppUrl, page: str, open_page: Open, faultless: Faultless
 ) -> None:
-    watched = faultless(open_page(f"{shielded}/{page}"))
+    watched = faultless(open_page(f"{app_url('app.py')}/{page}"))
     watched.wait_calm()
     expect(watched.page.locator("h1").first).to_be_visible()
     if page.split("?")[0] in ("", "kmeans"):
@@ -55,11 +51,11 @@ def test_a_page_needs_nothing_that_the_headers_forbid(
 
 
 def test_a_hand_moves_all_that_moves_behind_the_headers(
-    shielded: str, open_page: Open, faultless: Faultless
+    app_url: AppUrl, open_page: Open, faultless: Faultless
 ) -> None:
     """What components of the app do by scripts of their own: sliders, figures, files, print."""
     printing = partial(Page.add_init_script, script=NO_PRINTER)
-    watched = faultless(open_page(shielded, before=printing))
+    watched = faultless(open_page(app_url("app.py"), before=printing))
     page = watched.page
     title = page.locator(".gtitle").first
     before = title.text_content()
@@ -77,7 +73,7 @@ def test_a_hand_moves_all_that_moves_behind_the_headers(
     watched.wait_calm()
 
 
-def test_a_browser_keeps_what_draws_the_figures(shielded: str, open_page: Open) -> None:
+def test_a_browser_keeps_what_draws_the_figures(app_url: AppUrl, open_page: Open) -> None:
     """A page that is opened again fetches no part of plotly.js, and nothing of Streamlit's."""
     answers: list[dict[str, Any]] = []
 
@@ -88,7 +84,7 @@ def test_a_browser_keeps_what_draws_the_figures(shielded: str, open_page: Open) 
 
     for _ in range(2):
         answers.clear()
-        page = open_page(shielded, before=listen).page
+        page = open_page(app_url("app.py"), before=listen).page
         expect(page.locator(".gtitle").first).to_be_visible()
     scripts = [one for one in answers if one["url"].split("?")[0].endswith(".js")]
     assert sum("plotly.min.js" in one["url"] for one in scripts) == 1
@@ -96,10 +92,10 @@ def test_a_browser_keeps_what_draws_the_figures(shielded: str, open_page: Open) 
 
 
 def test_slides_of_another_site_show_their_view_and_no_other_one(
-    shielded: str, chromium: Browser, tmp_path: Path
+    app_url: AppUrl, chromium: Browser, tmp_path: Path
 ) -> None:
     for name, link in (("slides", "?embed=true"), ("whole", "")):
-        frame_of = f'<iframe src="{shielded}/{link}" width=1200 height=700></iframe>'
+        frame_of = f'<iframe src="{app_url("app.py")}/{link}" width=1200 height=700></iframe>'
         slide = f'<!doctype html><link rel="icon" href="data:,">{frame_of}'
         (tmp_path / f"{name}.html").write_text(slide, encoding="utf-8")
     context = chromium.new_context(viewport={"width": 1280, "height": 720})

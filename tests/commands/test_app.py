@@ -10,27 +10,16 @@ import pytest
 
 from dpviz import start
 from dpviz.command_line import main
-from tests.support import APP
 
 
 @pytest.fixture
-def started(monkeypatch) -> list[list[str]]:
-    """Arguments of each server that would have been started."""
+def started(monkeypatch) -> list[dict[str, Any]]:
+    """What each server would have been started with."""
     monkeypatch.delenv("STREAMLIT_SERVER_PORT", raising=False)
     monkeypatch.delenv("STREAMLIT_SERVER_ADDRESS", raising=False)
-    calls: list[list[str]] = []
-
-    def run(arguments: list[str], name: str, **more: Any) -> None:
-        calls.append(arguments)
-
-    monkeypatch.setattr(start, "streamlit", run)
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(start, "serve", lambda **options: calls.append(options))
     return calls
-
-
-def given(arguments: list[str]) -> dict[str, str]:
-    """Options of a server by name."""
-    assert arguments[:2] == ["run", str(APP)]
-    return dict(zip(arguments[2::2], arguments[3::2], strict=True))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +47,7 @@ def test_a_port_of_the_environment_is_taken_or_refused(started, capsys, monkeypa
     assert "STREAMLIT_SERVER_PORT = x is not a whole number" in capsys.readouterr().err
     monkeypatch.setenv("STREAMLIT_SERVER_PORT", "48613")
     assert main(["app"]) == 1
-    assert given(*started)["--server.port"] == "48613"
+    assert started[0]["port"] == 48613
 
 
 def test_the_next_free_port_is_taken(started, capsys, monkeypatch):
@@ -67,47 +56,40 @@ def test_the_next_free_port_is_taken(started, capsys, monkeypatch):
         other.listen()
         monkeypatch.setattr(start, "FIRST", other.getsockname()[1])
         assert main(["app", "--no-browser"]) == 1
-    options = given(*started)
-    port = int(options["--server.port"])
+    (options,) = started
+    port = options["port"]
     assert start.FIRST < port < start.FIRST + start.TRIED
-    assert options["--server.address"] == "localhost"
-    assert options["--server.headless"] == "true"
+    assert options["address"] == "localhost"
+    assert options["headless"] is True
     assert capsys.readouterr().err == (
         f"dpviz: the explorer is at http://localhost:{port}; Ctrl-C ends it.\ndpviz: interrupted.\n"
     )
 
 
-def test_another_address_of_this_computer_is_its_own(started, capsys):
-    assert main(["app", "--address", "127.0.0.2"]) == 1
-    err = capsys.readouterr().err
-    assert "http://127.0.0.2:" in err
-    assert "other computers" not in err
-    assert given(*started)["--logger.hideWelcomeMessage"] == "true"
-
-
 @pytest.mark.parametrize(
-    ("asked", "hosts"),
+    ("asked", "hosts", "others"),
     [
-        (["--address", "0.0.0.0"], []),
-        (["--address", "0.0.0.0", "--hosts", "lab, 192.0.2.7"], ["lab", "192.0.2.7"]),
-        (["--hosts", "lab"], ["localhost", "lab"]),
+        (["--address", "127.0.0.2"], ["127.0.0.2"], False),
+        (["--address", "0.0.0.0"], [], True),
+        (["--address", "0.0.0.0", "--hosts", "lab, 192.0.2.7"], ["lab", "192.0.2.7"], True),
+        (["--hosts", "lab"], ["localhost", "lab"], True),
     ],
 )
-def test_others_come_to_a_server_with_headers(started, capsys, monkeypatch, asked, hosts):
-    served = []
-    monkeypatch.setattr(start, "serve", lambda **options: served.append(options))
+def test_it_answers_to_its_names_and_says_who_can_open_it(started, capsys, asked, hosts, others):
     assert main(["app", *asked]) == 1
-    assert [one["hosts"] for one in served] == [hosts]
-    assert served[0]["settings"]["logger.hideWelcomeMessage"]
+    assert [one["hosts"] for one in started] == [hosts]
+    assert started[0]["settings"]["logger.hideWelcomeMessage"]
+    assert started[0]["headless"] is False
     err = capsys.readouterr().err
-    assert "other computers can open it" in err
-    assert ("with --hosts" in err) == (not hosts)
-    assert not started
+    assert f"http://{'127.0.0.2' if not others else 'localhost'}:" in err
+    assert ("other computers can open it" in err) == others
+    assert ("with --hosts" in err) == (others and not hosts)
 
 
 def test_without_streamlit_it_says_so(capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "dpviz.start")
-    monkeypatch.setitem(sys.modules, "streamlit.web.cli", None)
+    for name in ("dpviz.start", "dpviz.server"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "streamlit", None)
     assert main(["app"]) == 1
     err = capsys.readouterr().err
     assert "a library can't be loaded" in err

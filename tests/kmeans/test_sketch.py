@@ -16,9 +16,9 @@ from dpviz.kmeans.parameters import KMeansConfig
 from dpviz.kmeans.records import Records
 from dpviz.kmeans.sketch import (
     MANY,
-    MOST_BLOCKS,
     MOST_CELLS,
     SKETCHED,
+    SKETCHED_BLOCKS,
     Sketch,
     worth_sketching,
 )
@@ -178,9 +178,9 @@ def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
     )
     config, sketch = KMeansConfig(method="gupt", clusters=4, epsilon=1), Sketch.of(many)
     run = run_kmeans(sketch, config, SeededNoise(1))
-    assert (len(blocks), sum(blocks)) == (MOST_BLOCKS, len(sketch.points))
+    assert (len(blocks), sum(blocks)) == (SKETCHED_BLOCKS, len(sketch.points))
     # The noise is that of all blocks, of which there are more: centres of a sum over them.
-    assert round(sketch.n**0.4) > MOST_BLOCKS
+    assert round(sketch.n**0.4) > SKETCHED_BLOCKS
     assert run.ledger.spends[-1].scale == pytest.approx(2 * 4 * 2 / 0.98)
     whole = run_kmeans(many, config, SeededNoise(1))
     np.testing.assert_allclose(run.centers, whole.centers, atol=0.3)
@@ -189,7 +189,7 @@ def test_few_blocks_of_gupt_stand_for_all(many: Records, monkeypatch) -> None:
     run_kmeans(sketch, KMeansConfig(method="gupt", clusters=4, epsilon=1.0001), SeededNoise(1))
     assert not blocks
     run_kmeans(sketch, config, SeededNoise(2))
-    assert len(blocks) == MOST_BLOCKS
+    assert len(blocks) == SKETCHED_BLOCKS
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1065,8 +1065,11 @@ def test_card_says_what_each_part_brings(app):
 # ---- very many records
 
 
-@pytest.mark.parametrize(("method", "draws"), [("privgene", 71), ("dplloyd", 5)])
-def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method, draws):
+@pytest.mark.parametrize(
+    ("method", "silent", "draws"),
+    [("privgene", False, 72), ("dplloyd", False, 6), ("dplloyd", True, 7)],
+)
+def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method, silent, draws):
     asked = []
 
     def cancelled():
@@ -1077,12 +1080,12 @@ def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method,
     truth = truth_of(FIRST, 15)
     config = run_of(truth, method).config
     until = 10**6
-    kmeans_page._run_beside(truth, config, 0, cancelled=cancelled)
+    kmeans_page._run_beside((truth, config, 0, silent), cancelled=cancelled)
     assert len(asked) == draws
     asked.clear()
     until = 3
     with pytest.raises(Cancelled):
-        kmeans_page._run_beside(truth, config, 0, cancelled=cancelled)
+        kmeans_page._run_beside((truth, config, 0, silent), cancelled=cancelled)
     assert len(asked) == 4
 
 

@@ -83,8 +83,6 @@ def test_another_key_after_the_review_is_reviewed_again(home: Path) -> None:  # 
         ({"email": " "}, {"X-Forwarded-Email": "email"}, ""),
         # Whoever may choose a name could take the one that is another visitor's address.
         ({"email": None, "name": "ann@example.org"}, {"X-Email": "email", "X-Name": "name"}, ""),
-        ({"is_logged_in": True, "iss": "https://id", "sub": "7"}, {}, "https://id 7"),
-        ({"is_logged_in": False, "sub": "7"}, {}, ""),
     ],
 )
 def test_a_login_is_taken_from_who_is_trusted(

@@ -99,7 +99,7 @@ def _found(
 ) -> NDArray[np.float64]:
     """Centres (blocks, K, d) of all blocks, as :func:`_centers`."""
     points, K = records.scaled(space), config.clusters
-    if records.weights is not None and not records.evenly:
+    if records.weights is not None and not records.one_weight:
         shares = records.shares(blocks, generator)
         parts = ((points[share > 0], share[share > 0].astype(float)) for share in shares)
         return _centers(parts, (blocks, K, records.domain.ndim))

@@ -82,17 +82,6 @@ function keepSteps() {
   };
 }
 
-// In a frame of another page the app shows the view for that: nobody is led to press a button of
-// it that they don't see.
-function showFramed() {
-  const here = new URL(window.location);
-  // As Streamlit reads it: any of the values may say so, and no other word than this one.
-  const asked = here.searchParams.getAll("embed").some((one) => one.toLowerCase() === "true");
-  if (window.self === window.top || asked) return;
-  here.searchParams.set("embed", "true");
-  window.location.replace(here);
-}
-
 // The hint of the first visit: shown until somebody closes it or moves epsilon, and then never
 // again: the headline beside it, which follows epsilon, needs the room. Its text comes anew with
 // every run, so whether it is seen stands at the root of the page.
@@ -231,7 +220,6 @@ function tellTheme() {
 
 export default ({ data }) => {
   tellTheme();
-  showFramed();
   keepSteps();
   addSkips();
   keepMarks();
