@@ -9,6 +9,11 @@ Each way of starting has them:
 
 from __future__ import annotations
 
+from dpviz.arena import restart_with_one  # isort: skip  # before anything that starts a thread
+
+if __name__ == "__main__":
+    restart_with_one()
+
 import argparse
 import asyncio
 import base64

@@ -8,6 +8,7 @@ import os
 import socket
 from typing import NoReturn
 
+from dpviz.arena import restart_with_one
 from dpviz.ending import say
 from dpviz.errors import InputError, shown
 from dpviz.server import SCRIPT, serve
@@ -30,9 +31,12 @@ def app_command(given: argparse.Namespace) -> NoReturn:
     host = "localhost" if address in _ALL else f"[{address}]" if ":" in address else address
     names = [name.strip() for name in (given.hosts or "").split(",") if name.strip()]
     own = [] if address in _ALL else [address]
+    shared = bool(names) or address in _ALL or not is_local(f"//{host}")
     check_settings(SCRIPT)
+    if shared:
+        restart_with_one()
     say(f"dpviz: the explorer is at http://{host}:{port}; Ctrl-C ends it.")
-    if names or address in _ALL or not is_local(f"//{host}"):
+    if shared:
         say("dpviz: other computers can open it, too: serve it in a network you trust.")
         if not names and not own:
             say("dpviz: name the addresses that they type with --hosts; others are refused.")

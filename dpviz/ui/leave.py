@@ -30,11 +30,8 @@ MARGIN = 10.0
 #: Seconds between two checks for closed sessions.
 LOOK = 5.0
 
-#: Collections after the last session, within one look.
-_ENDINGS = 5
-
-#: glibc's number of that setting.
-_ARENA_MAX = -8
+#: Collections after the last session, and seconds between two of them.
+_ENDINGS, _PAUSE = 5, 1.0
 
 #: Looks between two collections of all objects, also of those that were excluded.
 _WHOLE = 60
@@ -69,11 +66,6 @@ class _Held:
             with suppress(Exception):
                 step()
 
-
-# With an arena for each thread, glibc keeps what was freed last in one, and with it whole uploads:
-# it gives back that end of the main one alone.
-with suppress(OSError, AttributeError, TypeError):
-    ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
 
 _LOCK = Lock()
 _SESSIONS: dict[str, _Held] = {}
@@ -133,7 +125,7 @@ def _watch() -> None:
             _collect()
     # Threads that were still ending held a part of the last sessions.
     for _ in range(_ENDINGS):
-        time.sleep(LOOK / _ENDINGS)
+        time.sleep(_PAUSE)
         _collect()
 
 

@@ -34,6 +34,7 @@ from websockets.exceptions import ConnectionClosed
 
 from tests.browser.conftest import await_health, faults
 from tests.support import ROOT
+from tests.support.memory import marks
 
 #: Sessions, seconds between two changes of one, and seconds without and with heavy jobs.
 SESSIONS, EVERY, SECONDS = 30, 1.0, 60.0
@@ -410,23 +411,6 @@ def memory(server: psutil.Process) -> float:
         with suppress(psutil.Error):
             sizes.append(one.memory_info().rss)
     return sum(sizes) / 2**20
-
-
-def marks(process: psutil.Process, mark: str) -> int:
-    """How often a text stands in the memory of a process."""
-    found, text = 0, mark.encode()
-    with suppress(psutil.Error, OSError):
-        places = Path(f"/proc/{process.pid}/maps").read_text(encoding="utf-8").splitlines()
-        with Path(f"/proc/{process.pid}/mem").open("rb", buffering=0) as content:
-            for place in places:
-                span, rights, *_ = place.split()
-                if not rights.startswith("rw"):
-                    continue
-                start, end = (int(one, 16) for one in span.split("-"))
-                with suppress(OSError, OverflowError, ValueError):
-                    content.seek(start)
-                    found += content.read(end - start).count(text)
-    return found
 
 
 @contextmanager

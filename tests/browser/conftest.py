@@ -174,6 +174,14 @@ def serve(
     return _started(command, "--server.", folder, **options)
 
 
+def serve_others(
+    folder: Path, hosts: Sequence[str] = (), **options: Any
+) -> tuple[str, subprocess.Popen[bytes]]:
+    """Start the server for others, which also answers to the given hosts; as :func:`serve`."""
+    command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
+    return _started(command, "--", folder, **options)
+
+
 def _started(
     command: list[str], prefix: str, folder: Path, **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
@@ -211,8 +219,7 @@ def started_server(
     if streamlit:
         url, process = serve("app.py", folder, hosts=("localhost", "127.0.0.1", "::1", *hosts))
     else:
-        command = ["dpviz.server", "--headless", "--hosts", ",".join(hosts)]
-        url, process = _started(command, "--", folder)
+        url, process = serve_others(folder, hosts)
     try:
         await_health(url, process)
         yield url

@@ -19,6 +19,7 @@ def started(monkeypatch) -> list[dict[str, Any]]:
     monkeypatch.delenv("STREAMLIT_SERVER_ADDRESS", raising=False)
     calls: list[dict[str, Any]] = []
     monkeypatch.setattr(start, "serve", lambda **options: calls.append(options))
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "1")  # else it would start anew
     return calls
 
 
