@@ -7,7 +7,9 @@ Sample sets are public and shared by all sessions; an upload stays in its own se
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import streamlit as st
 
@@ -26,11 +28,40 @@ from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, true_config
 
+T = TypeVar("T")
+
 
 @st.cache_resource(show_spinner=False)
 def _shared() -> LRUCache:
     """Results on sample sets."""
     return LRUCache(24)
+
+
+#: Seeded runs on sample sets that are shared, and most cells or records of each: some 50 MB in all.
+_RUNS, _MOST = 64, 2**15
+
+
+@st.cache_resource(show_spinner=False)
+def _shared_runs() -> LRUCache:
+    """Seeded runs on sample sets: a class moves through the same ones."""
+    return LRUCache(_RUNS)
+
+
+def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
+    """Return a seeded run; sessions share those of a sample set.
+
+    Parameters
+    ----------
+    request
+        All that the run follows from.
+    draw
+        Draws it.
+    size
+        Number of cells or records: large runs are not kept.
+    """
+    if not is_sample or size > _MOST:
+        return draw()
+    return _shared_runs().get(request, draw)
 
 
 @st.cache_resource(show_spinner=False)

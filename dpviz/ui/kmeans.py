@@ -36,7 +36,7 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.numbers import counted, decimals, readable
 from dpviz.raster import RecordRaster
-from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of, sketch_of
+from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.draws import Setting, draws_panel
@@ -189,7 +189,7 @@ def step_slider(state: UrlState, place: DeltaGenerator, last: int) -> tuple[int,
 
 def run_both(settings: RunSettings, left: Left) -> KMeansRuns:
     """Run the method on the chosen data, noise-free and private, with matched clusters."""
-    return _side_by_side(settings, _latest_run(_request(settings, left)))
+    return _side_by_side(settings, _latest_run(settings, _request(settings, left)))
 
 
 def _request(settings: RunSettings, left: Left) -> Request:
@@ -227,7 +227,7 @@ def _quickly(settings: RunSettings, left: Left) -> KMeansRuns:
     truth, config, seed, silent = request
     known = _known(request)
     if known or not worth_sketching(truth.records):
-        return _side_by_side(settings, known or _latest_run(request))
+        return _side_by_side(settings, known or _latest_run(settings, request))
     job = job_of(_JOB)
     if job and (job.request != request or not settings.settled):
         job.cancel()
@@ -334,12 +334,17 @@ def _known(request: Request) -> Found | None:
     return latest[1] if latest is not None and latest[0] == request else None
 
 
-def _latest_run(request: Request) -> Found:
+def _latest_run(settings: RunSettings, request: Request) -> Found:
     """Return the run that the session stores, or run the method and store that."""
     found = _known(request)
     if found is None:
         truth, config, seed, silent = request
-        found = _drawn(truth, config, SeededNoise(seed), silent=silent)
+        found = run_of(
+            ("kmeans", *request),
+            lambda: _drawn(truth, config, SeededNoise(seed), silent=silent),
+            size=truth.records.n,
+            is_sample=settings.active.is_sample,
+        )
         st.session_state[_LATEST] = (request, found)
     return found
 

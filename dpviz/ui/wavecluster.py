@@ -33,7 +33,7 @@ from dpviz.figures.wavecluster import (
 )
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
-from dpviz.ui.cache import Grid, truth_of
+from dpviz.ui.cache import Grid, run_of, truth_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.diagnosis import diagnosis_panel
@@ -131,7 +131,12 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
     grid, truth = truth_of(
         active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
     )
-    private = run(grid.source, config, SeededNoise(settings.seed))
+    private = run_of(
+        ("wavecluster", grid, config, settings.seed),
+        lambda: run(grid.source, config, SeededNoise(settings.seed)),
+        size=grid.source.counts.size,
+        is_sample=active.is_sample,
+    )
     if private.decision:
         # The technique chose g and p: the true run beside it has the same.
         grid, truth = truth_of(

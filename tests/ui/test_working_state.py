@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.ui import kmeans as kmeans_page
 from dpviz.ui import state as links
+from dpviz.ui import wavecluster as wavecluster_page
 from dpviz.ui.domain_panel import DRAWN, DRAWN_KEY
 from tests.support import APP
 from tests.support.controls import control
@@ -309,3 +311,25 @@ def test_the_audit_page_takes_over_any_budget_of_an_explorer(epsilon):
 def test_a_city_is_offered_where_a_person_says_that_the_axes_are_degrees(axes, offered):
     test = opened("wavecluster", data="gaussians", axes=axes)
     assert ("A box around a city" in [one.label for one in test.expander]) == offered
+
+
+@pytest.mark.parametrize(("page", "name"), [(wavecluster_page, "run"), (kmeans_page, "run_kmeans")])
+def test_sessions_share_runs_on_samples_and_not_those_on_own_data(
+    page: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, drawn = getattr(page, name), []
+
+    def run(source: Any, config: Any, noise: Any) -> Any:
+        drawn.append(config.epsilon)
+        return before(source, config, noise)
+
+    monkeypatch.setattr(page, name, run)
+    here = page.__name__.rsplit(".", 1)[1]
+    link = {"data": "spirals", "epsilon": 0.37, "seed": 987_001}
+    for given, runs in ((link, 1), (link, 1), (link | {"epsilon": 0.38}, 2), (link, 2)):
+        opened(here, **given)
+        assert len(drawn) == runs
+    drawn.clear()
+    for sessions in (1, 2):
+        load(opened(here, data="own", epsilon=0.37, seed=987_001))
+        assert len(drawn) == sessions
