@@ -12,7 +12,7 @@ from tests.support import ROOT
 
 #: Folders and modules of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
-    ("__init__", "compiled", "errors", "threads"),
+    ("__init__", "arena", "compiled", "errors", "threads"),
     ("cell_kernels",),
     (
         "display",
