@@ -2,11 +2,38 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 from dpviz.ending import ended_by
+
+
+def program() -> NoReturn:
+    """Run one command and leave with its exit status.
+
+    All that Python knows of is ended; what libraries have in other languages is not: threads of
+    Arrow that are still starting abort a process that takes them down, now and then.
+    """
+    status = 1
+
+    def leave() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+
+    # What is registered first is called last.
+    atexit.register(leave)
+    try:
+        status = run()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        raise
+    sys.exit(status)
 
 
 def run() -> int:
@@ -52,4 +79,4 @@ def _null(number: int, mode: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run())
+    program()

@@ -485,6 +485,39 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     assert answer == (1, "", "dpviz: interrupted.\n")
 
 
+#: Tells on standard output what comes at the end of a program.
+LAST = """
+import atexit, sys
+class Last:
+    def __del__(self):
+        print("finalized", flush=True)
+sys.last_of_all = Last()
+def late():
+    atexit.register(print, "closed")
+    sys.meta_path.pop(0)
+class See:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pandas":
+            late()
+sys.meta_path.insert(0, See())
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["methods", "--json"], 0), (["run", "nothing", "--method", "privqt"], 2), (["--help"], 0)],
+)
+def test_a_command_leaves_before_libraries_are_taken_down(tmp_path, arguments, status):
+    # Where they are, threads of theirs that are still starting abort it now and then.
+    (tmp_path / "sitecustomize.py").write_text(LAST)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    answer = ended(*arguments, env={**os.environ, "PYTHONPATH": path})
+    assert answer[0] == status
+    # What Python itself has to end has been ended.
+    assert answer[1].endswith("closed\n")
+    assert "finalized" not in answer[1]
+
+
 def test_too_little_memory_is_one_sentence(cli, monkeypatch):
     def too_much(name):
         raise MemoryError
