@@ -155,8 +155,8 @@ class Shield:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                kept = message["status"] == 200 and query and _PLOTLY.search(scope["path"])
-                more = (*ours, _KEPT) if kept else ours
+                found = message["status"] == 200 and _PLOTLY.search(scope["path"])
+                more = (*ours, _KEPT) if found and scope.get("query_string") else ours
                 names = {name for name, _ in more}
                 theirs = [one for one in message.get("headers", []) if one[0].lower() not in names]
                 message = {**message, "headers": [*theirs, *more]}
@@ -243,7 +243,7 @@ def serve(
             "server.port": port,
             # Else as Streamlit finds: without a screen there is no browser.
             **({"server.headless": True} if headless else {}),
-            "server.allowedHosts": [*own, *hosts],
+            "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],
             **(settings or {}),
         }
     )

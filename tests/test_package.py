@@ -175,7 +175,8 @@ import os
 import sys
 from streamlit import config
 from streamlit.testing.v1 import AppTest
-from streamlit.web import bootstrap, cli
+from streamlit.web import cli
+from streamlit.web.server.starlette.starlette_server import UvicornRunner
 from dpviz.command_line import main
 from dpviz.server import SCRIPT
 
@@ -187,9 +188,10 @@ def note(*given, **more):
     config.get_config_options()
     print(json.dumps({name: config.get_option(name) for name in config._config_options}))
 
-bootstrap.run = bootstrap.run_asgi_app = note
+UvicornRunner.run = note
+checkout = sys.argv[1]
 assert main(["app"]) == 1
-os.chdir(sys.argv[1])
+os.chdir(checkout)
 cli.main(["run", "app.py"], standalone_mode=False)
 """
 
