@@ -23,6 +23,7 @@ from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION, claim
 from dpviz.family.comparison import Comparison, Report
 from dpviz.family.trial import Configuration
+from dpviz.numbers import counted
 
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -151,7 +152,8 @@ def _as_text(report: Report, comparison: Comparison) -> str:
     budget = f", epsilon {config['epsilon']:g}, {config['variant']}" if card.spends else ""
     return "\n".join(
         [
-            f"{data['name']}: {data['n']:,} records in {len(data['columns'])} columns, "
+            f"{data['name']}: {counted(data['n'], 'record')} in "
+            f"{counted(len(data['columns']), 'column')}, "
             f"{data['outside']:,} outside the domain",
             f"{card.title}{budget}",
             *comparison.text(report),
