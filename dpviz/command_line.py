@@ -131,7 +131,11 @@ _TYPES: dict[Kind, Any] = {"number": REAL, "whole": WHOLE, "choice": str, "sides
 
 def _parser() -> argparse.ArgumentParser:
     """Parser of all commands."""
-    parser = _Parser(prog="dpviz", description="Differentially private clustering, measured.")
+    parser = _Parser(
+        prog="dpviz",
+        description="Find clusters in 2-D data with differential privacy, and see what the privacy "
+        "costs: beside the clusters without noise, with scores. Begin with: dpviz run gaussians",
+    )
     parser.add_argument(
         "--version", action="version", version=f"dpviz {__version__}", help="print the version"
     )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.errors import InputError, shown
+from dpviz.numbers import counted
 from dpviz.threads import in_threads, spans
 
 Outside = Literal["clip", "drop"]
@@ -152,6 +153,20 @@ class Domain:
             values = points[:, axis]
             inside &= (values >= lo) & (values <= hi)
         return inside
+
+    def check_ndim(self, number: int, kind: str, holder: str) -> None:
+        """Raise InputError unless there is one pair of bounds for each column or dimension.
+
+        Parameters
+        ----------
+        number, kind, holder
+            How many of what the data of this name has.
+        """
+        if self.ndim != number:
+            raise InputError(
+                f"the domain has {counted(self.ndim, 'lo,hi pair')} but {holder} has "
+                f"{counted(number, kind)}: give one lo,hi pair per {kind}."
+            )
 
 
 def _around(lo: float, hi: float) -> tuple[float, float]:

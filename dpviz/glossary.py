@@ -32,7 +32,7 @@ _PRIVACY = {
     "large ones rare.",
     "Ledger": "The list of all steps that read the data, with the share of ε that each one spends. "
     "The bar below the picture.",
-    "Mechanism: private or not private": "Whether a method keeps its promise of ε: private has a "
+    "Method: private or not private": "Whether a method keeps its promise of ε: private has a "
     "proof, not private a reason why it fails. It says nothing about the picture, which shows "
     "true data and is for the owner alone.",
     "Sound and published": "Published is a method as its paper prints it; sound is the same idea "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,12 +25,26 @@ from dpviz.engine.tables import Engine
 from dpviz.errors import InputError, shown
 from dpviz.family.run_domain import range_of
 
+#: What a sample set may be called: no path, pattern, address or name of a file with an ending.
+_WORD = re.compile(r"\w[\w-]*")
+
 
 def known_sample(given: argparse.Namespace) -> Sample | None:
-    """Return the sample set that DATA names; a file with that name has priority."""
-    if given.data in sample_names() and not Path(given.data).exists():
+    """Return the sample set that DATA names; a file with that name has priority.
+
+    Raises
+    ------
+    InputError
+        Where DATA is a single word that names neither.
+    """
+    if not _WORD.fullmatch(given.data) or Path(given.data).exists():
+        return None
+    if given.data in sample_names():
         return sample(given.data)
-    return None
+    raise InputError(
+        f"{shown(given.data)} is no file here and no sample set: check the path, or choose from "
+        f"{', '.join(sample_names())}."
+    )
 
 
 #: Options that only data in memory take, with the reason.

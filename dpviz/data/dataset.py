@@ -137,16 +137,10 @@ class Dataset:
         elif box is None:
             assert self.counts is not None  # noqa: S101 - __post_init__ made sure
             box = Domain(tuple((0.0, float(side)) for side in self.counts.shape))
-        if box.ndim != self.ndim and self.counts is not None:
-            raise InputError(
-                f"domain has {box.ndim} axes but the grid of counts has {self.ndim}: give "
-                "one lo,hi pair per axis."
-            )
-        if box.ndim != self.ndim:
-            raise InputError(
-                f"domain has {box.ndim} axes but the data has {self.ndim} columns: "
-                "give one lo,hi pair per column."
-            )
+        if self.counts is not None:
+            box.check_ndim(self.ndim, "dimension", "the grid of counts")
+        else:
+            box.check_ndim(self.ndim, "column", "the data")
         return box
 
     def check_some_inside(self, domain: Domain, n_outside: int) -> None:

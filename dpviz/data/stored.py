@@ -158,11 +158,8 @@ def stored(
         found = _of_files(os.fspath(source), columns, name)
     else:
         found = _of_arrays(source, columns, name or "data")
-    if domain is not None and domain.ndim != found.ndim:
-        raise InputError(
-            f"the domain has {domain.ndim} axes but {shown(found.name)} has {found.ndim} chosen "
-            "columns: give one lo,hi pair per column."
-        )
+    if domain is not None:
+        domain.check_ndim(found.ndim, "chosen column", shown(found.name))
     return replace(found, domain=domain)
 
 

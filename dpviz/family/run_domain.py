@@ -41,11 +41,7 @@ def stored_domain(
     box = domain or (None if variant == "published" else source.domain)
     if box is None:
         return range_of(source, engine)
-    if box.ndim != source.ndim:
-        raise InputError(
-            f"domain has {box.ndim} axes but the data has {source.ndim} columns: "
-            "give one lo,hi pair per column."
-        )
+    box.check_ndim(source.ndim, "column", "the data")
     return box
 
 

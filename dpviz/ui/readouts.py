@@ -120,11 +120,11 @@ def show_readouts(
     # there is nothing below.
     proof = "in the app" if embedded() else "below the budget"
     promise = Readout(
-        label="Mechanism",
+        label="Method",
         value="private" if claim.private else "not private",
-        beside="not this picture" if claim.private else "why: next line",
+        beside="picture: true data" if claim.private else "why: next line",
         help="Whether this method, drawn once with fresh noise on the page Release, keeps its "
-        "promise. This picture is not such a release. "
+        "promise of ε. This picture is no release: it shows true data, and stays with the owner. "
         + (f"The proof is {proof}." if claim.private else claim.reason),
     )
     cards = [_card(one) for one in readouts]

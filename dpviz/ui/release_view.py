@@ -53,10 +53,11 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
 )
 
 _TUNING = (
-    "No true clustering is shown on this page; what stands about the data on the left is for you "
-    "only. Parameters that were chosen by looking at true results of the same data lie outside of "
-    "the proof: a choice tells something too. Choose them on a sample set that looks like your "
-    "data, or on an earlier release of it; or leave them to a method that chooses them privately."
+    "No true clustering is shown on this page. The number of records, and what else the left side "
+    "says about your data, is true: keep it to yourself. Parameters that were chosen by looking at "
+    "true results of the same data lie outside of the proof: a choice tells something too. Choose "
+    "them on a sample set that looks like your data, or on an earlier release of it; or leave them "
+    "to a method that chooses them privately."
 )
 
 _FIRST_TOTAL = 3.0

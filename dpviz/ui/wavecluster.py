@@ -385,12 +385,6 @@ def _readouts(
     promised = "" if bounds is None else promised_words(bounds)
     shown = [
         score_readout(
-            SCORES[RANK],
-            f"{private.k:,}",
-            beside=f"true {true.threshold.k:,}",
-            help=f"{rank} {promised}".strip(),
-        ),
-        score_readout(
             SCORES["clusters"], f"{private.stages.n_clusters:,}", beside=f"true {true.n_clusters:,}"
         ),
         score_readout(SCORES["dsg_c"], f"{scores['dsg_c']:.3f}", scores["dsg_c"]),
@@ -413,10 +407,16 @@ def _readouts(
             f"{truth.noise_points(private.stages):,}",
             beside=f"true {truth.noise_points(true):,}",
         ),
+        score_readout(
+            SCORES[RANK],
+            f"{private.k:,}",
+            beside=f"true {true.threshold.k:,}",
+            help=f"{rank} {promised}".strip(),
+        ),
     ]
     if truth.source.classes is not None:
         of_both = [truth.scores(one, ("class_f",))["class_f"] for one in (private.stages, true)]
-        shown.insert(6, class_readout(*of_both))
+        shown.insert(5, class_readout(*of_both))
     return shown
 
 

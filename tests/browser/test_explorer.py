@@ -295,7 +295,7 @@ def test_a_proof_is_folded_and_stays_open_while_a_slider_moves(explorer):
     watched.page.get_by_text("ε = 1.05: any result").wait_for()
     assert proof.evaluate("fold => fold.open")
     # What opens over the picture is short.
-    card = watched.page.locator(".dpv-card", has_text="Mechanism")
+    card = watched.page.locator('.dpv-card[data-name="Method"]')
     card.hover()
     assert card.locator(".dpv-help").bounding_box()["height"] < 120
 

@@ -345,7 +345,7 @@ def test_own_file_on_all_columns(explorer, tmp_path: Path):
     watched.choose("Across", "c", exact=True)
     watched.page.wait_for_function("() => document.querySelector('.xtitle')?.textContent === 'c'")
     cards = watched.page.evaluate(CARDS)
-    assert cards["Mechanism"][0] == "not private"
+    assert cards["Method"][0] == "not private"
     both = watched.page.get_by_role("radiogroup", name="Cluster on").get_by_role("radio")
     assert both.count() == 2
     assert len({top for _, _, top, _ in boxes(both)}) == 1, "torn into two rows"

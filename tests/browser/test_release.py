@@ -97,7 +97,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     page.set_input_files("input[type=file]", visits)
     title = page.locator(".gtitle")
     expect(title).to_contain_text("secret-visits.csv")
-    badge = page.locator(".dpv-card", has_text="Mechanism")
+    badge = page.locator('.dpv-card[data-name="Method"]')
     expect(badge).to_contain_text("not private")
     declare(watched)
     expect(badge.locator(".dpv-value")).to_have_text("private")

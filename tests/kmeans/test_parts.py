@@ -411,7 +411,7 @@ def test_the_domain_is_the_declared_one_or_else_the_range_of_the_data() -> None:
     ("points", "domain", "sentence"),
     [
         (np.zeros((0, 2)), None, "the data has no records"),
-        (np.zeros((3, 2)), Domain(((0, 1),)), "domain has 1 axes but the data has 2 columns"),
+        (np.zeros((3, 2)), Domain(((0, 1),)), "domain has 1 lo,hi pair but the data has 2 columns"),
         (np.full((3, 2), 7.0), Domain(((0, 1), (0, 1))), "holds none of the 3 points"),
     ],
 )

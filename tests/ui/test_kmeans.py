@@ -229,7 +229,7 @@ def test_every_method_in_every_variant_shows_its_own_numbers(app, method, varian
     # A published variant takes the range of the data, where no promise holds.
     private = card.spends and variant == "sound"
     assert truth.records.domain.declared == (variant == "sound")
-    assert cards(test)["Mechanism"][0] == ("private" if private else "not private")
+    assert cards(test)["Method"][0] == ("private" if private else "not private")
     assert ("dpv-card dpv-yes" in text(test)) == private
     assert ("e^1 = 2.72 times as likely" in text(test)) == private
 
@@ -625,7 +625,7 @@ def test_own_points_in_two_columns(app):
     assert "own.csv · DP-Refine" in title(test)
     truth = own_truth(points, names, 3)
     assert_readouts(test, truth, run_of(truth, FAMILY.first))
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert cards(test)["Method"][0] == "not private"
     assert not [one for one in test.button_group if str(one.key).startswith("own:every")]
     # The number of clusters is the person's own.
     assert " K 3 " in title(test)
@@ -657,16 +657,16 @@ def test_own_points_in_more_columns_beside_words(app, columns):
 
     # Bounds are asked for all columns, and count once all are typed.
     assert declare(test, "-2, 12") == [f"{name}: from, to" for name in names]
-    assert cards(test)["Mechanism"][0] == "private"
+    assert cards(test)["Method"][0] == "private"
     bounded = own_truth(points, names, 3, ((-2, 12),) * columns)
     assert_readouts(test, bounded, run_of(bounded, "dplloyd", epsilon=5.0))
     # They go with the columns.
     cluster_on(test, "shown")
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert cards(test)["Method"][0] == "not private"
     declare(test, "-3, 13")
-    assert cards(test)["Mechanism"][0] == "private"
+    assert cards(test)["Method"][0] == "private"
     checked(test.selectbox(key=one_key(test, "own:y")).set_value("c1").run())
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert cards(test)["Method"][0] == "not private"
 
 
 def test_typed_bounds_go_with_their_sample(app):
@@ -928,11 +928,11 @@ def test_own_data_and_its_bounds_are_the_same_on_all_pages(app):
     test = upload(visit(app(), "wavecluster"), "own.csv", content, "wavecluster")
     declare(test, "-2, 12")
     readouts = cards_at_once(test)
-    assert readouts["Mechanism"][0] == "private"
+    assert readouts["Method"][0] == "private"
     visit(test, "kmeans")
     assert "own.csv · DP-Refine" in title(test)
     assert any("Loaded: own.csv, 2 columns: c0, c1" in one.value for one in test.caption)
-    assert cards(test)["Mechanism"][0] == "private"
+    assert cards(test)["Method"][0] == "private"
     assert test.query_params["domain"] == "-2.0,12.0;-2.0,12.0"
     visit(test, "wavecluster")
     assert cards_at_once(test) == readouts
@@ -948,7 +948,7 @@ def test_chosen_columns_survive_a_visit(app):
     checked(test.selectbox(key=one_key(test, "own:x")).set_value("c2").run())
     declare(test, "-2, 12")
     readouts, link = cards_at_once(test), dict(test.query_params)
-    assert readouts["Mechanism"][0] == "private"
+    assert readouts["Method"][0] == "private"
     visit(visit(test, "kmeans"), "wavecluster")
     assert figure_head(test)["figure"]["layout"]["xaxis"]["title"]["text"] == "c2"
     assert dict(test.query_params) == link
@@ -979,11 +979,11 @@ def test_the_column_of_persons_is_no_axis_unless_it_is_chosen_as_one(app):
 
 def test_the_choice_of_bounds_follows(app):
     test = app(data="spirals", domain="data")
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert cards(test)["Method"][0] == "not private"
     visit(test, "wavecluster")
     assert test.query_params["data"] == "spirals"
     assert test.query_params["domain"] == "data"
-    assert cards(test)["Mechanism"][0] == "not private"
+    assert cards(test)["Method"][0] == "not private"
 
 
 # -- K chosen privately --------------------------------------------------------------------

@@ -127,7 +127,7 @@ def test_a_frame_shows_picture_readouts_and_epsilon_alone(framed, page):
     assert not test.expander
     assert test.query_params["epsilon"] == "0.5"
     # It points to nothing that isn't there.
-    (cards,) = (one.proto.body for one in test.get("html") if 'class="dpv-cards"' in one.proto.body)
+    (cards,) = (one.proto.body for one in test.get("html") if 'class="dpv-cards' in one.proto.body)
     assert "The proof is in the app" in cards
     assert "below" not in cards
 

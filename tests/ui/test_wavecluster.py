@@ -523,7 +523,7 @@ def test_bounds_follow_the_variant_until_a_person_chooses(app):
     checked(variant("published").run())
     assert kind().value == "data"
     assert any("domain from the data" in one.value for one in test.caption)
-    assert "not private" in cards(test)["Mechanism"][0]
+    assert "not private" in cards(test)["Method"][0]
     assert "The domain spans the data" in text(test)
     assert "domain" not in test.query_params
     lines, shell = (one.value for one in test.code)
@@ -532,7 +532,7 @@ def test_bounds_follow_the_variant_until_a_person_chooses(app):
     # What a person chooses stays, and stands in the link.
     checked(kind().set_value("declared").run())
     assert test.query_params["domain"] == "declared"
-    assert cards(test)["Mechanism"][0] == "private"
+    assert cards(test)["Method"][0] == "private"
     checked(variant("sound").run())
     checked(kind().set_value("data").run())
     checked(variant("published").run())

@@ -162,11 +162,8 @@ def read_counts(
         name = name or "data"
         counts = counts_of(source, name, any_total=any_total)
     sides = tuple((0.0, float(side)) for side in counts.shape)
-    if domain is not None and domain.ndim != counts.ndim:
-        raise InputError(
-            f"the domain has {domain.ndim} axes but {shown(name)} has {counts.ndim}: "
-            "give one lo,hi pair per axis."
-        )
+    if domain is not None:
+        domain.check_ndim(counts.ndim, "dimension", shown(name))
     return Dataset(name=name, counts=counts, domain=domain or Domain(sides))
 
 

@@ -41,6 +41,9 @@ MOST_CLASSES = 1000
 #: Class of the records that have nothing in the class column.
 NO_CLASS = "none"
 
+#: Most cells that are no numbers, for each one that is, in a column that is left out with a word.
+_FEW = 0.25
+
 #: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
 
@@ -143,11 +146,9 @@ class Table:
                     "method may see: leave it out of the columns, or name another class column."
                 )
             names = tuple(self.columns[axis] for axis in axes)
-            if domain is not None and domain.ndim != len(axes):
-                raise InputError(
-                    f"the domain has {domain.ndim} axes but {len(axes)} columns are chosen: "
-                    "give one lo,hi pair per column."
-                )
+            left_out = self._left_out({*axes, *others}) if refuse and columns is None else ()
+            if domain is not None:
+                domain.check_ndim(len(axes), "chosen column", shown(self.name))
             self.check_memory(len(axes), len(others))
             found = None if known is None else self._classes(known, len(axes))
             units, there = (None, None) if owner is None else self._units(owner, len(axes))
@@ -169,7 +170,12 @@ class Table:
                 units=units[keep] if units is not None and dropped else units,
                 classes=found,
                 dropped=dropped,
-                notes=(*self.notes, *_notes(points, dropped, names, unit), *_unclassed(found)),
+                notes=(
+                    *self.notes,
+                    *left_out,
+                    *_notes(points, dropped, names, unit),
+                    *_unclassed(found),
+                ),
                 doubtful=tuple(column for column in names if column in self.doubtful),
             )
 
@@ -261,6 +267,20 @@ class Table:
             f'"{shown(cell)}" where a number is expected: '
             f"{way_out or 'correct the cell or choose another column'}."
         )
+
+    def _left_out(self, taken: set[int]) -> tuple[str, ...]:
+        """Name columns that are left out for few cells that are no numbers, and one such cell."""
+        found = []
+        for axis in range(len(self.columns)):
+            if axis in taken or self.cells.kind(axis) != "text":
+                continue
+            (cells,) = next(iter(self.cells.blocks([axis])))
+            values, wrong = as_numbers(cells, self.cells.style)
+            numbers = np.count_nonzero(np.isfinite(values))
+            if numbers and np.count_nonzero(wrong) <= _FEW * numbers:
+                said = str(self._no_number(axis))
+                found.append(f"{said[0].upper()}{said[1:]} The column is left out.")
+        return tuple(found)
 
     def _unclear(self, axis: int) -> InputError:
         """Name the first cell of a column that may mean two numbers."""

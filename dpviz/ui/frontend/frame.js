@@ -128,7 +128,12 @@ const PLACES = {
 // What stands on the page, as marks at its root for the style sheet: selectors that look for it
 // themselves (":has") would be tried again at each change of the page, which costs a fifth of the
 // time from a key to its picture.
+const EXPLORES = /(^|\/)(wavecluster|kmeans|learn)?$/; // the start page is an explorer
 const MARKS = {
+  // The first picture may take a while: an empty page would look broken.
+  waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
+    document.querySelector("[data-testid=stMain] h1") &&
+    !document.querySelector("[data-testid=stMain] [data-testid=stAlert]"),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
   keys: () => PLACES.epsilon()?.type === "range",

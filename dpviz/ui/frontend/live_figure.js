@@ -313,8 +313,10 @@ class LiveFigure {
     const head = decode(bytes);
     const signature = head.signature + theme.signature;
     if (signature === this.drawn) return;
+    if (!this.ready) this.frame.style.minHeight = `${head.height}px`;
     const Plotly = await loadPlotly(head.script);
     if (this.closed) return;
+    this.frame.style.minHeight = "";
     this.head = head;
     this.bytes = bytes;
     const factor = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
@@ -378,6 +380,7 @@ class LiveFigure {
       this.plot.on("plotly_selected", (event) => this.boxed(Plotly, event));
     }
     this.drawn = signature;
+    this.frame.classList.add("drawn");
     this.problem.hidden = true;
     this.ready = true;
   }
@@ -458,6 +461,7 @@ class LiveFigure {
       "This chart could not be drawn, because its drawing program did not load. " +
       "Reload the page; the numbers beside it are not affected.";
     this.problem.hidden = false;
+    this.frame.classList.add("drawn"); // nothing more comes
   }
 
   close() {

@@ -99,7 +99,7 @@ def build(state: UrlState) -> None:
         _steps(state, number, lessons)
         _projector(state)
         if number == 1:
-            show_caption(f"Afterwards: {lesson.after} Needs: {lesson.needs}.")
+            show_caption(f"What you learn: {lesson.after} You need: {lesson.needs}.")
         slots, answer = _question(step, here)
         # Closed again on the next step.
         name = f"learn:settings:{lesson.name}:{number}"

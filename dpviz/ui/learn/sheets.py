@@ -51,7 +51,7 @@ def sheet(
         )
     else:
         parts.append(f"<p>{kind} · {lesson.minutes} minutes · Name: ____________________</p>")
-    parts.append(f"<p><b>Afterwards:</b> {html.escape(lesson.after)}</p>")
+    parts.append(f"<p><b>What you learn:</b> {html.escape(lesson.after)}</p>")
     steps = zip(lesson.steps, facts, bars, links, strict=True)
     for number, (step, known, chart, link) in enumerate(steps, 1):
         parts.append(f"<section><h2>{number}. {html.escape(step.title)}</h2>")

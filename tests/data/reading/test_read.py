@@ -229,6 +229,20 @@ def test_semicolons_win_over_commas_inside_numbers():
     assert read_table(b"1,5;2,5\n3,5;4,5\n").select().points.tolist() == [[1.5, 2.5], [3.5, 4.5]]
 
 
+def test_a_column_of_numbers_with_a_slip_is_left_out_with_a_word():
+    data = b"x,y,z,name\n1,2,3,a\n2,3,oops,b\n3,4,5,c\n4,5,6,d\n5,6,7,e\n"
+    table = read_table(data)
+    (note,) = table.select().notes
+    assert note == (
+        'Row 3, column "z" holds "oops" where a number is expected: correct the cell or choose '
+        "another column. The column is left out."
+    )
+    # Who names columns has made a choice, and a release tells nothing of cells.
+    assert table.select(["x", "y"]).notes == ()
+    assert table.select(["x", "y", "z"], unreadable="missing").notes[0].startswith("1 row")
+    assert table.select(unit="z").notes == ()
+
+
 def test_decimal_commas_that_are_not_safe():
     way_out = ("decimal commas", "semicolons")
     refused(b"x;y\n3,14;1\n2.5;2\n", "row 2", '"x"', '"3,14"', *way_out, columns=["x", "y"])
