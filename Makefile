@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-all lint types unit every browser bench bench-utility soak mutants samples docs clean
+.PHONY: run test test-all lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
@@ -31,6 +31,13 @@ unit: $(VENV)/test.stamp browser
 
 every: $(VENV)/test.stamp browser
 	$(BIN)/python $(PYTEST)
+
+# Lines of the package that the tests for every day run; half an hour or more.
+coverage: $(VENV)/test.stamp browser
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run $(PYTEST) -m "not exhaustive"
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --show-missing --fail-under 95
 
 bench: $(VENV)/test.stamp browser
 	$(BIN)/python -m tests.benchmarks

@@ -24,7 +24,7 @@ from dpviz.threads import processors
 from dpviz.ui.leave import sessions
 from dpviz.ui.messages import show_error
 from dpviz.ui.presence import absence
-from dpviz.ui.turns import Turns
+from dpviz.ui.turns import Load, Turns
 from dpviz.work import IsCancelled, Task
 
 _LOG = logging.getLogger(__name__)
@@ -48,9 +48,12 @@ LIGHT = Turns(processors(), share=1.0)
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Longest rest between two steps of a job, in seconds; in a crowd, rest of a short one in times
-#: of its work.
-_REST, _RESTS = 0.5, 9.0
+#: Longest rest between two steps of a short job, in seconds, and its rest in times of its work. A
+#: heavy one rests as often for each page that is being drawn, at least once, at most the last.
+_REST, _RESTS, _MOST = 0.5, 9.0, 30.0
+
+#: Pages that are being drawn: their runs hold the interpreter, and have little to spare in a class.
+PAGES = Load()
 
 # A thread that computes keeps the interpreter for so long when others want it; a run of a page
 # asks for it dozens of times. With Python's 5 ms one heavy job doubles the time of every run.
@@ -177,11 +180,18 @@ class Job:
         if self._turns and current_thread() is self._thread:
             self._turns.give_way(self, self._should_stop)
             # The pages of others come first: it rests as long as it has worked, or longer.
-            rests = _RESTS if self._turns is CROWDED else float(self._turns is HEAVY)
-            if rests and sessions() > 1:
-                time.sleep(min(_REST, rests * (time.monotonic() - self._resumed)))
+            worked = time.monotonic() - self._resumed
+            if self._turns is CROWDED and sessions() > 1:
+                self._rest(min(_REST, _RESTS * worked))
+            elif self._turns is HEAVY and sessions() > 1:
+                busy = min(max(1.0, _RESTS * PAGES.mean()), _MOST)
+                self._rest(busy * min(_REST, worked))
             self._resumed = time.monotonic()
         return self._should_stop()
+
+    def _rest(self, seconds: float) -> None:
+        """Do nothing for a while; a cancel ends it."""
+        self._stop.wait(seconds)
 
     def _should_stop(self) -> bool:
         """Whether the task should stop."""
@@ -261,7 +271,7 @@ def follow(job: Job | None, draw: Callable[[], None], *, every: float = POLL) ->
     """
     running = job is not None and job.running
     # The looks of a whole class would cost more than its changes.
-    every *= max(1.0, sessions() / 8)
+    every *= max(1.0, sessions() / 4)
 
     @st.fragment(run_every=every if running else None)
     def live() -> None:

@@ -16,7 +16,7 @@ from dpviz.errors import InputError
 from dpviz.threads import processors
 from dpviz.ui.address import ask_no_host, check_settings
 from dpviz.ui.assets import plotly_url
-from dpviz.ui.job import CROWD
+from dpviz.ui.job import CROWD, PAGES
 from dpviz.ui.leave import forget_when_left, sessions
 from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
 from dpviz.ui.share import share_panel
@@ -90,7 +90,7 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
         Further arguments of `draw`.
     """
     crowd = sessions() > CROWD
-    with errors_shown(), _PLACES if crowd else nullcontext():
+    with errors_shown(), PAGES, _PLACES if crowd else nullcontext():
         if draw(state, *given):
             state.write()
 

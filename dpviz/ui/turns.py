@@ -6,14 +6,55 @@ waits until all others are done, and whoever drags a slider has a processor left
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from threading import Condition
+from threading import Condition, Lock
 
 from dpviz.work import IsCancelled
 
 #: Seconds between two looks of a waiting job whether it should stop.
 _LOOK = 0.2
+
+#: Seconds after which what was counts for a third.
+_FADES = 1.0
+
+
+class Load:
+    """How many of something are going on, on average over the last moments.
+
+    Each enters and leaves by ``with``.
+
+    Parameters
+    ----------
+    clock
+        Seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._lock = clock, Lock()
+        self._now, self._mean, self._at = 0, 0.0, clock()
+
+    def __enter__(self) -> None:
+        """One more goes on."""
+        self._change(1)
+
+    def __exit__(self, *_: object) -> None:
+        """One has ended."""
+        self._change(-1)
+
+    def mean(self) -> float:
+        """The average, in which the last second counts most."""
+        return self._change(0)
+
+    def _change(self, by: int) -> float:
+        """Take in the time since the last change, and one more or less from now on."""
+        with self._lock:
+            at = self._clock()
+            kept = math.exp((self._at - at) / _FADES)
+            self._mean = self._mean * kept + self._now * (1 - kept)
+            self._at, self._now = at, self._now + by
+            return self._mean
 
 
 class Turns:

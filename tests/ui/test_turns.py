@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ import pytest
 
 from dpviz.ui import job
 from dpviz.ui.job import Job, progress_text
-from dpviz.ui.turns import Turns
+from dpviz.ui.turns import Load, Turns
 
 
 def until(condition: object) -> None:
@@ -112,28 +113,28 @@ def test_no_more_run_than_there_are_places() -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "present", "rest"),
+    ("places", "present", "drawn", "rest"),
     [
-        ("HEAVY", 1, 0.0),
-        ("HEAVY", 2, 0.1),
-        ("CROWDED", 30, 0.5),
-        ("CROWDED", 1, 0.0),  # the others have left meanwhile
-        ("LIGHT", 3, 0.0),
+        ("HEAVY", 1, 9, 0.0),
+        ("HEAVY", 2, 0, 0.1),
+        ("HEAVY", 2, 0.5, 0.45),
+        ("HEAVY", 30, 2, 1.8),
+        ("HEAVY", 30, 99, 3.0),
+        ("CROWDED", 30, 0, 0.5),
+        ("CROWDED", 1, 0, 0.0),  # the others have left meanwhile
+        ("LIGHT", 3, 9, 0.0),
     ],
 )
-def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, rest) -> None:
-    clock, slept = [0.0], {}
-
-    def sleep(seconds: float) -> None:
-        slept.setdefault(threading.current_thread(), []).append(seconds)
-
-    fake = SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep)
-    # A job that another test has left rests by this clock, too: this one has places of its own,
-    # and the rest of its own thread alone counts.
+def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, drawn, rest) -> None:
+    clock, rested = [0.0], []
+    # A job that another test has left sees this clock, too: this one has places of its own, and its
+    # own rest alone counts.
+    monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     turns = Turns(1, share=5.0)
     monkeypatch.setattr(job, places, turns)
-    monkeypatch.setattr(job, "time", fake)
     monkeypatch.setattr(job, "sessions", lambda: present)
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: drawn))
+    monkeypatch.setattr(Job, "_rest", lambda self, seconds: rested.append((self, seconds)))
 
     def work(*, progress: object, cancelled: object) -> None:
         assert callable(cancelled)
@@ -142,7 +143,46 @@ def test_a_job_rests_for_the_pages_of_others(monkeypatch, places, present, rest)
 
     own = Job(work, turns=turns)
     assert own.wait(5)
-    assert sum(slept.get(own._thread, ())) == pytest.approx(rest)
+    assert sum(seconds for one, seconds in rested if one is own) == pytest.approx(rest)
+
+
+def test_a_rest_ends_with_a_cancel(monkeypatch) -> None:
+    turns = Turns(1, share=1e9)
+    monkeypatch.setattr(job, "HEAVY", turns)
+    monkeypatch.setattr(job, "sessions", lambda: 30)
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: 1e9))
+    monkeypatch.setattr(job, "_MOST", 1e9)
+    begun = threading.Event()
+
+    def work(*, progress: object, cancelled: object) -> None:
+        assert callable(cancelled)
+        begun.set()
+        cancelled()
+
+    resting = Job(work, turns=turns)
+    assert begun.wait(5)
+    assert not resting.wait(0.1)
+    resting.cancel()
+    assert resting.wait(5)
+
+
+def test_the_load_is_the_mean_of_the_last_moments() -> None:
+    clock = [0.0]
+    load = Load(lambda: clock[0])
+    assert load.mean() == 0
+    with load, load:
+        clock[0] = 50.0
+        assert load.mean() == pytest.approx(2)
+    assert load.mean() == pytest.approx(2)
+    clock[0] += math.log(4)
+    assert load.mean() == pytest.approx(0.5)
+    # By turns half of the time: half of one.
+    load = Load(lambda: clock[0])
+    for _ in range(10_000):
+        with load:
+            clock[0] += 0.001
+        clock[0] += 0.001
+    assert load.mean() == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_follows_a_slider_has_one_place_in_a_crowd(monkeypatch) -> None:

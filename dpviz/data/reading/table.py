@@ -41,8 +41,9 @@ MOST_CLASSES = 1000
 #: Class of the records that have nothing in the class column.
 NO_CLASS = "none"
 
-#: Most cells that are no numbers, for each one that is, in a column that is left out with a word.
-_FEW = 0.25
+#: Most cells that are no numbers, for each one that is, in a column that is left out with a word;
+#: so many first cells tell.
+_FEW, _LOOKED_AT = 0.25, 1000
 
 #: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
@@ -274,11 +275,16 @@ class Table:
         for axis in range(len(self.columns)):
             if axis in taken or self.cells.kind(axis) != "text":
                 continue
-            (cells,) = next(iter(self.cells.blocks([axis])))
-            values, wrong = as_numbers(cells, self.cells.style)
-            numbers = np.count_nonzero(np.isfinite(values))
-            if numbers and np.count_nonzero(wrong) <= _FEW * numbers:
-                said = str(self._no_number(axis))
+            numbers = slips = seen = 0
+            for (cells,) in self.cells.blocks([axis]):
+                values, wrong = as_numbers(cells[: _LOOKED_AT - seen], self.cells.style)
+                numbers += np.count_nonzero(np.isfinite(values))
+                slips += np.count_nonzero(wrong)
+                seen += len(values)
+                if seen == _LOOKED_AT:
+                    break
+            if numbers and slips <= _FEW * numbers:
+                said = str(self._no_number(axis, ""))
                 found.append(f"{said[0].upper()}{said[1:]} The column is left out.")
         return tuple(found)
 

@@ -414,7 +414,11 @@ def test_names_that_somebody_gave_are_not_doubtful():
 def test_domain_is_passed_on_and_checked():
     domain = Domain(((0, 1), (0, 2)))
     assert read_table(POINTS).select(domain=domain).domain is domain
-    sentence(lambda: read_table(POINTS).select(domain=domain.select([0])), "1 axes", "2 columns")
+    sentence(
+        lambda: read_table(POINTS).select(domain=domain.select([0])),
+        "1 lo,hi pair",
+        "2 chosen columns",
+    )
 
 
 def test_no_row_left():
@@ -1005,7 +1009,9 @@ def test_counts_options(tmp_path):
     assert read_counts(path, domain=domain).domain is domain
     assert read_counts(path).name == "grid.csv"
     assert read_counts(path, name="G").name == "G"
-    sentence(lambda: read_counts(path, domain=domain.select([0])), "1 axes", "has 2")
+    sentence(
+        lambda: read_counts(path, domain=domain.select([0])), "1 lo,hi pair", "has 2 dimensions"
+    )
     assert read_counts(np.ones((2, 3, 4), dtype=int)).counts.shape == (2, 3, 4)
     for line in (np.array([1, 2, 3]), npy_bytes(np.array([1, 2, 3])), b"1\n2\n3\n"):
         assert read_counts(line).counts.tolist() == [1, 2, 3]
