@@ -205,3 +205,43 @@ def test_the_sentence_keeps_its_place_on_a_phone(first):
         "() => document.querySelector('.dpv-headline').textContent.includes('epsilon 10')"
     )
     assert said.bounding_box()["height"] == height
+
+
+#: What stands below the controls while there is no picture yet.
+WAITING = """() => { window.waited = new Set();
+  const look = () => {
+    const place = document.querySelector('[data-testid=stMainBlockContainer]');
+    if (place && document.documentElement.hasAttribute('data-dpv-waits'))
+      window.waited.add(getComputedStyle(place, '::after').content);
+  };
+  new MutationObserver(look).observe(document, {subtree: true, childList: true, attributes: true});
+}"""
+
+
+@pytest.mark.parametrize(("path", "waits"), [("kmeans?data=tiny8", True), ("glossary", False)])
+def test_a_first_picture_is_announced(first, path, waits):
+    watched = first(path, before=lambda page: page.add_init_script(f"({WAITING})()"))
+    said = watched.page.evaluate("[...window.waited]")
+    assert all("Drawing the first picture" in text for text in said)
+    assert bool(said) is waits
+    if waits:
+        drawn(watched)
+    assert watched.page.locator("html[data-dpv-waits]").count() == 0
+
+
+def test_a_picture_without_its_program_says_that_it_comes(first):
+    held = []
+    watched = first(
+        "kmeans?data=tiny8",
+        before=lambda page: page.route(re.compile(r"plotly.*\.js"), held.append),
+    )
+    figure = watched.page.locator(".live-figure")
+    figure.wait_for()
+    shown = "figure => getComputedStyle(figure, '::before').content"
+    watched.page.wait_for_function("() => document.querySelector('.live-figure').style.minHeight")
+    assert "Drawing the picture" in figure.evaluate(shown)
+    assert figure.bounding_box()["height"] > 200
+    for one in held:
+        one.continue_()
+    drawn(watched)
+    assert figure.evaluate(shown) == "none"
