@@ -23,11 +23,16 @@ def percent_at_most(share: float) -> float:
     return math.ceil(1000 * share) / 10
 
 
-def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
-    """Explain epsilon in words: how sure anybody can get of one's part, from even odds."""
+def surest_words(epsilon: float) -> str:
+    """How sure anybody can get, from even odds: "73.2% sure at most"."""
     shown = percent_at_most(surest(epsilon))
     # 100% would be more than it is.
-    most = f"{shown:g}% sure at most" if shown < 100 else "next to certain"
+    return f"{shown:g}% sure at most" if shown < 100 else "next to certain"
+
+
+def explain_surest(epsilon: float, neighbours: Neighbours) -> str:
+    """Explain epsilon in words: how sure anybody can get of one's part, from even odds."""
+    most = surest_words(epsilon)
     who = "you took part" if neighbours.relation == "add_remove" else "a record is yours"
     return (
         f"Who holds it for 50 : 50 whether {who} is {most} after the release, "

@@ -40,8 +40,7 @@ ABOUT = {
     "clusters": AboutPicture(
         shows="The clusters: crowds of records, each with a colour and a number.",
         read=f"{_SIDES} A private cluster takes number and colour of the true cluster that it "
-        "shares most cells with: a number that is missing there is lost or merged, and invented "
-        "clusters count on after the last true one. The private side has cells and no records, as "
+        "shares most cells with. The private side has cells and no records, as "
         "a release has; cells of full colour hold more.",
         attempt="With a method that adds noise, make epsilon smaller until a cluster is "
         "lost or a new one appears. Then open “What broke this cluster?”.",

@@ -11,6 +11,7 @@ from dpviz.privacy.explain import explain_epsilon, explain_surest
 from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.precedents import PRECEDENTS
 from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.show import lazy_expander
 
 
 def epsilon_panel(
@@ -20,7 +21,7 @@ def epsilon_panel(
     persons: bool = False,
     left: float | None = None,
 ) -> None:
-    """Show a button that opens the meaning of an epsilon: odds, certainty, years, precedents.
+    """Show the meaning of an epsilon, folded: odds, certainty, years, precedents.
 
     Parameters
     ----------
@@ -29,13 +30,8 @@ def epsilon_panel(
     left
         What is left of the lifetime budget; None where none is at stake.
     """
-    # Its content comes once it is open: the panel is drawn anew at each step of a slider.
-    panel = st.popover(
-        "What ε means", icon=":material/help:", key="epsilon:panel", on_change="rerun"
-    )
-    if not panel.open:
-        return
-    with panel:
+
+    def draw() -> None:
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
         st.markdown(plain_text(explain_surest(epsilon, neighbours)))
         if left is not None:
@@ -47,6 +43,10 @@ def epsilon_panel(
             "unit, model and period."
         )
         st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
+
+    # No popover: one that is open in a part of the page, while another page is chosen, leaves
+    # Streamlit's browser side with an empty page.
+    lazy_expander("What ε means", key="epsilon:panel", draw=draw)
 
 
 #: Precedents as a table in Markdown, whose lines wrap on a phone, too.

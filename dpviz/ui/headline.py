@@ -9,9 +9,12 @@ import streamlit as st
 from dpviz.family.headline import Headline
 from dpviz.figures.panels import NO_NOISE
 from dpviz.numbers import readable
+from dpviz.privacy.explain import surest_words
 
 
-def show_headline(headline: Headline, epsilon: float | None, hint: str) -> None:
+def show_headline(
+    headline: Headline, epsilon: float | None, hint: str, *, private: bool = False
+) -> None:
     """Show what broke, with its epsilon; the place for it is always the same.
 
     Parameters
@@ -20,15 +23,21 @@ def show_headline(headline: Headline, epsilon: float | None, hint: str) -> None:
         Of the run on the screen.
     epsilon
         Its whole budget; None for a method without noise.
+    private
+        Whether the method keeps its promise: then the other side of the trade stands there, too.
     hint
         What to try first. The browser shows it until somebody closes it, and remembers that.
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if epsilon is None else f"epsilon {readable(epsilon)}"
+    said_after = [headline.detail] if headline.detail else []
+    if private and epsilon is not None:
+        said_after.append(f"who took part: {surest_words(epsilon)}")
+    after = " · ".join(said_after)
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
-    detail = f'<span class="dpv-detail">{html.escape(headline.detail)}</span>'
-    whole = html.escape(f"{headline.text}: {at}. {headline.detail}".strip())
-    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail * bool(headline.detail)}"
+    detail = f'<span class="dpv-detail">{html.escape(after)}</span>'
+    whole = html.escape(f"{headline.text}: {at}. {after}".strip())
+    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail * bool(after)}"
     close = '<button type="button" aria-label="Close this hint">✕</button>'
     st.html(
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{sentence}</p>'

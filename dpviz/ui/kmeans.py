@@ -375,7 +375,7 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
     # Once for the sentence and for its readout: a pass over all records.
     error = runs.truth.scores(runs.private, ("nicv_ratio",))
     broken = headline(runs.truth, runs.private, error["nicv_ratio"])
-    show_headline(broken, config.epsilon if card.spends else None, HINT)
+    show_headline(broken, config.epsilon if card.spends else None, HINT, private=verdict.private)
     readouts = _readouts(runs, error)
     if runs.sketch_of:
         readouts = [replace(one, rough=True) for one in readouts]

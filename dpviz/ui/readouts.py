@@ -116,16 +116,17 @@ def show_readouts(
         The place of the cards.
     """
     # About the mechanism alone: whether the picture may be published is said on the picture.
-    # A proof is too long to stand above the picture: it is below the budget, folded; in a frame
+    # A proof is too long to stand above the picture: it is under the picture, folded; in a frame
     # there is nothing below.
-    proof = "in the app" if embedded() else "below the budget"
+    proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
     promise = Readout(
         label="Method",
         value="private" if claim.private else "not private",
-        beside="picture: true data" if claim.private else "why: next line",
-        help="Whether this method, drawn once with fresh noise on the page Release, keeps its "
-        "promise of ε. This picture is no release: it shows true data, and stays with the owner. "
-        + (f"The proof is {proof}." if claim.private else claim.reason),
+        beside="when released" if claim.private else "why: next line",
+        help="This method keeps its promise of ε where it is drawn once, with fresh noise, on the "
+        f"page Release. This picture is no release: it stays with the owner of the data. {proof}"
+        if claim.private
+        else claim.reason,
     )
     cards = [_card(one) for one in readouts]
     cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))

@@ -71,10 +71,13 @@ def stamp_of(
     """
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
-    draws = ("seeded draws" if seed is None else "a seeded draw",)
+    true = "true data (made up here)" if active.is_sample else "true data"
+    # A draw of a known seed is no secret.
+    noise = "noise anyone can repeat"
+    noise = noise if seed is None else f"on the private side {noise}"
     return Stamp(
         allowed=False,
-        shows=" and ".join(("true data", *(draws if CARDS[config.method].spends else ()))),
+        shows=f"{true}, and {noise}" if CARDS[config.method].spends else true,
         title=title or run_title(active, config, seed=seed),
         facts=(f"columns {columns}",),
     )

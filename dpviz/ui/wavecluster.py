@@ -38,6 +38,7 @@ from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
 from dpviz.ui.diagnosis import diagnosis_panel
 from dpviz.ui.draws import Setting, draws_panel
+from dpviz.ui.embed import embedded
 from dpviz.ui.explorer import (
     Make,
     RunSettings,
@@ -74,6 +75,13 @@ from dpviz.work import IsCancelled
 
 #: What to try first.
 HINT = "The true map, and a private one: both stay with you. Drag ε: what breaks?"
+
+#: How to read the clusters, below them.
+_KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
+_NUMBERS = (
+    " A number that is missing on the private side is a lost or merged cluster; numbers above {:,} "
+    "are invented clusters, or pieces."
+)
 
 #: Maximum seconds for OCM and 2CE while a slider is held.
 _LIVE = 0.012
@@ -169,7 +177,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
-    show_headline(broken, config.epsilon if card.spends else None, HINT)
+    show_headline(broken, config.epsilon if card.spends else None, HINT, private=verdict.private)
     readouts = _readouts(runs, bounds, held_out)
     cards = show_readouts(readouts, verdict)
     row = view_row()
@@ -199,6 +207,8 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     )
     take_box(state, settings.active, box)
     cell_caption(picture.ground, picture.columns, picture.domain, runs.grid.source.shape)
+    if view == "clusters" and not embedded():
+        show_caption(_KEY + _NUMBERS.format(runs.truth.stages.n_clusters) * card.spends)
     if view in WITH_SUBBANDS:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":

@@ -218,7 +218,7 @@ WAITING = """() => { window.waited = new Set();
 }"""
 
 
-@pytest.mark.parametrize(("path", "waits"), [("kmeans?data=tiny8", True), ("glossary", False)])
+@pytest.mark.parametrize(("path", "waits"), [("kmeans?method=privgene", True), ("glossary", False)])
 def test_a_first_picture_is_announced(first, path, waits):
     watched = first(path, before=lambda page: page.add_init_script(f"({WAITING})()"))
     said = watched.page.evaluate("[...window.waited]")

@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.support.tiers import daily
 
-SAID = "Not for publication: shows true data and a seeded draw"
+SAID = "Not for publication: shows true data"
 OVERLAY = "true points, not released"
 
 #: Names and shapes of the private panel's heatmaps.
@@ -138,7 +138,7 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     name, svg = saved(watched, watched.page.get_by_role("button", name="Picture (SVG)").click)
     assert name.startswith("dpviz exploration not private")
     text = text_of(svg.decode())
-    for fact in (SAID, *facts, "seed 0", "dpviz 0.1.0"):
+    for fact in (SAID, "anyone can repeat", *facts, "seed 0", "dpviz 0.1.0"):
         assert fact in text, (fact, text)
     name, png = saved(watched, watched.page.get_by_role("button", name="Picture (PNG)").click)
     assert name.endswith(".png")

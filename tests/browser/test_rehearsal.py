@@ -211,18 +211,21 @@ def drawing(source: str) -> str:
 def test_what_epsilon_means_stands_beside_it(owner, path: str) -> None:
     watched = owner(path)
     page = watched.page
-    opener = page.get_by_role("button", name="What ε means").first
-    opener.wait_for()
+    panel = page.get_by_test_id("stExpander").filter(has_text="What ε means")
+    panel.wait_for()
     watched.wait_calm()
-    opener.click()
-    panel = page.get_by_test_id("stPopoverBody")
+    panel.locator("summary").click()
     expect(panel.get_by_text("% sure at most")).to_be_visible()
     expect(panel.get_by_text("What others have published with")).to_be_visible()
     rows = panel.get_by_role("row")
     expect(rows).to_have_count(1 + len(PRECEDENTS))
     for row, one in zip(rows.all()[1:], PRECEDENTS, strict=True):
         expect(row.get_by_role("cell").last).to_have_text(one.source)
-    # It gets as high as a hand can read it, wherever its button was.
-    page.wait_for_function("panel => panel.clientHeight > 250", arg=panel.element_handle())
     if path == "/release":
         expect(page.get_by_text("one a year lasts 3 years")).to_be_visible()
+    # Another page comes while it is open, also by the link in it.
+    panel.get_by_role("link", name="Glossary").click()
+    expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
+    expect(page.get_by_text("Any result is at most e^ε times")).to_be_visible()
+    page.get_by_role("link", name="k-means").first.click()
+    page.wait_for_selector(".gtitle")

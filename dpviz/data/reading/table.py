@@ -278,8 +278,8 @@ class Table:
             numbers = slips = seen = 0
             for (cells,) in self.cells.blocks([axis]):
                 values, wrong = as_numbers(cells[: _LOOKED_AT - seen], self.cells.style)
-                numbers += np.count_nonzero(np.isfinite(values))
-                slips += np.count_nonzero(wrong)
+                numbers += int(np.count_nonzero(np.isfinite(values)))
+                slips += int(np.count_nonzero(wrong))
                 seen += len(values)
                 if seen == _LOOKED_AT:
                     break
