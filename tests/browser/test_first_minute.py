@@ -233,7 +233,9 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
     held = []
     watched = first(
         "kmeans?data=tiny8",
-        before=lambda page: page.route(re.compile(r"plotly.*\.js"), held.append),
+        before=lambda page: page.route(
+            re.compile(r"plotly.*\.js"), lambda route: held.append(route)
+        ),
     )
     figure = watched.page.locator(".live-figure")
     figure.wait_for()
