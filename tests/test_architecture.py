@@ -12,7 +12,7 @@ from tests.support import ROOT
 
 #: Folders and modules of dpviz from the ground up; those in one row don't import each other.
 FLOORS = (
-    ("__init__", "arena", "compiled", "errors", "threads"),
+    ("__init__", "arena", "compiled", "errors", "numbers", "threads"),
     ("cell_kernels",),
     (
         "display",
@@ -23,7 +23,6 @@ FLOORS = (
         "latex",
         "lru",
         "noise_source",
-        "numbers",
         "serialize",
         "work",
     ),

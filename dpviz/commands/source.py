@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +38,7 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
     InputError
         Where DATA is a single word that names neither.
     """
-    if not _WORD.fullmatch(given.data) or Path(given.data).exists():
+    if not _WORD.fullmatch(given.data) or os.path.exists(given.data):
         return None
     if given.data in sample_names():
         return sample(given.data)
