@@ -1,6 +1,7 @@
 """The screen with 6.4 million records beside 30,000: load, key press to paint, eight sessions.
 
-``python -m tests.benchmarks.scale eugkm hybrid`` measures these methods of k-means alone.
+``python -m tests.benchmarks.scale eugkm sessions`` measures this method of k-means and the eight
+sessions alone.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tests.browser.conftest import FLAGS, system_browser
 SIZES = (30_000, 6_400_000)
 FIRST = "?method=privthr&g=64"
 LINKS = (FIRST, *(f"kmeans?method={name}&k=15" for name in KMEANS if KMEANS[name].card.spends))
-SESSIONS, SECONDS = 8, 20
+SESSIONS, SECONDS, SESSION_ROUNDS = 8, 20, 2
 
 #: Keys on each page, by turns.
 ROUNDS, PRESSES = 3, 10
@@ -39,7 +40,7 @@ PAUSE = 2_000
 
 
 def main(*only: str) -> None:
-    """Print all figures, or those of some methods of k-means alone."""
+    """Print all figures, or those of some methods of k-means, or of the sessions."""
     links = [link for link in LINKS if not only or any(f"={name}&" in link for name in only)]
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -73,13 +74,8 @@ def main(*only: str) -> None:
                 page.bring_to_front()
                 print(f"{n:,} records, {link}: {said(found[n])}; {drag(page)}", flush=True)
                 page.close()
-        for n, file in files.items() if not only else ():
-            # One session before: the data, which all sessions share, is there.
-            first, before = _opened(browser, url, FIRST, file)[0], _memory()
-            with _sessions(browser, url, file) as many:
-                line, each = _together(many), (_memory() - before) / SESSIONS
-                print(f"{n:,} records: {line}; {each:.1f} MB a session, server {_memory():,.0f} MB")
-            first.close()
+        if not only or "sessions" in only:
+            _both_in_sessions(browser, url, files)
         browser.close()
 
 
@@ -126,8 +122,25 @@ def _sessions(browser: Browser, url: str, file: Path) -> Iterator[list[Page]]:
         page.close()
 
 
-def _together(pages: list[Page]) -> str:
-    """Each session presses a key a second, one after the other."""
+def _both_in_sessions(browser: Browser, url: str, files: dict[int, Path]) -> None:
+    """Eight sessions with few records and with all, by turns."""
+    found: dict[int, list[float]] = {n: [] for n in files}
+    sizes: dict[int, list[float]] = {n: [] for n in files}
+    for _ in range(SESSION_ROUNDS):
+        for n, file in files.items():
+            # One session before: the data, which all sessions share, is there.
+            first, before = _opened(browser, url, FIRST, file)[0], _memory()
+            with _sessions(browser, url, file) as many:
+                found[n] += _together(many)
+                sizes[n].append((_memory() - before) / SESSIONS)
+            first.close()
+    for n in files:
+        line = f"{SESSIONS} sessions, key to paint median {median(found[n]):.0f} ms"
+        print(f"{n:,} records: {line} (n {len(found[n])}); {max(sizes[n]):.1f} MB a session")
+
+
+def _together(pages: list[Page]) -> list[float]:
+    """Each session presses a key a second, one after the other; milliseconds to the picture."""
     end = time.perf_counter() + SECONDS
     while time.perf_counter() < end:
         for page in pages:
@@ -135,8 +148,7 @@ def _together(pages: list[Page]) -> str:
             page.keyboard.press("ArrowRight")
             page.wait_for_timeout(max(0, 1000 / SESSIONS - 1000 * (time.perf_counter() - begin)))
     pages[0].wait_for_timeout(3_000)
-    found = [one for page in pages for one in page.evaluate("window.latencies")]
-    return f"{SESSIONS} sessions, key to paint median {median(found):.0f} ms (n {len(found)})"
+    return [one for page in pages for one in page.evaluate("window.latencies")]
 
 
 def _memory() -> float:
