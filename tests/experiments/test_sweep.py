@@ -1030,7 +1030,7 @@ def test_kill_nine_at_any_time_loses_and_doubles_no_row(tmp_path, jobs, kills):
         ({"options": {"privqt.alpha": 0.5}}, "privqt.alpha = 0.5: none of"),
         ({"options": {"density": 2}}, "density"),
         ({"variant": "other"}, 'variant = "other" is unknown'),
-        ({"subjects": (subject(domain=Domain(((0, 1),))),)}, "domain has 1 axes"),
+        ({"subjects": (subject(domain=Domain(((0, 1),))),)}, "domain has 1 lo,hi pair"),
     ],
 )
 def test_wrong_plans_are_refused_before_anything_is_drawn(wrong, sentence):

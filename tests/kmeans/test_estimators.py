@@ -283,7 +283,7 @@ def test_many_columns_are_fine_without_a_grid():
         ({"variant": "other"}, 'variant = "other"'),
         ({"neighbours": "other"}, 'neighbours = "other"'),
         ({"domain": "1,0;0,1"}, "domain of axis 1"),
-        ({"domain": "0,1"}, "domain has 1 axes"),
+        ({"domain": "0,1"}, "domain has 1 lo,hi pair"),
         ({"domain": "-2,-1;-2,-1"}, "holds none of the 1,000 points"),
         ({"outside": "keep"}, 'outside = "keep"'),
         ({"random_state": -1}, "random_state = -1"),
