@@ -9,7 +9,10 @@ import streamlit as st
 from dpviz.family.headline import Headline
 from dpviz.figures.panels import NO_NOISE
 from dpviz.numbers import readable
-from dpviz.privacy.explain import surest_words
+from dpviz.privacy.explain import surest, surest_words
+
+#: From so sure a guess on, at an epsilon of about 3, the sentence on it stands out.
+_RISK = 0.95
 
 
 def show_headline(
@@ -30,14 +33,17 @@ def show_headline(
     """
     kind, sign, said = ("good", "✓", "nothing broke") if headline.intact else ("bad", "✗", "broken")
     at = NO_NOISE if epsilon is None else f"epsilon {readable(epsilon)}"
-    said_after = [headline.detail] if headline.detail else []
+    parts, plain = [html.escape(headline.detail)], [headline.detail]
     if private and epsilon is not None:
-        said_after.append(f"who took part: {surest_words(epsilon)}")
-    after = " · ".join(said_after)
+        sure = f"a guess who is in the data: {surest_words(epsilon)}"
+        plain.append(sure)
+        # What is found looks good: what that tells has to be as loud.
+        parts.append(f'<span class="dpv-risk">{sure}</span>' if surest(epsilon) > _RISK else sure)
+    detail, after = (" · ".join(filter(None, some)) for some in (parts, plain))
     mark = f'<i role="img" aria-label="{said}">{sign}</i>'
-    detail = f'<span class="dpv-detail">{html.escape(after)}</span>'
     whole = html.escape(f"{headline.text}: {at}. {after}".strip())
-    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail * bool(after)}"
+    detail = f'<span class="dpv-detail">{detail}</span>' * bool(after)
+    sentence = f"{mark} <b>{html.escape(headline.text)}: {at}</b> {detail}"
     close = '<button type="button" aria-label="Close this hint">✕</button>'
     st.html(
         f'<div class="dpv-top"><p class="dpv-headline dpv-{kind}" title="{whole}">{sentence}</p>'

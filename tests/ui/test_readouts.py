@@ -7,7 +7,9 @@ import re
 import pytest
 
 from dpviz.family.claim import Claim
+from dpviz.family.headline import Headline
 from dpviz.ui import readouts
+from dpviz.ui.headline import show_headline
 from dpviz.ui.readouts import Readout, score_readout, show_readouts
 from dpviz.wavecluster.scores import SCORES
 
@@ -53,3 +55,24 @@ def test_a_value_of_earlier_settings_is_grey_and_says_so(card):
 
 def test_text_is_escaped(card):
     assert "<b>" not in card(Readout("<b>", "<b>", "<b>", "<b>", "<b>"))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "private", "said", "loud"),
+    [
+        (0.05, True, "a guess who is in the data: 51.3% sure at most", False),
+        (2.9, True, "a guess who is in the data: 94.8% sure at most", False),
+        (6.0, True, "a guess who is in the data: 99.8% sure at most", True),
+        (6.0, False, "", False),
+        (None, True, "", False),
+    ],
+)
+def test_the_headline_says_what_its_epsilon_promises(monkeypatch, epsilon, private, said, loud):
+    shown = []
+    monkeypatch.setattr("dpviz.ui.headline.st.html", shown.append)
+    found = Headline(text="All 3 clusters are found", intact=True)
+    show_headline(found, epsilon, "Drag", private=private)
+    (one,) = shown
+    assert said in one
+    assert bool(said) is ("a guess" in one)
+    assert ("dpv-risk" in one) is loud
