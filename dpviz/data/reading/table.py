@@ -45,6 +45,9 @@ NO_CLASS = "none"
 #: so many first cells tell.
 _FEW, _LOOKED_AT = 0.25, 1000
 
+#: Decimal marks, the usual one first.
+_MARKS: tuple[Style, ...] = ("point", "comma")
+
 #: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
 
@@ -247,15 +250,14 @@ class Table:
 
     def _no_number(self, axis: int, way_out: str) -> InputError:
         """Name the first cell of a column that holds text."""
-        cell, place, start = "text", "", 0
-        for (column,) in self.cells.blocks([axis]):
-            wrong = as_numbers(column)[1]
-            if wrong.any():
-                position = int(wrong.argmax())
-                cell = _one_cell(column, position)
-                place = f"row {self.row(start + position)}, "
+        cell, place = "text", ""
+        # As most of the column is written; where all cells are numbers so, the column may not be.
+        style = self._mostly(axis) or "point"
+        for one in dict.fromkeys((style, "point")):
+            if found := self._first_wrong(axis, one):
+                row, cell = found
+                place = f"row {row}, "
                 break
-            start += len(column)
         if as_numbers(pa.array([cell]), "comma")[1].sum() == 0:
             way_out = (
                 "write a decimal point throughout the column, or decimal commas "
@@ -269,21 +271,39 @@ class Table:
             f"{way_out or 'correct the cell or choose another column'}."
         )
 
-    def _left_out(self, taken: set[int]) -> tuple[str, ...]:
-        """Name columns that are left out for few cells that are no numbers, and one such cell."""
-        found = []
-        for axis in range(len(self.columns)):
-            if axis in taken or self.cells.kind(axis) != "text":
-                continue
+    def _mostly(self, axis: int) -> Style | None:
+        """How the first cells of a column write numbers, where nearly all of them are some."""
+        for style in _MARKS:
             numbers = slips = seen = 0
             for (cells,) in self.cells.blocks([axis]):
-                values, wrong = as_numbers(cells[: _LOOKED_AT - seen], self.cells.style)
+                values, wrong = as_numbers(cells[: _LOOKED_AT - seen], style)
                 numbers += int(np.count_nonzero(np.isfinite(values)))
                 slips += int(np.count_nonzero(wrong))
                 seen += len(values)
                 if seen == _LOOKED_AT:
                     break
             if numbers and slips <= _FEW * numbers:
+                return style
+        return None
+
+    def _first_wrong(self, axis: int, style: Style) -> tuple[int, str] | None:
+        """Row and text of the first cell that is no number in a style."""
+        start = 0
+        for (column,) in self.cells.blocks([axis]):
+            wrong = as_numbers(column, style)[1]
+            if wrong.any():
+                position = int(wrong.argmax())
+                return self.row(start + position), _one_cell(column, position)
+            start += len(column)
+        return None
+
+    def _left_out(self, taken: set[int]) -> tuple[str, ...]:
+        """Name columns that are left out for few cells that are no numbers, and one such cell."""
+        found = []
+        for axis in range(len(self.columns)):
+            if axis in taken or self.cells.kind(axis) != "text":
+                continue
+            if self._mostly(axis):
                 said = str(self._no_number(axis, ""))
                 found.append(f"{said[0].upper()}{said[1:]} The column is left out.")
         return tuple(found)

@@ -237,6 +237,10 @@ def test_a_column_of_numbers_with_a_slip_is_left_out_with_a_word():
         'Row 3, column "z" holds "oops" where a number is expected: correct the cell or choose '
         "another column. The column is left out."
     )
+    # With decimal commas, too.
+    table = read_table(b"x;y;z\n1,5;2;3,5\n2,5;3;oops\n3,5;4;5,5\n4,5;5;6,5\n5,5;6;7,5\n")
+    assert table.select().notes[-1] == note
+    table = read_table(data)
     # Who names columns has made a choice, and a release tells nothing of cells.
     assert table.select(["x", "y"]).notes == ()
     assert table.select(["x", "y", "z"], unreadable="missing").notes[0].startswith("1 row")
