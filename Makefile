@@ -80,7 +80,8 @@ $(VENV)/made.stamp:
 $(VENV)/run.stamp: $(VENV)/made.stamp requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@# Compiled code is kept on disk: better now than at the first look at the page.
-	-$(BIN)/python -m dpviz run gaussians --method mcmc --json > /dev/null
+	-for method in twostage dprefine mcmc; do \
+	  $(BIN)/python -m dpviz run gaussians --method $$method --json > /dev/null; done
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt

@@ -247,3 +247,13 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
         one.continue_()
     drawn(watched)
     assert figure.evaluate(shown) == "none"
+
+
+@pytest.mark.parametrize("width", [390, 1024])
+def test_a_long_sentence_and_its_detail_are_not_cut_off(first, width):
+    watched = drawn(first("kmeans?method=dplloyd&epsilon=0.02"))
+    watched.page.set_viewport_size({"width": width, "height": 844})
+    said = watched.page.locator(HEADLINE)
+    assert "7 centres are far off" in said.text_content()
+    assert "sure at most" in said.text_content()
+    assert said.evaluate("one => one.scrollHeight <= one.clientHeight")
