@@ -16,7 +16,12 @@ _RISK = 0.95
 
 
 def show_headline(
-    headline: Headline, epsilon: float | None, hint: str, *, private: bool = False
+    headline: Headline,
+    epsilon: float | None,
+    hint: str,
+    *,
+    private: bool = False,
+    persons: bool = False,
 ) -> None:
     """Show what broke, with its epsilon; the place for it is always the same.
 
@@ -28,6 +33,8 @@ def show_headline(
         Its whole budget; None for a method without noise.
     private
         Whether the method keeps its promise: then the other side of the trade stands there, too.
+    persons
+        Whether the promise is to persons; else it is to single records.
     hint
         What to try first. The browser shows it until somebody closes it, and remembers that.
     """
@@ -35,7 +42,8 @@ def show_headline(
     at = NO_NOISE if epsilon is None else f"epsilon {readable(epsilon)}"
     parts, plain = [html.escape(headline.detail)], [headline.detail]
     if private and epsilon is not None:
-        sure = f"a guess who is in the data: {surest_words(epsilon)}"
+        guess = "who" if persons else "which record"
+        sure = f"a guess {guess} is in the data: {surest_words(epsilon)}"
         plain.append(sure)
         # What is found looks good: what that tells has to be as loud.
         parts.append(f'<span class="dpv-risk">{sure}</span>' if surest(epsilon) > _RISK else sure)

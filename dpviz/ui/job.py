@@ -49,7 +49,7 @@ CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
 #: Longest rest between two steps of a short job, in seconds, and its rest in times of its work. A
-#: heavy one rests as often for each page that is being drawn, at least once, at most the last.
+#: heavy one rests as often for each page that is being drawn, from once to _MOST times.
 _REST, _RESTS, _MOST = 0.5, 9.0, 30.0
 
 #: Pages that are being drawn: their runs hold the interpreter, and have little to spare in a class.

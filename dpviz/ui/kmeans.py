@@ -375,7 +375,13 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
     # Once for the sentence and for its readout: a pass over all records.
     error = runs.truth.scores(runs.private, ("nicv_ratio",))
     broken = headline(runs.truth, runs.private, error["nicv_ratio"])
-    show_headline(broken, config.epsilon if card.spends else None, HINT, private=verdict.private)
+    show_headline(
+        broken,
+        config.epsilon if card.spends else None,
+        HINT,
+        private=verdict.private,
+        persons=settings.active.unit is not None,
+    )
     readouts = _readouts(runs, error)
     if runs.sketch_of:
         readouts = [replace(one, rough=True) for one in readouts]

@@ -177,7 +177,13 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
-    show_headline(broken, config.epsilon if card.spends else None, HINT, private=verdict.private)
+    show_headline(
+        broken,
+        config.epsilon if card.spends else None,
+        HINT,
+        private=verdict.private,
+        persons=settings.active.unit is not None,
+    )
     readouts = _readouts(runs, bounds, held_out)
     cards = show_readouts(readouts, verdict)
     row = view_row()

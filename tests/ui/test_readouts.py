@@ -60,9 +60,9 @@ def test_text_is_escaped(card):
 @pytest.mark.parametrize(
     ("epsilon", "private", "said", "loud"),
     [
-        (0.05, True, "a guess who is in the data: 51.3% sure at most", False),
-        (2.9, True, "a guess who is in the data: 94.8% sure at most", False),
-        (6.0, True, "a guess who is in the data: 99.8% sure at most", True),
+        (0.05, True, "a guess which record is in the data: 51.3% sure at most", False),
+        (2.9, True, "a guess which record is in the data: 94.8% sure at most", False),
+        (6.0, True, "a guess which record is in the data: 99.8% sure at most", True),
         (6.0, False, "", False),
         (None, True, "", False),
     ],
@@ -76,3 +76,6 @@ def test_the_headline_says_what_its_epsilon_promises(monkeypatch, epsilon, priva
     assert said in one
     assert bool(said) is ("a guess" in one)
     assert ("dpv-risk" in one) is loud
+    # Records are what is promised for, unless persons are.
+    show_headline(found, epsilon, "Drag", private=private, persons=True)
+    assert said.replace("which record", "who") in shown[1]
