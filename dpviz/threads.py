@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import pairwise
 from typing import TypeVar
 
+P = TypeVar("P")
 T = TypeVar("T")
+
+#: Called before each part of a pass over the data that this thread makes, see :func:`checked`.
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 @cache
@@ -32,6 +39,40 @@ def spans(n: int, least: int) -> list[slice]:
     return [slice(*ends) for ends in pairwise(cuts)]
 
 
-def in_threads(work: Callable[[slice], T], parts: list[slice]) -> list[T]:
+def in_threads(work: Callable[[P], T], parts: Sequence[P]) -> list[T]:
     """Do a piece of work for each part, the results in their order."""
-    return list(pool().map(work, parts) if len(parts) > 1 else map(work, parts))
+    check = _CHECK.get()
+    if check:
+        check()
+    if len(parts) == 1:
+        return [work(parts[0])]
+
+    def one(part: P) -> T:
+        if check:
+            check()
+        return work(part)
+
+    # Few parts wait at a time: so a small pass of somebody else need not wait for the end of a long
+    # one, which has hundreds.
+    waiting, results = deque[Future[T]](), []
+    for part in parts:
+        if len(waiting) == 2 * processors():
+            results.append(waiting.popleft().result())
+        waiting.append(pool().submit(one, part))
+    return results + [part.result() for part in waiting]
+
+
+@contextmanager
+def checked(check: Callable[[], None]) -> Iterator[None]:
+    """Call a function before each pass that this thread makes, and each part of it: it may end it.
+
+    Parameters
+    ----------
+    check
+        Raises an exception where the pass should end. It is called in other threads, too.
+    """
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)

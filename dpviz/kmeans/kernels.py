@@ -125,7 +125,7 @@ def error(points, centers):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def add_excess(points, weights, places, members, unit, table):  # type: ignore[no-untyped-def]
+def add_excess(points, weights, places, members, unit, whole, table):  # type: ignore[no-untyped-def]
     """Add, for sets of centres, what their errors exceed the least error of any set by.
 
     Parameters
@@ -135,48 +135,52 @@ def add_excess(points, weights, places, members, unit, table):  # type: ignore[n
     places, members
         Distinct centres (p, d), and the indexes of those of each set (m, K).
     unit
-        Squared distances are rounded down to multiples of it.
+        Squared distances are rounded down to multiples of this power of 2.
+    whole
+        Room for these multiples, a row a place, of a type that holds the largest: a processor
+        compares twice as many of 32 bits at once as of 64.
     table
         Whole numbers of units, int64, shape (m,).
     """
-    width = 128  # of a block of points: its distances to all places stay in the cache
-    columns = np.empty((points.shape[1], width))
-    distances = np.empty((places.shape[0], width))
-    errors, least = np.empty((members.shape[0], width)), np.empty(width)
+    width = whole.shape[1]  # of a block of points: its distances to all places stay in the cache
+    columns, squares = np.zeros((points.shape[1], width)), np.empty(width)
+    errors = np.empty((members.shape[0], width), dtype=whole.dtype)
+    least = np.empty(width, dtype=whole.dtype)
     for begin in range(0, points.shape[0], width):
         size = min(width, points.shape[0] - begin)
-        columns[:] = 0.0
         for j in range(points.shape[1]):
             for i in range(size):
                 columns[j, i] = points[begin + i, j]
         for p in range(places.shape[0]):
-            row = distances[p]
-            row[:] = 0.0
+            squares[:] = 0.0
             for j in range(points.shape[1]):
                 column, place = columns[j], places[p, j]
                 for i in range(width):
                     difference = column[i] - place
-                    row[i] += difference * difference
-        least[:] = np.inf
+                    squares[i] += difference * difference
+            row = whole[p]
+            for i in range(width):
+                row[i] = squares[i] / unit  # rounded down, before the least is searched: it stays
         for c in range(members.shape[0]):
             error = errors[c]
-            error[:] = distances[members[c, 0]]
+            error[:] = whole[members[c, 0]]
             for k in range(1, members.shape[1]):
-                row = distances[members[c, k]]
+                row = whole[members[c, k]]
                 for i in range(width):
-                    error[i] = row[i] if row[i] < error[i] else error[i]
+                    error[i] = min(error[i], row[i])
+            if c == 0:
+                least[:] = error
             for i in range(width):
-                error[i] = np.floor(error[i] / unit)
-                least[i] = error[i] if error[i] < least[i] else least[i]
+                least[i] = min(least[i], error[i])
         for c in range(members.shape[0]):
+            error, total = errors[c], 0
             if weights.size:
                 for i in range(size):
-                    table[c] += weights[begin + i] * np.int64(errors[c, i] - least[i])
+                    total += weights[begin + i] * (error[i] - least[i])
             else:
-                total = 0.0  # exact: a block has few units, and whole numbers only
                 for i in range(size):
-                    total += errors[c, i] - least[i]
-                table[c] += np.int64(total)
+                    total += error[i] - least[i]
+            table[c] += total
 
 
 @compiled()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.domain import CHUNK
-from dpviz.threads import pool
+from dpviz.threads import in_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,7 @@ def assigned(
         chunk = slice(begin, begin + CHUNK)
         kernels.assign(points[chunk], centers, labels[chunk], squares[chunk])
 
-    begins = range(0, len(points), CHUNK)
-    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
+    in_threads(part, range(0, len(points), CHUNK))
     return labels, squares
 
 
@@ -129,8 +128,7 @@ def squares_to(
         chunk = slice(begin, begin + CHUNK)
         kernels.squares_to(points[chunk], centers, labels[chunk], squares[chunk])
 
-    begins = range(0, len(points), CHUNK)
-    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
+    in_threads(part, range(0, len(points), CHUNK))
     return squares
 
 
@@ -152,8 +150,7 @@ def projected(
         chunk = slice(begin, begin + CHUNK)
         kernels.project(points[chunk], center, directions, found[chunk])
 
-    begins = range(0, len(points), CHUNK)
-    list(pool().map(part, begins) if len(begins) > 1 else map(part, begins))
+    in_threads(part, range(0, len(points), CHUNK))
     return found
 
 
@@ -199,8 +196,7 @@ def residuals(
         )
         return table
 
-    begins = range(0, len(points), CHUNK)
-    tables = pool().map(part, begins) if len(begins) > 1 else map(part, begins)
+    tables = in_threads(part, range(0, len(points), CHUNK))
     return np.asarray(sum(tables, np.zeros(shape, dtype=np.int64)) * unit)
 
 
@@ -254,15 +250,20 @@ def excess(
 
     m, K, d = candidates.shape
     places, members = np.unique(candidates.reshape(-1, d), axis=0, return_inverse=True)
-    given = np.empty(0, dtype=np.int64) if weights is None else weights
+    sets, given = members.reshape(m, K), np.empty(0, dtype=np.int64) if weights is None else weights
+    reach = np.abs(points).max(initial=0) + np.abs(places).max(initial=0)
+    number = np.int32 if d * reach**2 / unit < 2**31 - 1 else np.int64
+
+    # Small chunks: each record is compared with all sets, so a sketch's few are worth two threads.
+    step = max(1, CHUNK // 32)
 
     def part(begin: int) -> NDArray[np.int64]:
-        table, chunk = np.zeros(m, dtype=np.int64), slice(begin, begin + CHUNK)
-        kernels.add_excess(points[chunk], given[chunk], places, members.reshape(m, K), unit, table)
+        table, chunk = np.zeros(m, dtype=np.int64), slice(begin, begin + step)
+        room = np.empty((len(places), kernels.BLOCK), dtype=number)
+        kernels.add_excess(points[chunk], given[chunk], places, sets, unit, room, table)
         return table
 
-    begins = range(0, len(points), CHUNK)
-    tables = pool().map(part, begins) if len(begins) > 1 else map(part, begins)
+    tables = in_threads(part, range(0, len(points), step))
     return np.asarray(sum(tables, np.zeros(m, dtype=np.int64)) * unit)
 
 
@@ -322,8 +323,7 @@ def printed_contours(
 def _total(points: NDArray[np.float64], part: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Add up the tables of all chunks, in order: threads change nothing about the sum."""
     chunks = [points[begin : begin + CHUNK] for begin in range(0, len(points), CHUNK)]
-    tables = pool().map(part, chunks) if len(chunks) > 1 else map(part, chunks)
     total = np.zeros(shape)
-    for table in tables:
+    for table in in_threads(part, chunks):
         total += table
     return total

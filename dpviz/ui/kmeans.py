@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, cast
 
-import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.samples import sample
@@ -36,6 +34,7 @@ from dpviz.kmeans.truth import KMeansTruth, run_kmeans
 from dpviz.noise_source import NoiseSource, SeededNoise, Silenced
 from dpviz.numbers import counted, decimals, readable
 from dpviz.raster import RecordRaster
+from dpviz.threads import checked
 from dpviz.ui.cache import kmeans_truth_of, raster_of, records_of, run_of, sketch_of
 from dpviz.ui.data_panel import ActiveData, data_panel
 from dpviz.ui.data_state import DataState
@@ -65,7 +64,7 @@ from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import Control, UrlState, choice, whole
-from dpviz.work import Cancelled, IsCancelled
+from dpviz.work import IsCancelled, Work
 
 #: A run: its data and K, its parameters, its seed, and whether the method without noise stands on
 #: the left; and what came of it: true, private, left.
@@ -258,49 +257,6 @@ def _sketched(sketch: Sketch, truth: KMeansTruth) -> KMeansTruth:
     )
 
 
-class _Cancellable:
-    """Another source's draws for a run that ends at the next one once nobody waits for it.
-
-    Parameters
-    ----------
-    source, cancelled
-        Where all draws come from; whether the run should end. One generation of PrivGene on many
-        records takes a minute.
-    """
-
-    def __init__(self, source: NoiseSource, cancelled: IsCancelled) -> None:
-        self._source = source
-        self._cancelled = cancelled
-
-    def laplace(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Laplace draws of the source."""
-        return self._still().laplace(step, scale, shape)
-
-    def gumbel(self, step: str, scale: float, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Gumbel draws of the source."""
-        return self._still().gumbel(step, scale, shape)
-
-    def k_norm(
-        self, step: str, scale: float, shape: tuple[int, int], ball: int
-    ) -> NDArray[np.float64]:
-        """K-norm draws of the source."""
-        return self._still().k_norm(step, scale, shape, ball)
-
-    def uniform(self, step: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-        """Uniform draws of the source."""
-        return self._still().uniform(step, shape)
-
-    def generator(self, step: str) -> np.random.Generator:
-        """Randomness of the source."""
-        return self._still().generator(step)
-
-    def _still(self) -> NoiseSource:
-        """The source, where the run should go on."""
-        if self._cancelled():
-            raise Cancelled
-        return self._source
-
-
 def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, silent: bool) -> Found:
     """A noise-free run that is at least as good as the private one, that one, and the left one."""
     run = run_kmeans(truth.records, config, noise)
@@ -312,13 +268,14 @@ def _drawn(truth: KMeansTruth, config: KMeansConfig, noise: NoiseSource, *, sile
 
 def _run_beside(request: Request, *, cancelled: IsCancelled, **_: object) -> Found:
     """The same in the thread of a job, once nobody has changed anything for a while."""
-    end = time.monotonic() + _PATIENCE
+    work, end = Work(1, "runs", cancelled=cancelled), time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         time.sleep(_PATIENCE / 20)
-        if cancelled():
-            raise Cancelled
+        work.check()
     truth, config, seed, silent = request
-    return _drawn(truth, config, _Cancellable(SeededNoise(seed), cancelled), silent=silent)
+    # One generation of PrivGene on many records takes a quarter of a minute.
+    with checked(work.check):
+        return _drawn(truth, config, SeededNoise(seed), silent=silent)
 
 
 def _known(request: Request) -> Found | None:

@@ -32,9 +32,6 @@ SESSIONS, SECONDS, SESSION_ROUNDS = 8, 20, 2
 #: Keys on each page, by turns.
 ROUNDS, PRESSES = 3, 10
 
-#: Takes minutes with all records: measured in one round, with few records first.
-SLOW = "privgene"
-
 #: Milliseconds after which a page rests.
 PAUSE = 2_000
 
@@ -57,19 +54,16 @@ def main(*only: str) -> None:
                 pages[n], seconds = _opened(browser, url, link, file)
                 print(f"{n:,} records, {link}: first picture {seconds:.1f} s", flush=True)
                 # Else an exact run of the one page would slow the keys of the other.
-                if SLOW not in link:
-                    _await_exact(pages[n])
+                _await_exact(pages[n])
                 pages[n].evaluate(WATCH)
             found: dict[int, list[float]] = {n: [] for n in files}
             # By turns: a machine is quicker in one minute than in the next.
-            rounds = 1 if SLOW in link else ROUNDS
-            for _ in range(rounds):
+            for _ in range(ROUNDS):
                 for n, page in pages.items():
                     page.bring_to_front()
                     page.wait_for_timeout(PAUSE)
-                    found[n] += pressed(page, ROUNDS * PRESSES // rounds)
-                    if rounds > 1:
-                        _await_exact(page)
+                    found[n] += pressed(page, PRESSES)
+                    _await_exact(page)
             for n, page in pages.items():
                 page.bring_to_front()
                 print(f"{n:,} records, {link}: {said(found[n])}; {drag(page)}", flush=True)

@@ -1282,6 +1282,19 @@ def test_excess_of_many_records_adds_up_over_chunks(monkeypatch: pytest.MonkeyPa
     np.testing.assert_array_equal(whole, parts)
 
 
+def test_excess_of_far_points_is_as_exact() -> None:
+    """Beyond 2,047 units of length a square has more multiples of 2^-20 than 32 bits hold."""
+    rng = np.random.default_rng(0)
+    points, candidates = rng.uniform(-1, 1, (200, 2)), rng.uniform(-1, 1, (5, 3, 2))
+    for far in (2.0**4, 2.0**12):
+        more = excess(far * points, None, far * candidates, far**2 * LATTICE)
+        np.testing.assert_array_equal(more, far**2 * excess(points, None, candidates, LATTICE))
+        squares = ((far * points[:, None, None] - far * candidates) ** 2).sum(axis=-1).min(axis=2)
+        whole = np.floor(squares / LATTICE)
+        more = (whole - whole.min(axis=1, keepdims=True)).sum(axis=0) * LATTICE
+        np.testing.assert_array_equal(excess(far * points, None, far * candidates, LATTICE), more)
+
+
 # -- Hybrid ------------------------------------------------------------------------------
 
 

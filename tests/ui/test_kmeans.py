@@ -1066,10 +1066,11 @@ def test_card_says_what_each_part_brings(app):
 
 
 @pytest.mark.parametrize(
-    ("method", "silent", "draws"),
-    [("privgene", False, 72), ("dplloyd", False, 6), ("dplloyd", True, 7)],
+    ("method", "silent", "least"),
+    [("privgene", False, 32), ("dplloyd", False, 5), ("dplloyd", True, 6)],
 )
-def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method, silent, draws):
+def test_a_run_that_nobody_waits_for_ends_within_a_pass(monkeypatch, method, silent, least):
+    """PrivGene compares 30,000 records with its candidates in four parts, eight times."""
     asked = []
 
     def cancelled():
@@ -1081,12 +1082,12 @@ def test_a_run_that_nobody_waits_for_ends_between_two_draws(monkeypatch, method,
     config = run_of(truth, method).config
     until = 10**6
     kmeans_page._run_beside((truth, config, 0, silent), cancelled=cancelled)
-    assert len(asked) == draws
+    assert len(asked) >= least
     asked.clear()
     until = 3
     with pytest.raises(Cancelled):
         kmeans_page._run_beside((truth, config, 0, silent), cancelled=cancelled)
-    assert len(asked) == 4
+    assert len(asked) <= until + 5
 
 
 def test_a_sketch_stands_in_until_the_run_on_all_records_is_there(app, monkeypatch):
