@@ -21,7 +21,7 @@ def reference_file(name: str) -> Path:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave cases that a mark `daily` does not name, or names `besides`, to `make test-all`."""
     seen: dict[str, set[bool]] = {}
     for item in items:
@@ -38,6 +38,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for test in whole:
         if len(seen[test]) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
+    if few := config.getoption("few"):
+        kept = _some(items, few)
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = [item for item in items if item in kept]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Few cases of each test run nearly all lines that all of its cases run."""
+    parser.addoption("--few", type=int, metavar="N", help="of each test N cases for every day")
+
+
+def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:
+    """Of each test so many cases, from its first to its last, that are not exhaustive."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if not item.get_closest_marker("exhaustive"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return {
+        group[place]
+        for group in cases.values()
+        for place in np.linspace(0, len(group) - 1, most).round().astype(int)
+    }
 
 
 @pytest.fixture(scope="session")

@@ -103,8 +103,10 @@ def _released(run: KMeansRun, domain: Domain) -> dict[str, Any]:
             # Post-processed centres have a different order than the clusters of the counts.
             counts = counts[match(space.scale(run.centers), space.scale(run.before))[1]]
     elif run.grid is not None:
-        owner = nearest(run.grid.centers, space.scale(run.centers))
-        counts = np.bincount(owner, weights=run.grid.weights, minlength=len(run.centers))
+        # Most cells of a fine grid weigh nothing.
+        cells = np.flatnonzero(run.grid.weights)
+        owner = nearest(run.grid.centers_of(cells), space.scale(run.centers))
+        counts = np.bincount(owner, weights=run.grid.weights[cells], minlength=len(run.centers))
     return {
         "kind": "centers",
         "centers": run.centers,
