@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -13,10 +14,9 @@ from dpviz.families import CARDS
 
 def main() -> int:
     """Build the site; links that lead nowhere end it with status 1, a lacking proof is noted."""
-    if len(sys.argv) != 2:
-        print("usage: python -m dpviz.docs FOLDER", file=sys.stderr)
-        return 2
-    start, folder = time.perf_counter(), Path(sys.argv[1])
+    parser = argparse.ArgumentParser(prog="python -m dpviz.docs", description=__doc__)
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    start, folder = time.perf_counter(), parser.parse_args().folder
     try:
         number = build(folder)
     except BrokenDocsError as error:
