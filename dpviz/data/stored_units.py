@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset, position_of
-from dpviz.data.reading.kinds import plain
+from dpviz.data.reading.kinds import exact
 from dpviz.data.reading.table import identifiers
 from dpviz.data.stored import (
     CHUNK,
@@ -180,7 +180,7 @@ def _deal(
 def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int]:
     """Records (m, d) with their persons, and how many rows lack either."""
     points = as_points(cells[:-1])
-    persons, known, _ = identifiers(plain(cells[-1]))
+    persons, known, _ = identifiers(exact(cells[-1]))
     known = known & unrounded(persons)
     finite = whole_rows(points)
     if finite is not None:

@@ -99,7 +99,7 @@ def identified(units: NDArray[np.generic]) -> pd.Categorical:
 
     One unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0 and
     007 are always one person; otherwise that identifier would change the selection of everybody's
-    records.
+    records. The documentation says so to owners.
     """
     import pandas as pd
 
@@ -113,8 +113,11 @@ def identified(units: NDArray[np.generic]) -> pd.Categorical:
 
 
 def _canonical(text: str) -> str:
-    """One spelling of a number; any other text as it is."""
-    if not re.search(NUMBER, text, re.ASCII):
+    """One spelling of a number; any other text as it is.
+
+    So is 12e3, which is rather a code than 12,000: two persons must not become one.
+    """
+    if not re.search(NUMBER, text, re.ASCII) or re.search("[eE][0-9]", text):
         return text
     try:
         number = Decimal(text)

@@ -57,7 +57,7 @@ def _unit(state: UrlState, columns: Sequence[str]) -> None:
         ),
         format_func=lambda at: f"a person: column {options[at]}" if at else "a record",
         help="Where a person may have several records, name the column that tells persons apart: "
-        "then the promise holds for whole persons.",
+        "then the promise holds for whole persons. 7, 7.0 and 007 are one person.",
     )
     st.number_input(
         "Most records of a person",

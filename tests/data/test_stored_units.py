@@ -1,5 +1,7 @@
 """Caps of persons out of core keep the records that caps in memory keep."""
 
+import decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -97,6 +99,29 @@ def test_persons_are_one_across_files_of_other_types(tmp_path):
     assert len(found) == 2
     assert (1.0, 3.0) in found
     assert notes == ("2 records left out: beyond 1 of a person.",)
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_two_persons_do_not_become_one(tmp_path, on_disk):
+    """Codes that look like powers of ten, and decimals with more digits than a float has."""
+    codes = ["12e3", "12000", "1e10", "10e9", "0e12", "0e34"]
+    long = ["9007199254740.9921", "9007199254740.9922", "7.5000"]
+    decimals = pa.array(map(decimal.Decimal, long), pa.decimal128(20, 4))
+    for names, count in (
+        (codes, 6),
+        (pa.array(codes).dictionary_encode(), 6),
+        (decimals, 3),
+        (decimals.dictionary_encode(), 3),
+    ):
+        places = np.arange(len(names), dtype=float)
+        table = pa.table({"x": places, "y": places, "who": names})
+        if on_disk:
+            path = tmp_path / f"{len(list(tmp_path.iterdir()))}"
+            path.mkdir()
+            pq.write_table(table, path / "part.parquet")
+            assert len(kept(path, "who", 1)[0]) == count
+        held = read_table(table).select(["x", "y"], unit="who")
+        assert len(cap_records(held, 1).points) == count
 
 
 def test_text_files_have_persons_too(tmp_path):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
-from dpviz.data.reading.kinds import plain, readable
+from dpviz.data.reading.kinds import exact, plain, readable
 from dpviz.data.reading.table import Table, named_table
 
 
@@ -26,5 +26,14 @@ class _ArrowCells(Cells):
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
+        for columns in self._batches(axes):
+            yield [plain(column) for column in columns]
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column."""
+        return (exact(columns[0]) for columns in self._batches([axis]))
+
+    def _batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns, of their own types."""
         for batch in self._table.select(list(axes)).to_batches(max_chunksize=BLOCK_ROWS):
-            yield [plain(column) for column in batch.columns]
+            yield batch.columns

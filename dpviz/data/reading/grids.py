@@ -24,7 +24,7 @@ def counts_of(
     any_total
         For a release: large counts are cut, all may be 0, and no cell is named.
     """
-    cells = _matrix(source) if isinstance(source, Table) else source
+    cells = _matrix(source, any_total=any_total) if isinstance(source, Table) else source
     check_real(cells, name)
     _check_cells(cells.shape, name)
     values = native(cells)
@@ -36,8 +36,8 @@ def counts_of(
         # No record makes a count negative or invalid, so this error reveals no record.
         if not whole.all():
             raise InputError(
-                f"{shown(name)} holds a cell that is no count: counts are whole numbers from 0; "
-                "explore the grid to see which cell it is."
+                f"{shown(name)} holds a cell that is no count: counts are whole numbers from 0, "
+                "without signs between thousands; explore the grid to see which cell it is."
             )
         return np.array(np.minimum(values, MAX_EXACT // values.size), dtype=np.int64, order="C")
     if not whole.all():
@@ -55,14 +55,19 @@ def counts_of(
     return counts
 
 
-def _matrix(table: Table) -> NDArray[np.float64]:
-    """All columns as floats (rows, columns); one column is one axis."""
+def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
+    """All columns as floats (rows, columns); one column is one axis.
+
+    For a release each cell is read by itself: were 999 followed by 1.000, one record would change
+    how the file writes numbers, and a count by 998.
+    """
     shape = (table.rows, len(table.columns))
     _check_cells(shape[: 1 + (shape[1] > 1)], table.name)
     way_out = "a grid of counts holds whole numbers only and has no header"
     matrix = np.empty(shape)
     start = 0
-    for values in table.numbers(range(shape[1]), way_out):
+    axes = range(shape[1])
+    for values in table.single_numbers(axes) if any_total else table.numbers(axes, way_out):
         matrix[start : start + len(values)] = values
         start += len(values)
     return matrix if shape[1] > 1 else matrix[:, 0]

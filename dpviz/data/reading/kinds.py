@@ -56,3 +56,11 @@ def plain(cells: pa.Array) -> pa.Array:
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         return cells.cast(pa.float64())
     return cells
+
+
+def exact(cells: pa.Array) -> pa.Array:
+    """The same, but decimals as text: as floats, long ones would become equal to others."""
+    kind = cells.type
+    if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
+        return exact(cells.cast(kind.value_type))
+    return cells.cast(pa.large_string()) if pa.types.is_decimal(kind) else plain(cells)

@@ -21,7 +21,7 @@ from dpviz.data.reading.cells import (
     check_width,
 )
 from dpviz.data.reading.files import PARQUET, File, megabytes
-from dpviz.data.reading.kinds import holds_text, plain, readable
+from dpviz.data.reading.kinds import exact, holds_text, plain, readable
 from dpviz.data.reading.table import Table, named_table
 from dpviz.errors import InputError, shown
 
@@ -251,6 +251,15 @@ class _ParquetCells(Cells):
 
     def blocks(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
         """Successive rows of some columns."""
+        for columns in self._batches(axes):
+            yield [plain(column) for column in columns]
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column."""
+        return (exact(columns[0]) for columns in self._batches([axis]))
+
+    def _batches(self, axes: Sequence[int]) -> Iterator[list[pa.Array]]:
+        """Successive rows of some columns, of their own types."""
         leaves = [self._leaves[axis] for axis in axes]
         order = sorted(leaves)
         rows = pages = 0
@@ -268,7 +277,7 @@ class _ParquetCells(Cells):
                     if rows > self.rows or batch.num_columns != len(leaves):
                         raise _DamagedError
                     columns = dict(zip(order, batch.columns, strict=True))
-                    yield [plain(columns[leaf]) for leaf in leaves]
+                    yield [columns[leaf] for leaf in leaves]
             if rows != self.rows:
                 raise _DamagedError
 

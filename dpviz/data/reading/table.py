@@ -25,7 +25,7 @@ from dpviz.data.reading.cells import (
     used_entries,
 )
 from dpviz.data.reading.files import enough_memory, megabytes
-from dpviz.data.reading.kinds import LARGEST
+from dpviz.data.reading.kinds import LARGEST, holds_numbers
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import identified
 from dpviz.domain import Domain
@@ -200,6 +200,19 @@ class Table:
                 raise self._unclear(axis)
             styles.append("point" if kind == "nothing" else kind)
         return self._decoded(axes, styles)
+
+    def single_numbers(self, axes: Sequence[int]) -> Iterator[NDArray[np.float64]]:
+        """The same, each cell read by itself: NaN where it holds no number, or one of two.
+
+        "1.000" may be a thousand or one.
+        """
+        for columns in self.cells.blocks(axes):
+            values = np.stack([as_numbers(column)[0] for column in columns], axis=1)
+            for target, column in enumerate(columns):
+                if not holds_numbers(column.type):
+                    unclear = pc.match_substring_regex(text_cells(column), UNCLEAR)
+                    values[np.asarray(unclear.fill_null(False)), target] = np.nan
+            yield values
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""

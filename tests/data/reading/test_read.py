@@ -1187,3 +1187,32 @@ def test_grids_of_counts_for_a_release_say_nothing_of_their_cells():
         with pytest.raises(InputError, match="a cell that is no count") as caught:
             read_counts(b"1,1\n" + cell + b",1\n", any_total=True)
         assert cell.decode() not in str(caught.value)
+
+
+@pytest.mark.parametrize("separator", [b";", b"\t", b"|"])
+@pytest.mark.parametrize("group", [b".", b",", b" "])
+def test_one_record_does_not_change_how_a_release_reads_a_grid(separator, group):
+    """From 999 to 1.000 is one record; an exploration takes it for a thousand, or asks."""
+    rows = [[b"1" + group + b"500", b"7"], [b"999", b"2" + group + b"250" + group + b"000"]]
+    before = b"\n".join(separator.join(row) for row in rows)
+    after = before.replace(b"999", b"1" + group + b"000")
+    for grid in (before, after):
+        with pytest.raises(InputError, match="without signs between thousands") as held:
+            read_counts(grid, name="grid", any_total=True)
+        assert not any(digit in str(held.value).replace("from 0", "") for digit in "0123456789")
+    alone = b"999" + separator + b"3\n4" + separator + b"5\n"
+    assert read_counts(alone, any_total=True).counts.tolist() == [[999, 3], [4, 5]]
+    with pytest.raises(InputError, match="that is no count"):
+        read_counts(alone.replace(b"999", b"1.000"), any_total=True)
+    plain = alone.replace(b"999", b"1000")
+    assert read_counts(plain, any_total=True).counts.tolist() == [[1000, 3], [4, 5]]
+
+
+def test_a_release_reads_grids_as_programs_write_them():
+    text = io.BytesIO()
+    np.savetxt(text, np.array([[1000, 3], [0, 12345]]))
+    assert read_counts(text.getvalue(), any_total=True).counts.tolist() == [[1000, 3], [0, 12345]]
+    table = pa.table({"a": [1000, 2], "b": pa.array(["3", "1e3"]).dictionary_encode()})
+    assert read_counts(table, any_total=True).counts.tolist() == [[1000, 3], [2, 1000]]
+    with pytest.raises(InputError, match="that is no count"):
+        read_counts(pa.table({"a": [1, 2], "b": ["3", "1.000"]}), any_total=True)
