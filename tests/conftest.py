@@ -22,9 +22,12 @@ def reference_file(name: str) -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave cases that a mark `daily` does not name, or names `besides`, to `make test-all`."""
+    """Leave cases that a mark `daily` or `some` leaves out to `make test-all`."""
     seen: dict[str, set[bool]] = {}
+    marked: dict[str, int] = {}
     for item in items:
+        if some := item.get_closest_marker("some"):
+            marked[item.nodeid.partition("[")[0]] = some.args[0]
         mark = item.get_closest_marker("daily")
         if mark is None or not isinstance(item, pytest.Function):
             continue
@@ -38,6 +41,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for test in whole:
         if len(seen[test]) == 1:
             raise pytest.UsageError(f"{test}: its mark daily names all of its cases, or none")
+    for test, most in marked.items():
+        cases = [
+            item
+            for item in items
+            if item.nodeid.partition("[")[0] == test and not item.get_closest_marker("exhaustive")
+        ]
+        for item in set(cases) - _spread(cases, most):
+            item.add_marker(pytest.mark.exhaustive)
     if few := config.getoption("few"):
         kept = _some(items, few)
         config.hook.pytest_deselected(items=[item for item in items if item not in kept])
@@ -55,11 +66,13 @@ def _some(items: list[pytest.Item], most: int) -> set[pytest.Item]:
     for item in items:
         if not item.get_closest_marker("exhaustive"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return {
-        group[place]
-        for group in cases.values()
-        for place in np.linspace(0, len(group) - 1, most).round().astype(int)
-    }
+    return {item for group in cases.values() for item in _spread(group, most)}
+
+
+def _spread(cases: list[pytest.Item], most: int) -> set[pytest.Item]:
+    """So many of the cases, from the first to the last."""
+    places = np.linspace(0, len(cases) - 1, most).round().astype(int) if cases else ()
+    return {cases[place] for place in places}
 
 
 @pytest.fixture(scope="session")

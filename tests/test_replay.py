@@ -763,6 +763,7 @@ def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
         assert set(SEEDS[:-1]) <= set(tally.seeds)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     "pairs", daily((DAILY_SECURE_PAIRS, SECURE_PAIRS), DAILY_SECURE_PAIRS.__eq__)
 )

@@ -386,6 +386,7 @@ def test_the_command_says_the_same_whatever_one_row_is(
         assert next(iter(seen))[0] == (2 if refused else 0)
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("method", SPENDING)
 @pytest.mark.parametrize(
     ("content", "outside"),

@@ -34,6 +34,7 @@ def write(folder, data: Dataset, ending: str = "parquet") -> str:
     return str(folder)
 
 
+@pytest.mark.some(9)
 @pytest.mark.usefixtures("quick_after_the_mechanisms")
 @pytest.mark.parametrize(
     "case", [one for one in CASES if one["method"] not in (*DEALT, "gupt")], ids=name_of

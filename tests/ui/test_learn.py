@@ -52,6 +52,7 @@ def test_no_number_is_typed(name, number):
         assert not re.search(r"\d", known), text
 
 
+@pytest.mark.some(11)
 @pytest.mark.daily(besides=("one-person-1",))
 @pytest.mark.parametrize(("name", "number"), STEPS)
 def test_what_a_step_says_of_the_picture_is_so(name, number):

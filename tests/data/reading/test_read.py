@@ -697,6 +697,7 @@ def test_parquet_decodes_chosen_columns_alone():
     assert (len(units), units[-1]) == (n, "a" * 10**6)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     ("data", "said"),
     [
