@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import base64
 import hashlib
+import logging
 import os
 import re
 import sys
@@ -35,7 +36,7 @@ from streamlit import cli_util, config, file_util
 from streamlit.web.server import server_util
 
 from dpviz.ending import ended_by
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.ui.address import (
     SHARED,
     allowed_host,
@@ -87,6 +88,11 @@ _HEADERS = {
 _PLOTLY = re.compile(r"/component/[\w.]+/plotly\.min\.js")
 _KEPT = (b"cache-control", b"public, immutable, max-age=31536000")
 
+_LOG = logging.getLogger(__name__)
+
+#: Most kinds of refused sockets in the log: it is not for strangers to fill.
+_MOST_NOTED = 20
+
 #: Seconds after which a browser is opened: by then the server listens.
 _SOON = 0.2
 
@@ -135,6 +141,18 @@ class Shield:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._noted: set[tuple[str, str | None]] = set()
+
+    def _note(self, host: str, origin: str | None) -> None:
+        """Log a refused socket once: without it a page stays grey, and nobody knows why."""
+        if len(self._noted) < _MOST_NOTED and (host, origin) not in self._noted:
+            self._noted.add((host, origin))
+            _LOG.warning(
+                "a socket is refused: Host is %.100r, Origin is %.100r. --hosts has to name the "
+                "host; a proxy has to hand on the visitor's Host with its port.",
+                host,
+                origin,
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -145,6 +163,7 @@ class Shield:
             if allowed_host(host) and (origin is None or allowed_origin(origin, host)):
                 await self._app(scope, receive, send)
             else:
+                self._note(host, origin)
                 await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] != "http":
@@ -229,7 +248,18 @@ def serve(
         Whether no browser is opened.
     settings
         Further settings of Streamlit by their names.
+
+    Raises
+    ------
+    InputError
+        If a host is no name, or a setting can't be read.
     """
+    for one in hosts:
+        if "/" in one or re.search(r"^[^:]*:\d*$|\s", one):
+            raise InputError(
+                f"hosts = {shown(one)} is no name of a host: write lab.example.org, without "
+                "https:// and without a port."
+            )
     if not all(is_local(place_of(one)) for one in (address, *hosts)):
         os.environ[SHARED] = "1"
     script = script.resolve()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import http.client
 import os
@@ -25,6 +26,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.web.server.server_util import is_url_from_allowed_origins
 
 from dpviz import server as server_module
+from dpviz.errors import InputError
 from dpviz.ui import address, leave
 from tests.browser.conftest import _free_port, started_server
 from tests.support import APP, ROOT
@@ -277,3 +279,40 @@ def test_the_page_on_running_names_what_is_there() -> None:
         assert name in config._config_options_template or name == "server.py", name
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", page):
         assert (Path(ROOT) / "dpviz" / "docs" / "pages" / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "name", ["https://lab.example.org", "lab.example.org:8443", "lab.example.org/", "a b"]
+)
+def test_a_host_is_a_name_alone(name: str) -> None:
+    with pytest.raises(InputError, match=r"is no name of a host: .* without a port"):
+        server_module.serve(hosts=["lab.example.org", name])
+
+
+def test_a_refused_socket_is_told_once_to_who_runs_the_server(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Behind a proxy without the line for Host a page stays grey, with nothing else to see."""
+    monkeypatch.setattr(server_module, "allowed_host", lambda host: True)
+    sent: list[dict[str, object]] = []
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    def knock(shield: server_module.Shield, origin: str) -> None:
+        scope = {
+            "type": "websocket",
+            "headers": [(b"host", b"lab.example.org"), (b"origin", origin.encode())],
+        }
+        asyncio.run(shield(scope, None, send))  # type: ignore[arg-type]
+
+    shield = server_module.Shield(None)  # type: ignore[arg-type]
+    for _ in range(3):
+        knock(shield, "https://lab.example.org:8443")
+    (record,) = caplog.records
+    assert "Host is 'lab.example.org', Origin is 'https://lab.example.org:8443'" in record.message
+    assert sent == [{"type": "websocket.close", "code": 1008}] * 3
+    for number in range(100):
+        knock(shield, f"https://{number}.example.org/\n" + 200 * "x")
+    assert len(caplog.records) == 20
+    assert all(len(one.message) < 500 and "\n" not in one.message for one in caplog.records)

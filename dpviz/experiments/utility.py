@@ -197,7 +197,11 @@ def compared(rows: Sequence[Cost]) -> str:
             ]
         )
     ]
-    verdict = f"clearly {', '.join(clear)}" if clear else "no clear difference"
+    verdict = (
+        f"clearly {', '.join(clear)}"
+        if clear
+        else "the differences lie within the spread of the draws"
+    )
     return (
         f"Sound against published at ε {BUDGET:g}, median {SCORES[shown[0].score]} (lower is "
         f"better): {pairs}; {verdict}."

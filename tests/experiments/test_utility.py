@@ -196,7 +196,7 @@ def test_the_sentence_tells_medians_verdicts_and_whose_fault_it_is() -> None:
 def test_the_sentence_of_one_set_without_a_difference() -> None:
     assert compared([cost(0.05, 0.05, score="dsg_c", title="DS1")]) == (
         "Sound against published at ε 0.5, median DSG_C (lower is better): 0.05 against 0.05 on "
-        "DS1; no clear difference."
+        "DS1; the differences lie within the spread of the draws."
     )
 
 
