@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,9 @@ _FORMULA = tuple(
     "=+-@\t\n\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}"
     "\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}"
 )
+
+#: The same behind a sign that may separate cells.
+_LATER = re.compile(rf"([;\t])([{re.escape(''.join(_FORMULA))}])")
 
 
 def jsonable(value: Any) -> Any:
@@ -37,6 +41,8 @@ def no_formula(text: str) -> str:
     """Text as a cell of CSV: what a spreadsheet would run as a formula gets an apostrophe."""
     # Writers of CSV leave a bare carriage return unquoted: what follows it would be a new cell.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
+    # A spreadsheet may separate cells by semicolons or tabs, in spite of the quotes.
+    text = _LATER.sub(r"\1'\2", text)
     if not text.startswith(_FORMULA):
         return text
     try:

@@ -130,3 +130,11 @@ def test_a_name_that_is_an_address_is_a_file_all_the_same(tmp_path, monkeypatch,
     (tmp_path / "http:" / "dpviz.invalid").mkdir(parents=True)
     assert main(["sample", "incomes", "--out", "http://dpviz.invalid/x.csv"]) == 0
     assert (tmp_path / "http:" / "dpviz.invalid" / "x.csv").exists()
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "@", "-", "\N{FULLWIDTH EQUALS SIGN}"])
+def test_a_formula_behind_another_separator_gets_an_apostrophe(sign: str) -> None:
+    """A spreadsheet may separate cells by semicolons, whatever the quotes say."""
+    assert no_formula(f"x;{sign}1+1") == f"x;'{sign}1+1"
+    assert no_formula(f"x\t{sign}1+1;{sign}2") == f"x\t'{sign}1+1;'{sign}2"
+    assert no_formula("x; y = 1") == "x; y = 1"

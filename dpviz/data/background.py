@@ -27,6 +27,9 @@ FOLDER = Path(__file__).with_name("natural_earth")
 MOST_BYTES = 5 * 2**20
 
 #: Details that are smaller than this part of the domain are left out: a panel has some hundred
+#: Most points of a piece of a line that is simplified at once.
+_PIECE = 1_000
+
 #: pixels a side. So are islands that are smaller than twice of it.
 _DETAIL = 1 / 800
 
@@ -128,9 +131,37 @@ def clipped(lines: Any, domain: Domain, least: float = 0.0) -> Lines:
     unit = unit[np.maximum(east - west, north - south) >= least]
     if not len(unit):
         return np.empty((0, 2))
-    points, number = shapely.get_coordinates(shapely.simplify(unit, _DETAIL), return_index=True)
-    breaks = np.nonzero(np.diff(number))[0] + 1
+    pieces, line = _pieces(*shapely.get_coordinates(unit, return_index=True))
+    points, piece = shapely.get_coordinates(shapely.simplify(pieces, _DETAIL), return_index=True)
+    # Where a piece goes on with the end of the one before, that point is there twice.
+    goes_on = (np.diff(piece) > 0) & (np.diff(line[piece]) == 0)
+    keep = np.r_[True, ~goes_on]
+    points, line = points[keep], line[piece][keep]
+    breaks = np.nonzero(np.diff(line))[0] + 1
     return np.insert(np.clip(lows + points * spans, lows, domain.highs), breaks, np.nan, axis=0)
+
+
+def _pieces(points: NDArray[np.float64], line: NDArray[np.integer]) -> tuple[Any, NDArray[Any]]:
+    """Cut lines into short pieces that share their ends; return them and the line of each.
+
+    GEOS simplifies a line by recursion: a long zigzag would overflow the stack, and end the server.
+
+    Parameters
+    ----------
+    points, line
+        Points (n, 2) of all lines in order, and the number of the line of each.
+    """
+    import shapely
+
+    first = np.flatnonzero(np.r_[True, np.diff(line) > 0])
+    place = np.arange(len(line)) - np.repeat(first, np.diff(np.r_[first, len(line)]))
+    last = np.r_[np.diff(line) > 0, True]
+    # A point at which one piece ends and the next begins is in both.
+    shared = (place > 0) & (place % _PIECE == 0) & ~last
+    order = np.repeat(np.arange(len(line)), 1 + shared)
+    begins = np.r_[True, (np.diff(line[order]) > 0) | (np.diff(order) == 0)]
+    number = np.cumsum(begins) - 1
+    return shapely.linestrings(points[order], indices=number), line[order][begins]
 
 
 def _has_place(feature: Any) -> bool:

@@ -264,14 +264,11 @@ class TextPart(FilePart):
         Lines before the first record.
     decimal
         Sign before the decimals.
-    quoted
-        Whether fields may be quoted, and have line breaks then.
     """
 
     delimiter: str
     skipped: int
     decimal: str = "."
-    quoted: bool = False
 
     def rows_at_most(self) -> int:
         """A field and a line break take two bytes; packed text is a tenth as large, about."""
@@ -293,7 +290,8 @@ class TextPart(FilePart):
             strings_can_be_null=True,
             decimal_point=self.decimal,
         )
-        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=self.quoted)
+        # Later rows may have line breaks in quotes, too: else their halves became records.
+        parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
         with (
             _no_traceback(self.path, "can't be read as rows of numbers"),
             _opened(self.path) as file,
@@ -442,11 +440,56 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
         if decimal != layout.delimiter
     }
     decimal = max(found, key=lambda one: len(found[one]))
+    _check_decimals(path, head[layout.body :], names, layout.delimiter, found)
     part = TextPart(
         path=path, columns=names, mark=mark, names=names, delimiter=layout.delimiter,
-        skipped=head[: layout.body].count(b"\n"), decimal=decimal, quoted=b'"' in head,
+        skipped=head[: layout.body].count(b"\n"), decimal=decimal,
     )  # fmt: skip
     return part, names, found[decimal]
+
+
+def _check_decimals(
+    path: str,
+    rows: bytes,
+    names: tuple[str, ...],
+    delimiter: str,
+    found: dict[str, tuple[str, ...]],
+) -> None:
+    """Refuse a text whose first rows may be read in two ways, a thousandfold apart.
+
+    Raises
+    ------
+    InputError
+        If as many columns have decimal points as decimal commas, or all numbers of a column with
+        commas may have a thousand set apart.
+    """
+    if len(found) < 2:
+        return
+    points, commas = ([one for one in found[a] if one not in found[b]] for a, b in (".,", ",."))
+    if points and len(points) == len(commas):
+        raise InputError(
+            f'{shown(path, 120)} has points in the numbers of "{shown(points[0])}" and commas in '
+            f'those of "{shown(commas[0])}": write all numbers with decimal points.'
+        )
+    if len(commas) <= len(points):
+        return
+    from dpviz.data.reading.cells import UNCLEAR
+
+    text = pyarrow.csv.read_csv(
+        io.BytesIO(rows),
+        pyarrow.csv.ReadOptions(use_threads=False, column_names=list(names)),
+        pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+    )
+    for name in commas:
+        cells = [cell for cell in text[name].to_pylist() if cell]
+        marked = [cell for cell in cells if "," in cell]
+        if marked and all(re.search(UNCLEAR, cell) for cell in marked):
+            raise InputError(
+                f'column "{shown(name)}" of {shown(path, 120)} holds "{shown(marked[0])}": its '
+                "comma may be a decimal mark, or set thousands apart; write its numbers with "
+                "decimal points."
+            )
 
 
 def _numeric_fields(

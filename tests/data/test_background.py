@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpviz.data import background
 from dpviz.data.background import MOST_BYTES, clipped, coastlines, read_background
 from dpviz.data.cities import box_around, cities
 from dpviz.data.scale import METRES_PER_DEGREE, length, scale_of
@@ -191,3 +194,42 @@ def test_names_and_extents_decide_unless_a_person_does(columns, domain, axes, ra
 def test_lengths_read_as_people_write_them():
     said = [length(one) for one in (0.4, 9.96, 340.4, 994, 4210, 99_600, 1.23e6)]
     assert said == ["0.40 m", "10 m", "340 m", "990 m", "4.2 km", "100 km", "1,200 km"]
+
+
+def test_a_long_zigzag_does_not_end_the_program():
+    """GEOS simplifies by recursion: 60,000 such points overflowed the stack."""
+    program = """
+import json, threading
+from dpviz.data.background import read_background
+from dpviz.domain import Domain
+n = 60_000
+points = [[i / n / 1000, 0.5 + (-1) ** i * (1 - 0.9 * i / n) / 2] for i in range(n)]
+content = json.dumps({"type": "LineString", "coordinates": points}).encode()
+def draw():
+    print(len(read_background(content, "zigzag").within(Domain(((0.0, 1.0), (0.0, 1.0))))))
+thread = threading.Thread(target=draw)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert int(done.stdout) > 100
+
+
+@given(seed=st.integers(0, 2**32 - 1), piece=st.integers(1, 7))
+@settings(max_examples=50, deadline=None)
+def test_pieces_of_a_line_are_one_line(seed, piece):
+    rng = np.random.default_rng(seed)
+    lines = shapely.linestrings(
+        rng.random((40, 2)), indices=np.repeat(np.arange(4), rng.permutation([2, 3, 14, 21]))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(background, "_PIECE", piece)
+        patch.setattr(background, "_DETAIL", 0.0)
+        found = clipped(lines, Domain(((0.0, 1.0), (0.0, 1.0))))
+    whole = np.split(found, np.flatnonzero(np.isnan(found[:, 0])))
+    drawn = [part[~np.isnan(part[:, 0])] for part in whole]
+    assert len(drawn) == 4
+    for one, line in zip(drawn, lines, strict=True):
+        # Points on a straight line may go; the ends and all others stay.
+        np.testing.assert_allclose(one, shapely.get_coordinates(shapely.simplify(line, 0)))

@@ -160,6 +160,32 @@ def test_text_is_read_as_in_memory(tmp_path, text, names, points):
     assert np.array_equal(held.points, points)
 
 
+def test_a_line_break_in_quotes_far_behind_is_no_new_record(tmp_path):
+    """The first quote stands behind what is looked at first, and over the border of two blocks."""
+    lines = "".join(f"{number},2,c\n" for number in range(60_000))
+    text = f'x,y,note\n{lines}5,6,"' + 100_000 * "\n7,8,c" + '"\n'
+    (tmp_path / "late.csv").write_text(text)
+    points = all_of(stored(tmp_path / "late.csv", ["x", "y"]))[0]
+    assert len(points) == 60_001
+    assert points[-1].tolist() == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x\ty\n1,234\t2,345\n12\t7\n", "its comma may be a decimal mark"),
+        ("x;y\n1.234;5,6\n", 'points in the numbers of "x" and commas in those of "y"'),
+    ],
+)
+def test_numbers_that_may_be_a_thousandfold_are_refused(tmp_path, text, said):
+    (tmp_path / "some.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        stored(tmp_path / "some.csv")
+    clear = text.replace("1,234", "1,2").replace("2,345", "2,3").replace("1.234", "1,2")
+    (tmp_path / "clear.csv").write_text(clear)
+    assert all_of(stored(tmp_path / "clear.csv"))[0].max() < 100
+
+
 def test_text_without_a_header_has_numbered_columns(tmp_path):
     np.savetxt(tmp_path / "bare.csv", POINTS, delimiter=",")
     found = stored(tmp_path / "bare.csv", [2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -300,7 +301,8 @@ class KindDetector:
             self.seen |= not np.isnan(values).all()
             self.points = not wrong.any()
             if not self.points:
-                self.odd = str(text_cells(cells[int(wrong.argmax()) :][:1])[0].as_py())
+                with suppress(pa.ArrowInvalid):  # dates of an unknown time zone
+                    self.odd = str(text_cells(cells[int(wrong.argmax()) :][:1])[0].as_py())
             self._look(cells, np.nanmax(np.abs(values), initial=0))
             if self.points and self.commas:  # no number with a point, or infinite, has a comma
                 pointed = self.typed or pc.any(pc.match_substring(cells, ".")).as_py()

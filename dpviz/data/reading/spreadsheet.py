@@ -408,7 +408,9 @@ def _refusing_damage(name: str) -> Iterator[None]:
     """Raise InputError, in one sentence, where the parts are no workbook."""
     try:
         yield
-    except (_DamagedError, expat.ExpatError, UnicodeError, LookupError):
+    except InputError:
+        raise
+    except (_DamagedError, expat.ExpatError, ValueError, LookupError):  # also of a foreign encoding
         raise InputError(
             f"{shown(name)} is no workbook that can be read: open it in a spreadsheet program and "
             "save it again as .xlsx, or the sheet as CSV in UTF-8."

@@ -382,18 +382,25 @@ def _no_utf8(data: bytes) -> int:
     return -1
 
 
+#: A number with a decimal comma between digits: "1," may end with a separator.
+_WITH_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?", re.ASCII)
+
+
 def without_runs_of_spaces(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     """Convert a table of numbers separated by spaces, as in benchmark sets, to CSV."""
     first = next((line for line in data[:_HEAD].splitlines() if line.strip()), b"")
     fields = [field for field in first.decode(errors="replace").split(" ") if field]
-    if len(fields) < 2 or not all(is_number(field, ",") for field in fields):
+    commas = [bool(_WITH_COMMA.fullmatch(field)) for field in fields]
+    known = (comma or is_number(field, ",") for field, comma in zip(fields, commas, strict=True))
+    if len(fields) < 2 or not all(known):
         return data, ()
+    separator = b";" if any(commas) else b","
     parts, before, end = [], b"\n", 0
     while end < len(data):
         # No run of spaces and no line ending crosses the border of two parts.
         start, end = end, _end_of_part(data, end + 2**22)
         lines = _MARGINS.sub(b"", before + data[start:end])
-        parts.append(re.sub(rb" +", b",", lines)[1:])
+        parts.append(re.sub(rb" +", separator, lines)[1:])
         before = data[end - 1 : end]
     return b"".join(parts), ("Runs of spaces are read as separators.",)
 

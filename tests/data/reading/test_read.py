@@ -1217,3 +1217,10 @@ def test_a_release_reads_grids_as_programs_write_them():
     assert read_counts(table, any_total=True).counts.tolist() == [[1000, 3], [2, 1000]]
     with pytest.raises(InputError, match="that is no count"):
         read_counts(pa.table({"a": [1, 2], "b": ["3", "1.000"]}), any_total=True)
+
+
+def test_a_column_of_unknown_time_does_not_take_the_others_away():
+    day = pa.array([1, 2], pa.timestamp("s", tz="Moon/Crater"))
+    table = read_table(pa.table({"when": day, "x": [1.0, 2.0], "y": [3.0, 4.0]}))
+    assert table.numeric_columns == ("x", "y")
+    assert table.select().points.tolist() == [[1, 3], [2, 4]]

@@ -138,3 +138,12 @@ def test_other_marks_make_no_number(cell):
     assert table.numeric_columns == ("y",)
     with pytest.raises(InputError, match='row 2, column "x"'):
         table.select(["x"])
+
+
+def test_decimal_commas_between_spaces():
+    rows = [f"{x},{x} {2 * x},5" for x in range(1, 40)]
+    found = read_table(("\n".join(rows) + "\n").encode()).select()
+    assert found.points[:2].tolist() == [[1.1, 2.5], [2.2, 4.5]]
+    assert len(found.points) == 39
+    # A comma behind a number ends a field.
+    assert read_table(b"1, 2, 3\n4, 5, 6\n").select([1, 3]).points.tolist() == [[1, 3], [4, 6]]
