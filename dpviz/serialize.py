@@ -42,7 +42,7 @@ def no_formula(text: str) -> str:
     # Writers of CSV leave a bare carriage return unquoted: what follows it would be a new cell.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     # A spreadsheet may separate cells by semicolons or tabs, in spite of the quotes.
-    text = _LATER.sub(r"\1'\2", text)
+    text = text[:1] + _LATER.sub(r"\1'\2", text[1:])
     if not text.startswith(_FORMULA):
         return text
     try:
