@@ -128,6 +128,7 @@ def for_every_day(row: tuple[Any, ...]) -> bool:
     return row[:3] not in FEWER and row[:3] not in NEAR
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("method", "variant", "name", "listed", "runs"), daily(ROWS, for_every_day)
 )

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from dpviz.papers.references import REFERENCES
 
 
+@pytest.mark.exhaustive
 def test_a_hand_finds_what_to_cite_and_saves_it(app_url, open_page, faultless):
     watched = faultless(open_page(app_url("app.py")))
     page = watched.page

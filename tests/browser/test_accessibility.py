@@ -53,6 +53,7 @@ def test_every_page_is_looked_at() -> None:
 DARK = ("wavecluster", "learn", "papers")
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("wavecluster-light", "release-light")
 @pytest.mark.parametrize(
     ("name", "scheme"),

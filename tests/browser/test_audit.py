@@ -55,6 +55,7 @@ def type_number(watched, name: str, value: int) -> None:
     watched.wait_idle()
 
 
+@pytest.mark.exhaustive
 def test_the_story_tells_itself(auditor):
     watched = auditor()
     expect_title(watched, "WaveCluster, no noise")

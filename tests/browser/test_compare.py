@@ -101,6 +101,7 @@ def tab_to(page, target) -> None:
     raise AssertionError(f"Tab does not lead to {target}")
 
 
+@pytest.mark.exhaustive
 def test_keyboard_alone_leads_from_a_link_to_a_chart_and_a_run(comparer):
     watched = comparer("draws=2&points=2&methods=privthr")
     page = watched.page
@@ -135,6 +136,7 @@ def test_tables_and_pictures_are_saved_under_honest_names(comparer):
         assert name.endswith(ending)
 
 
+@pytest.mark.exhaustive
 def test_numbers_of_fifteen_digits_are_written_for_people(comparer):
     """Ticks, hovers, labels and files of sums of squares, and no number with an e in it."""
     watched = comparer("methods=dplloyd,eugkm&score=wcss&draws=1&points=2")

@@ -142,6 +142,7 @@ def test_the_mosaic_has_one_zoom_which_is_not_that_of_the_data(explorer):
     )
 
 
+@pytest.mark.exhaustive
 def test_two_windows_with_one_link_show_the_same(explorer):
     link = "data=shapes&method=privthrem&epsilon=0.3&g=36&p=0.23&seed=4&view=average"
     first, second = explorer(link), explorer(link)

@@ -75,6 +75,7 @@ def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
     )
 
 
+@pytest.mark.exhaustive
 def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
     """OCM and 2CE of Two-stage take too long for a drag."""
     watched = drawn(first())
@@ -137,6 +138,7 @@ def test_every_page_has_one_title_and_the_glossary_one_click_away(first, page):
     expect(watched.page).to_have_title("Glossary · dpviz")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("page", ["", "kmeans"])
 def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     watched = drawn(first(f"{page}?epsilon=0.05"))
@@ -165,6 +167,7 @@ def test_readouts_have_plain_names_marks_and_help_by_hand(first, page):
     assert glossary.locator("h2").first.inner_text() == "Scores of WaveCluster"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("page", ["", "kmeans?method=mcmc"])
 def test_the_whole_picture_is_above_the_fold_of_a_small_screen(first, page):
     watched = drawn(first(page, height=720))
@@ -249,6 +252,7 @@ def test_a_picture_without_its_program_says_that_it_comes(first):
     assert figure.evaluate(shown) == "none"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [390, 1024])
 def test_a_long_sentence_and_its_detail_are_not_cut_off(first, width):
     watched = drawn(first("kmeans?method=dplloyd&epsilon=0.02"))

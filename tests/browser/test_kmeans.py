@@ -101,6 +101,7 @@ def test_the_navigation_leads_to_the_page_and_back(explorer, app_url):
 # ---- dragging and zoom
 
 
+@pytest.mark.exhaustive
 def test_a_held_drag_repaints_with_changing_figures_and_keeps_the_zoom(explorer):
     watched = explorer("data=spirals&epsilon=0.05")
     before = zoom(watched)
@@ -146,6 +147,7 @@ def test_zoom_survives_method_redraw_and_player_but_not_other_data(explorer):
     assert watched.page.evaluate(RANGES) != before
 
 
+@pytest.mark.exhaustive
 def test_every_slider_and_the_player_by_keyboard(explorer):
     watched = explorer("data=incomes&method=dplloyd&k=4&t=8")
     for name, key, fragment, link in (
@@ -178,6 +180,7 @@ def test_every_slider_and_the_player_by_keyboard(explorer):
 # ---- the player
 
 
+@pytest.mark.exhaustive
 def test_play_goes_through_all_steps_and_stops_at_the_end(explorer):
     watched = explorer("data=incomes&method=dplloyd&t=3")
     assert "result" in heading(watched)

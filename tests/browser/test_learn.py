@@ -101,6 +101,7 @@ def test_a_lesson_is_walked_through_by_keys_and_each_task_is_done(first, name):
         assert watched.page.get_by_role("button", name="Next").is_disabled()
 
 
+@pytest.mark.exhaustive
 def test_a_projector_shows_large_type_and_no_more_than_the_lesson(first):
     watched = first("learn?lesson=one-person&step=4", height=720)
     settled(watched, LESSONS["one-person"].steps[3].title)

@@ -161,6 +161,7 @@ def test_keyboard(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("99-10-99 is too large: at most 10", "0,5-0.5-")
 @pytest.mark.parametrize(
     ("typed", "value", "said"),
@@ -311,6 +312,7 @@ def test_theme_switch_restyles_without_a_run(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("panel", "own", "other"), [(0, "true", "private"), (1, "private", "true")]
 )
@@ -340,6 +342,7 @@ def test_alternative_text_and_size(demo: Callable[..., Any]) -> None:
     assert watched.errors == []
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", ["PNG", "SVG"])
 def test_download(demo: Callable[..., Any], kind: str) -> None:
     watched = demo()
@@ -383,6 +386,7 @@ def expect_stage(watched: Any, words: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_play_shows_every_step_and_ends_settled(demo: Callable[..., Any]) -> None:
     watched = demo("play=3&slow=0.4")
     expect_stage(watched, "stage 3, settled True")
@@ -437,6 +441,7 @@ def test_a_click_a_key_and_a_drag_pause_the_player(demo: Callable[..., Any]) -> 
     assert watched.errors == []
 
 
+@pytest.mark.exhaustive
 def test_a_step_of_the_player_does_not_undo_what_the_program_sets(demo: Callable[..., Any]) -> None:
     """A step sent while another run goes on brings along what the widgets said before it."""
     watched = demo("play=30&slow=0.8")

@@ -47,6 +47,7 @@ def test_draws_come_with_bands_and_can_be_played(opened) -> None:
     page.wait_for_url("**&seed=1**")
 
 
+@pytest.mark.exhaustive
 def test_the_page_stays_usable_while_draws_run_and_cancel_stops_them(opened) -> None:
     watched = opened("/kmeans?data=gaussians&method=gupt&k=15")
     page = watched.page

@@ -138,6 +138,7 @@ def raw_link(rng: random.Random, names: list[str]) -> str:
     return rng.choice(("&", "&", "&&", ";")).join(pairs)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.daily("release")
 @pytest.mark.parametrize("page", daily(PAGES, OFTEN.__contains__))
 def test_any_bytes_in_a_link_are_corrected_in_sentences(

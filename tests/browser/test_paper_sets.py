@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.test_compare import comparer, expect_title
@@ -33,6 +34,7 @@ def expect_panels(watched, *titles: str) -> None:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_hand_gives_the_paper_s_sets_by_path_and_as_files(comparer: Callable, tmp_path: Path):
     watched = comparer(FEW)
     page = watched.page

@@ -65,6 +65,7 @@ def text_of(svg: str) -> str:
     return " ".join(" ".join(ElementTree.fromstring(svg).itertext()).split())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("page", ["", "kmeans"])
 def test_true_points_are_a_switch_and_look_like_what_they_are(opened, page):
     watched = opened(f"{page}?data=spirals&method={'dplloyd' if page else 'privthr'}")

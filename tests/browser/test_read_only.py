@@ -21,6 +21,7 @@ WHOLE = {
 }
 
 
+@pytest.mark.exhaustive
 @pytest.mark.daily("first and release")
 @pytest.mark.parametrize(
     "pages",

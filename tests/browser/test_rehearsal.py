@@ -85,6 +85,7 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
         assert files[file].count(b"url(#clusters-doubtful)") == len(doubtful), file
 
 
+@pytest.mark.exhaustive
 def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     owner, hot_spots: Path
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
 
 
+@pytest.mark.exhaustive
 def test_a_second_window_sees_the_spend_at_once(owner) -> None:
     link = "/release?data=noise&method=privqt&g=16&epsilon=2"
     first, second = owner(link), owner(link)

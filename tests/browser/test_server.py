@@ -38,6 +38,7 @@ def other_site(folder: Path) -> Iterator[str]:
 
 
 # Others are opened by the other tests of this folder.
+@pytest.mark.some(2)
 @pytest.mark.daily("papers", "game", "glossary", "docs")
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_needs_nothing_that_the_headers_forbid(

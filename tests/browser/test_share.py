@@ -111,6 +111,7 @@ def test_the_code_is_drawn_black_on_white(scheme, app_url, open_page, faultless)
     assert levels == {"corner": [255, 255, 255, 255], "grey": True, "dark": True}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.daily("kmeans-960-540")
 @pytest.mark.parametrize(("width", "height"), daily(((960, 540), (800, 600)), (960, 540).__eq__))
 @pytest.mark.parametrize("page", ["wavecluster", "kmeans"])

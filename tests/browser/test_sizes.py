@@ -75,6 +75,7 @@ return ['', 2].map((n) => { const [x, y] = [layout[`xaxis${n}`], layout[`yaxis${
     top: y._offset, bottom: y._offset + y._length } }) }"""
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("wavecluster", "release")
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_cut_off_at_any_size(

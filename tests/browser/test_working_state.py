@@ -223,6 +223,7 @@ SHOWN = """() => [...document.querySelectorAll(`[data-testid=stMain]
   .map((one) => one.value || one.textContent)"""
 
 
+@pytest.mark.exhaustive
 @pytest.mark.daily("release")
 @pytest.mark.parametrize("path", CHANGES)
 def test_back_and_forward_on_the_other_pages(opened, path: str) -> None:
@@ -250,6 +251,7 @@ def test_back_and_forward_on_the_other_pages(opened, path: str) -> None:
             assert watched.page.evaluate(SHOWN) == shown
 
 
+@pytest.mark.exhaustive
 def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     watched = opened("?epsilon=1")
     expect(watched, "Fifteen Gaussians")
@@ -397,6 +399,7 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     expect(watched, "visits.csv")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "path", daily(("?data=spirals", "kmeans", "release?data=spirals"), "kmeans".__eq__)
 )

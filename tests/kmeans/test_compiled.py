@@ -79,6 +79,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.daily("empty-nbi", "torn-nbc", "another pickle-nbi", "one bit-nbc")
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)

@@ -77,6 +77,7 @@ def test_card_has_the_numbers_by_iterations(lab: Lab) -> None:
         compare(lab, "class_f", epsilon, one, iterations=steps)
 
 
+@pytest.mark.exhaustive
 def test_card_has_the_numbers_of_a_whole_budget_in_each_iteration(lab: Lab) -> None:
     whole = next(one for one in CARDS["dpkmeansup"].deviations if "ten times the promise" in one)
     for epsilon, one in zip((1.0, 5.0, 10.0), triples(whole), strict=True):

@@ -68,6 +68,7 @@ def test_a_release_reads_the_sheet_that_the_explorer_showed(app, more):  # noqa:
     assert "proposed" not in said_of(test)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [

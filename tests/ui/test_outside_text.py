@@ -280,6 +280,7 @@ def loaded() -> AppTest:
     return checked(test.run())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("page", "views", "panels"),
     [

@@ -88,6 +88,7 @@ def test_opens_with_a_sample_ready_and_nothing_spent(page, home: Path) -> None:
     assert not has_button(test, "Debit")
 
 
+@pytest.mark.some(2)
 @pytest.mark.daily("privthrem", "twostage", "dplloyd", "gupt", "dprefine")
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_with_a_budget_can_be_released(page, home: Path, method: str) -> None:
@@ -120,6 +121,7 @@ def test_a_grid_of_its_own_for_each_column_is_released(page, home: Path) -> None
     assert np.shape(document["result"]["counts"]) == (17, 8)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("method", "signs"), [("twostage", "g and p"), ("dprefine", "K")])
 def test_the_review_says_once_what_the_method_chooses(page, home: Path, method, signs) -> None:
     for choose in ("private", "given"):
@@ -298,6 +300,7 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     assert accounts(home)[0].id == "visits"
 
 
+@pytest.mark.some(2)
 @pytest.mark.daily(
     "dplloyd-x,y\\n",
     "dplloyd-x,y\\n1,abc\\n",

@@ -100,6 +100,7 @@ def test_the_frame_is_html_that_a_browser_reads_back():
     assert 'width="960" height="540"' in found
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_shares_its_link(page):
     test = opened(page, {})

@@ -267,6 +267,7 @@ def bombs() -> list[bytes]:
     ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("number", range(14))
 def test_workbooks_that_would_fill_the_memory(number, monkeypatch):
     data = bombs()[number]

@@ -273,6 +273,7 @@ def _without_header(data: bytes, name: str | None) -> Dataset:
 WAYS = [_as_table, _as_table, _by_persons, _as_counts, _for_release, _without_header]
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("4", "6", "8")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_only_input_errors_come_out(part):
@@ -304,6 +305,7 @@ def _outcome(way, data: bytes, name: str | None) -> str:
     return "read"
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("block", [2, 7, 30])
 def test_blocks_of_any_size_give_the_same(block, monkeypatch):
     """A record may be longer than a block, and the kind of a column shows in its last cell."""

@@ -561,6 +561,7 @@ def taken(data, call, **options):
 LONG = 50_000
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("data", "points"),
     [
@@ -608,6 +609,7 @@ def test_row_numbers_count_every_blank_line():
         refused(data.replace(b"5,q", b"5,6,7"), "row 1003004 has 3 fields")
 
 
+@pytest.mark.some(1)
 @pytest.mark.daily("1,2\\n-10000000-False", "1,2\\n-10000000-True", "1;2,5\\n-5000000-False")
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
@@ -752,6 +754,7 @@ def test_more_rows_than_any_column_may_have_are_refused_at_once():
         sentence(lambda: read_table(data), "more rows than a column", "give fewer rows.")
 
 
+@pytest.mark.exhaustive
 def test_thirty_million_points_are_read(tmp_path):
     n = 30 * 10**6
     rows = np.arange(n, dtype=float)
