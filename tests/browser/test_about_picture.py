@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from dpviz.ui.about_picture import ABOUT
 
 ABOUT_PICTURE = ".dpv-about"
 
 
+@pytest.mark.exhaustive
 def test_the_words_of_a_figure_follow_its_view(
     app_url: Callable, open_page: Callable, faultless: Callable
 ):

@@ -66,6 +66,7 @@ def test_opens_with_curves_that_fit_the_window(comparer):
     assert watched.page.evaluate(CUT) == []
 
 
+@pytest.mark.exhaustive
 def test_another_method_joins(comparer):
     watched = comparer("draws=3&points=3&methods=privthr")
     expect_curves(watched, "PrivTHR", n=1)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import FileChooser, expect
 
 from tests.browser.conftest import Watched
@@ -70,6 +71,7 @@ class Keyboard:
         self.press("Enter")
 
 
+@pytest.mark.exhaustive
 def test_an_owner_releases_with_the_keyboard_alone(
     app_url: Callable[[str], str],
     open_page: Callable[..., Watched],

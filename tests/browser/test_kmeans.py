@@ -72,6 +72,7 @@ def overlap(one: list[float], other: list[float]) -> bool:
 # ---- the way to the page
 
 
+@pytest.mark.exhaustive
 def test_a_link_is_the_first_request_of_a_new_server(explorer, new_server):
     address = f"{new_server}/kmeans?data=incomes&method=mcmc&epsilon=0.5&k=3"
     watched = explorer(address=address)
@@ -334,6 +335,7 @@ def test_numbers_of_centres_at_the_border_can_be_read_and_leave_the_headings_rea
 # ---- own data and what lies behind
 
 
+@pytest.mark.exhaustive
 def test_own_file_on_all_columns(explorer, tmp_path: Path):
     rng = np.random.default_rng(0)
     points = np.concatenate([rng.normal(place, 0.2, (80, 3)) for place in (1, 4, 8)])
@@ -354,6 +356,7 @@ def test_own_file_on_all_columns(explorer, tmp_path: Path):
     assert len({top for _, _, top, _ in boxes(both)}) == 1, "torn into two rows"
 
 
+@pytest.mark.exhaustive
 def test_tables_and_code_stand_behind_the_picture(explorer):
     watched = explorer("data=incomes&k=4&epsilon=0.5")
     watched.page.get_by_text("Numbers behind the picture").click()

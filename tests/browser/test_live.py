@@ -101,6 +101,7 @@ def test_slow_runs_are_not_starved_by_a_drag(demo: Callable[..., Any]) -> None:
     expect_value(watched, slider(watched).get_attribute("aria-valuetext"))
 
 
+@pytest.mark.exhaustive
 def test_thumb_does_not_jump_back_while_held(demo: Callable[..., Any]) -> None:
     watched = demo("slow=0.1")
     move = grab(watched)

@@ -81,6 +81,7 @@ def test_different_units_fill_their_panels_and_a_person_decides(explorer):
     assert "axes=equal" in watched.page.url
 
 
+@pytest.mark.exhaustive
 def test_coastlines_are_beneath_longitude_and_latitude_alone(explorer):
     watched = explorer("data=checkins&method=wavecluster")
     assert watched.page.evaluate(PANELS)["names"].count("coastlines and borders") == 2
@@ -123,6 +124,7 @@ def test_a_box_on_the_map_becomes_the_domain(explorer):
     assert [float(one) for one in typed.split(",")] == pytest.approx(lon)
 
 
+@pytest.mark.exhaustive
 def test_a_city_becomes_the_domain_and_cells_have_metres(explorer):
     watched = explorer("data=checkins&method=wavecluster&g=100")
     watched.page.get_by_role("button", name="Domain", exact=False).first.click()

@@ -196,6 +196,7 @@ def hover_over_table(page: Page, number: int) -> None:
             page.wait_for_timeout(700)
 
 
+@pytest.mark.exhaustive
 def test_a_hostile_table_in_the_explorers(loaded: Watched) -> None:
     page = loaded.page
     assert page.locator(".xtitle").first.text_content() == EAST

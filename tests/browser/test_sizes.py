@@ -99,6 +99,7 @@ def test_nothing_is_cut_off_at_any_size(
     assert found == {width: [] for width, _ in SIZES}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "path",
     daily(("?data=gaussians", "kmeans?data=gaussians", "?data=checkins"), "?data=gaussians".__eq__),

@@ -84,6 +84,7 @@ def drag(watched: Watched, name: str, by: float) -> None:
     watched.page.mouse.up()
 
 
+@pytest.mark.exhaustive
 def test_back_undoes_one_change_and_forward_redoes_it(opened) -> None:
     watched = opened("?epsilon=1")
     expect(watched, "Fifteen Gaussians · Two-stage · ε 1 ")
@@ -224,7 +225,6 @@ SHOWN = """() => [...document.querySelectorAll(`[data-testid=stMain]
 
 
 @pytest.mark.exhaustive
-@pytest.mark.daily("release")
 @pytest.mark.parametrize("path", CHANGES)
 def test_back_and_forward_on_the_other_pages(opened, path: str) -> None:
     watched = opened(path)
@@ -399,7 +399,6 @@ def test_a_release_takes_the_columns_along(opened, visits: Path) -> None:
     expect(watched, "visits.csv")
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     "path", daily(("?data=spirals", "kmeans", "release?data=spirals"), "kmeans".__eq__)
 )

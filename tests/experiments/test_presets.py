@@ -134,6 +134,7 @@ def test_draws_seeds_and_variant_can_be_told():
     assert (len(plan.seeds), plan.variant) == (50, "published")
 
 
+@pytest.mark.exhaustive
 def test_every_preset_draws_on_our_sample_sets():
     # Folds for OCM would take longer than all else.
     chosen = [one for one in PRESETS.values() if one.name != "000-8"]

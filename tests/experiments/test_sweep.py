@@ -946,6 +946,7 @@ print(whole)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.daily("1")
 @pytest.mark.parametrize("seed", range(2))
 def test_kill_nine_at_any_time_leaves_whole_parts_in_the_journal(tmp_path, seed):

@@ -191,6 +191,7 @@ HUNDRED = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.daily(
     "s1-5-483.865564",
     "s1-30-27.7974696",

@@ -61,6 +61,7 @@ def test_scattered_records_ask_for_a_larger_p() -> None:
     assert not any(words.startswith("p ") for words in changes(plan(density=0.96)))
 
 
+@pytest.mark.exhaustive
 def test_small_clusters_are_tried_too_and_ask_for_a_still_larger_p() -> None:
     """Five hot spots fill few cells: of a fifth of all cells most are scattered records."""
     request = plan(method="twostage", grid=50, density=0.8)

@@ -628,6 +628,7 @@ def test_text_is_parsed_in_blocks():
         assert read_table(data).select().n == 2 * 10**6
 
 
+@pytest.mark.exhaustive
 def test_memory_for_wide_tables_and_identifiers():
     wide = (b",".join([b"7"] * 10_000) + b"\n") * 1_000
     assert taken(wide, lambda table: table.select().points.shape) == (1_000, 10_000)
