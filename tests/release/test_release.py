@@ -187,6 +187,19 @@ def test_the_replay_finds_what_depends_on_the_data(monkeypatch: pytest.MonkeyPat
     assert bundles[0] != bundles[1]
 
 
+@pytest.mark.parametrize("method", ["privqt", "dplloyd"])
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_numbers_too_large_to_compute_with_count_as_missing(method: str, outside: Any) -> None:
+    """Each record by itself: a refusal, or a sum that overflows, would tell of one."""
+    request = replace(request_of({"method": method}), outside=outside)
+    few = dataset(0, 60)
+    border = replace(few, points=np.vstack([few.points, [[1e300, 0.0]]]))
+    gone = [[1e301, 0.0], [0.0, -1e308], [np.inf, 0.5], [np.nan, 0.5]]
+    more = replace(few, points=np.vstack([border.points, gone]))
+    one, other = (Prepared.build(data, request).material for data in (border, more))
+    assert one.n == other.n == (61 if outside == "clip" else 59)
+
+
 # -- what is in it -------------------------------------------------------------------------
 
 
