@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from dpviz.docs.site import build
 from tests.browser.conftest import Watched
 
 
@@ -34,5 +36,18 @@ def test_a_link_of_the_app_leads_to_the_site(
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert hosts - {""} == {"127.0.0.1"}
+    finally:
+        page.close()
+
+
+def test_no_page_is_wider_than_its_window(chromium: Browser, tmp_path: Path) -> None:
+    build(tmp_path)
+    page = chromium.new_page()
+    try:
+        for width in (390, 1280, 2560):
+            page.set_viewport_size({"width": width, "height": 800})
+            for file in sorted(tmp_path.rglob("*.html")):
+                page.goto(file.as_uri())
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), file
     finally:
         page.close()

@@ -120,8 +120,9 @@ def test_two_persons_do_not_become_one(tmp_path, on_disk):
             path.mkdir()
             pq.write_table(table, path / "part.parquet")
             assert len(kept(path, "who", 1)[0]) == count
-        held = read_table(table).select(["x", "y"], unit="who")
-        assert len(cap_records(held, 1).points) == count
+        for held in (table, table.to_pandas(), table.to_pandas(types_mapper=pd.ArrowDtype)):
+            some = read_table(held).select(["x", "y"], unit="who")
+            assert len(cap_records(some, 1).points) == count
 
 
 def test_text_files_have_persons_too(tmp_path):

@@ -39,7 +39,9 @@ class _FrameCells(Cells):
             values[known] = column[known].to_numpy(dtype=values.dtype)
             yield pa.array(values, mask=~known)
         else:
-            yield frame_cells(column) if _is_numeric(column) else _texts(column)
+            # Decimals as floats, long ones would become equal to others.
+            whole = column.dtype.kind != "O" and _is_numeric(column)
+            yield frame_cells(column) if whole else _texts(column)
 
 
 def frame_cells(column: pd.Series) -> pa.Array:
