@@ -13,6 +13,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from statistics import median
 from types import SimpleNamespace
@@ -65,10 +66,10 @@ class Floor(NamedTuple):
 @contextmanager
 def one_thread() -> Iterator[None]:
     """All passes on one thread."""
-    alone = SimpleNamespace(map=map)
     with (
+        ThreadPoolExecutor(1) as alone,
         mock.patch("dpviz.threads.processors", return_value=1),
-        mock.patch("dpviz.kmeans.passes.pool", return_value=alone),
+        mock.patch("dpviz.threads.pool", return_value=alone),
     ):
         yield
 
