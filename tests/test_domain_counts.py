@@ -141,7 +141,7 @@ def test_counts_equal_those_of_numpy(case: tuple) -> None:
     assert n_outside == also_outside == int((inside != points).any(axis=1).sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     domain=domains(2),
     shape=st.tuples(st.integers(2, 300), st.integers(2, 300)),

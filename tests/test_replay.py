@@ -746,7 +746,7 @@ def test_no_neighbour_changes_more_than_is_paid_for(method: str, variant: str) -
         assert {level for _, level in tally.wavelets} == {1, 2, 3}
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("method", "variant"), PAIRS)
 def test_nor_in_the_pairs_for_every_day(method: str, variant: str) -> None:
     """With every start, geometry, synopsis, family of wavelets and relation, not all of each."""

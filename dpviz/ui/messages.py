@@ -106,4 +106,8 @@ def show_corrections(notes: Iterable[object]) -> None:
     """Show the errors of a link, one paragraph for each; show nothing if there are none."""
     texts = [plain_text(note) for note in notes]
     if texts:
-        st.warning("\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:")
+        # Named, since it stands above a picture, not in its place: frame.js tells them apart.
+        with st.container(key="dpv-corrected"):
+            st.warning(
+                "\n\n".join(("This link was corrected.", *texts)), icon=":material/link_off:"
+            )

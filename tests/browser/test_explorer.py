@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.conftest import reference_file
 from tests.support.tiers import daily
@@ -122,7 +123,7 @@ def test_a_grid_of_its_own_for_each_column_by_hand(explorer):
     assert slider(watched, "Grid g · x").get_attribute("aria-valuetext") == "40"
     watched.page.get_by_role("button", name="Reset", exact=True).click()
     expect_title(watched, "g 64 ")
-    assert slider(watched, "Grid g").count() == 1
+    expect(slider(watched, "Grid g")).to_have_count(1)
 
 
 def test_the_mosaic_has_one_zoom_which_is_not_that_of_the_data(explorer):

@@ -218,8 +218,8 @@ WAITING = """() => { window.waited = new Set();
     if (said?.visibility === 'visible') window.waited.add(said.content);
   }, 50);
 }"""
-#: A run of some seconds.
-LONG = "kmeans?method=privgene&k=50&t=20"
+#: A run of some seconds; that its link is corrected is no reason for silence.
+LONG = "kmeans?method=privgene&k=50&t=99"
 
 
 @pytest.mark.parametrize(("path", "waits"), [(LONG, True), ("glossary", False)])

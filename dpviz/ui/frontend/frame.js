@@ -133,7 +133,7 @@ const MARKS = {
   // The first picture may take a while: an empty page would look broken.
   waits: () => EXPLORES.test(location.pathname) && !PLACES.picture() &&
     document.querySelector("[data-testid=stMain] h1") &&
-    !document.querySelector("[data-testid=stMain] [data-testid=stAlert]"),
+    !document.querySelector("[data-testid=stMain] [data-testid=stAlert]:not(.st-key-dpv-corrected *)"),
   lesson: () => document.querySelector(".dpv-lesson"),
   projector: () => document.querySelector(".dpv-projector"),
   keys: () => PLACES.epsilon()?.type === "range",
