@@ -11,23 +11,50 @@ T = TypeVar("T")
 
 
 class LRUCache:
-    """The most recently used results, a bounded number of them; safe between sessions."""
+    """The most recently used results; safe between sessions.
+
+    Parameters
+    ----------
+    most
+        Sum of the weights of all results, at most; the last one stays in any case.
+    """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: OrderedDict[Hashable, Any] = OrderedDict()
+        self._most, self._sum = most, 0
+        self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._building: dict[Hashable, Lock] = {}
         self._lock = Lock()
 
-    def get(self, key: Hashable, build: Callable[[], T]) -> T:
-        """Return the entry of a key, built where there is none."""
+    def get(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
+        """Return the entry of a key, built where there is none.
+
+        Where several ask for a missing one at once, each builds it: nobody waits for a thread that
+        has other things to do, or rests.
+        """
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
-                found: T = self._entries[key]
+                found: T = self._entries[key][0]
                 return found
         built = build()
         with self._lock:
-            self._entries[key] = built
-            while len(self._entries) > self._most:
-                self._entries.popitem(last=False)
+            self._sum += weight - self._entries.pop(key, (None, 0))[1]
+            self._entries[key] = built, weight
+            while self._sum > self._most and len(self._entries) > 1:
+                self._sum -= self._entries.popitem(last=False)[1][1]
         return built
+
+    def get_once(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
+        """Return the entry of a key; where several ask for a missing one, the first builds it.
+
+        The others wait. Where the first one fails, or is stopped, the next one builds it.
+        """
+        with self._lock:
+            turn = self._building.setdefault(key, Lock())
+        with turn:
+            try:
+                return self.get(key, build, weight=weight)
+            finally:
+                with self._lock:
+                    # Who waits holds the lock itself; who comes now finds the entry.
+                    self._building.pop(key, None)

@@ -37,8 +37,9 @@ def _shared() -> LRUCache:
     return LRUCache(24)
 
 
-#: Seeded runs on sample sets that are shared, and most cells or records of each: some 50 MB in all.
-_RUNS, _MOST = 64, 2**15
+#: Most cells or records of all seeded runs on sample sets that are shared, of each, and what each
+#: counts for at least: some 50 MB in all. Two pages of fifty values of epsilon have room.
+_RUNS, _MOST, _LEAST = 2**21, 2**15, 2**12
 
 
 @st.cache_resource(show_spinner=False)
@@ -48,7 +49,7 @@ def _shared_runs() -> LRUCache:
 
 
 def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bool) -> T:
-    """Return a seeded run; sessions share those of a sample set.
+    """Return a seeded run; sessions share those of a sample set, and wait for who draws it first.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bo
     """
     if not is_sample or size > _MOST:
         return draw()
-    return _shared_runs().get(request, draw)
+    return _shared_runs().get_once(request, draw, weight=max(size, _LEAST))
 
 
 @st.cache_resource(show_spinner=False)

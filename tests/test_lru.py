@@ -1,0 +1,91 @@
+"""The bounded store: against a plain list of uses, and with threads that ask at once."""
+
+from threading import Barrier, Event, Thread
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpviz.lru import LRUCache
+
+USES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), max_size=40)
+
+
+@given(USES, st.integers(1, 12), st.booleans())
+def test_the_most_recently_used_that_fit_are_kept(uses, most, once):
+    cache, line, built = LRUCache(most), [], []
+    weights = {}
+    for number, (key, weight) in enumerate(uses):
+        known = [kept for kept in line if kept == key]
+        weights[key] = weights[key] if known else weight
+        line = [kept for kept in line if kept != key] + [key]
+        while len(line) > 1 and sum(weights[kept] for kept in line) > most:
+            line.pop(0)
+        get = cache.get_once if once else cache.get
+        before = len(built)
+        get(key, lambda number=number: built.append(number), weight=weight)
+        assert len(built) - before == (not known)
+
+
+def test_who_asks_at_once_gets_what_one_builds():
+    cache, start, built = LRUCache(10), Barrier(5), []
+    found = []
+
+    def build():
+        built.append(1)
+        Event().wait(0.05)
+        return object()
+
+    def ask():
+        start.wait()
+        found.append(cache.get_once("key", build))
+
+    threads = [Thread(target=ask) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(built) == 1
+    assert len(found) == 5
+    assert len(set(map(id, found))) == 1
+
+
+def test_other_keys_do_not_wait():
+    cache, inside, go = LRUCache(10), Event(), Event()
+
+    def slow():
+        inside.set()
+        go.wait(10)
+
+    thread = Thread(target=lambda: cache.get_once("slow", slow))
+    thread.start()
+    assert inside.wait(10)
+    assert cache.get_once("quick", lambda: 7) == 7
+    # A plain request of the same key does not wait either.
+    assert cache.get("slow", lambda: 8) == 8
+    go.set()
+    thread.join()
+
+
+def test_after_a_failure_the_next_one_builds():
+    cache, inside, go, found = LRUCache(10), Event(), Event(), []
+
+    def fails():
+        inside.set()
+        go.wait(10)
+        raise KeyError("stopped")
+
+    def first():
+        with pytest.raises(KeyError):
+            cache.get_once("key", fails)
+
+    threads = [Thread(target=first)]
+    threads[0].start()
+    assert inside.wait(10)
+    threads.append(Thread(target=lambda: found.append(cache.get_once("key", lambda: 3))))
+    threads[1].start()
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert found == [3]
+    assert cache.get_once("key", fails) == 3
