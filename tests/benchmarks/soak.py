@@ -73,6 +73,10 @@ class Session:
     #: What the widgets hold, which a browser sends with every message.
     states: dict[str, WidgetState] = field(default_factory=dict)
     moves: int = 0
+    #: Moves before this phase, and which fifty values of epsilon it moves through: no phase finds
+    #: runs of another one.
+    before: int = 0
+    values: int = 0
     urls: dict[str, str] | None = None
     #: Texts that the server has sent, and the last figure.
     said: list[str] = field(default_factory=list)
@@ -137,7 +141,8 @@ class Session:
     async def move(self) -> float:
         """Move epsilon; return the seconds until the picture of the new value is there."""
         self.moves += 1
-        value = float(f"{0.05 * 10 ** (0.02 * (1 + self.moves % 50)):.3g}")
+        power = 0.02 * (1 + (self.moves - self.before) % 50) + 0.005 * self.values
+        value = float(f"{0.05 * 10**power:.3g}")
         state = {"value": value, "seq": self.moves, "epoch": self.epoch, "dragging": False}
         self._state("epsilon::input").json_value = json.dumps({"state": state})
         message = self._message()
@@ -307,9 +312,11 @@ async def explore(session: Session, end: float, seen: Seen, place: float) -> Non
     seen.errors += [one for one in session.said if one.startswith("exception")]
 
 
-async def phase(sessions: list[Session], seen: Seen, seconds: float) -> None:
+async def phase(sessions: list[Session], seen: Seen, seconds: float, values: int) -> None:
     """Let all explore; kill one every few seconds, and let another one come in its place."""
     end = time.monotonic() + seconds
+    for one in sessions:
+        one.before, one.values = one.moves, values
     rng = random.Random(1)
     tasks = [
         asyncio.create_task(explore(one, end, seen, number / len(sessions)))
@@ -322,7 +329,7 @@ async def phase(sessions: list[Session], seen: Seen, seconds: float) -> None:
             lost = sessions[number]
             await lost.leave(abruptly=True)
             seen.kills += 1
-            sessions[number] = await Session(lost.url, lost.page, lost.query).open()
+            sessions[number] = await Session(lost.url, lost.page, lost.query, values=values).open()
             tasks.append(asyncio.create_task(explore(sessions[number], end, seen, 0.0)))
     await asyncio.gather(*tasks)
 
@@ -360,7 +367,7 @@ async def soak(url: str, server: psutil.Process, mark: str) -> None:
     first = Seen()
     started = memory(server)
     warm = [*await visit(url, 4, 1, data, first), *await heavy(url, 1)]
-    await phase(warm[:4], first, 5.0)
+    await phase(warm[:4], first, 5.0, 0)
     for one in warm:
         await one.leave()
     await asyncio.sleep(AFTER)
@@ -369,13 +376,13 @@ async def soak(url: str, server: psutil.Process, mark: str) -> None:
 
     quiet, loaded, seen = Seen(), Seen(), Seen()
     sessions = await visit(url, SESSIONS, UPLOADS, data, seen)
-    await phase(sessions, quiet, SECONDS)
+    await phase(sessions, quiet, SECONDS, 1)
     _say("without jobs", quiet)
     working = await heavy(url, JOBS)
     readers = [one for one in server.children() if "reading.reader" in " ".join(one.cmdline())]
     for one in readers:  # of this server alone
         os.kill(one.pid, signal.SIGKILL)
-    await phase(sessions, loaded, SECONDS)
+    await phase(sessions, loaded, SECONDS, 2)
     _say(f"with {JOBS} heavy jobs", loaded)
     waiting = [re.findall(r"(\d+) jobs? before yours", " ".join(one.said)) for one in working]
     print(f"  places shown in the queue: {[found[-1] if found else '-' for found in waiting]}")
