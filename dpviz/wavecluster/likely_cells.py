@@ -20,7 +20,14 @@ LIKELY = 0.55
 
 #: A cell with less than this chance does not join clusters that both hold this share of all
 #: reported cells, and at least so many.
-WEAK, LARGE, FEW = 0.95, 0.2, 5
+WEAK, LARGE, FEW = 0.85, 0.2, 5
+
+#: From this much doubt on, such a cell joins no clusters of at least ``FEW`` cells where it lies on
+#: a saddle: the mean chance around it is below this share of the lower one of theirs.
+MUCH, SADDLE = 0.3, 0.85
+
+#: Mean chance of the cells, likeliest first, beyond which further ones are rather wrong than right.
+RIGHT = 0.55
 
 #: So many doubtful cells side by side make a wide join, which stays where one of them is likely to
 #: be significant. Narrower ones mostly stand in gaps that the field has closed.
@@ -42,7 +49,8 @@ def likely_cells(
     number of significant ones. The more of it, the nearer is the number of reported cells to the
     expected one, and the more do their surroundings count: where noise hides nearly all, few
     cells are likely, and to leave out most of the others costs more than to report some wrong
-    ones.
+    ones. But so many that they are rather wrong than right on average would cost more than none:
+    the number is halfway, as a factor, to that up to which they are right.
 
     Where noise hides single cells but not wide clusters, a coarse estimate knows better which cells
     are dense: it has a part in their rank, by the trust in it. The number of likely cells then says
@@ -50,7 +58,8 @@ def likely_cells(
 
     A wrong cell costs a cell in DSG_C, whichever way it is wrong; but a wrong join costs a whole
     cluster in every score, and one of several doubtful cells is enough for one. A wrong gap costs
-    as much: wide joins, as between two parts of a broad cluster, stay.
+    as much: wide joins, as between two parts of a broad cluster, stay. Where doubt is large, all
+    chances are so low that a gap shows as a saddle alone, less likely than the cells on both sides.
 
     Parameters
     ----------
@@ -75,6 +84,8 @@ def likely_cells(
     known = int((rank > _ROUNDING).sum())
     share = 1.0 if trust > 0.5 else doubt
     number = min(round(likely ** (1 - share) * expected**share), known)
+    means = np.sort(rank, axis=None)[::-1].cumsum() / np.arange(1, rank.size + 1)
+    number = round(math.sqrt(number * min(number, int((means >= RIGHT).sum()))))
     if not number:
         return np.zeros(chance.shape, dtype=bool)
     chosen = rank >= np.sort(rank, axis=None)[-number]
@@ -84,7 +95,10 @@ def likely_cells(
     flat = padded.ravel()
     order = np.flatnonzero(flat >= 0)
     order = order[np.argsort(-flat[order], kind="stable")]
-    kept = grown(order, flat < WEAK, near, max(LARGE * order.size, FEW)).reshape(padded.shape)
+    heights = np.pad(with_surroundings(chance, 1.0), 1).ravel()
+    saddle = SADDLE if doubt > MUCH else 0.0
+    large = max(LARGE * order.size, FEW)
+    kept = grown(order, flat < WEAK, near, large, heights, saddle).reshape(padded.shape)
     found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
     return found | _wide_joins(chosen & ~found, chance)
 
@@ -117,9 +131,17 @@ def with_surroundings(values: Floats, weight: float) -> Floats:
 
 @compiled()
 def grown(
-    order: NDArray[np.int64], weak: NDArray[np.bool_], near: NDArray[np.int64], large: float
+    order: NDArray[np.int64],
+    weak: NDArray[np.bool_],
+    near: NDArray[np.int64],
+    large: float,
+    heights: Floats,
+    saddle: float,
 ) -> NDArray[np.bool_]:
-    """Add cells one by one, but for weak ones that touch two large clusters of those before.
+    """Add cells one by one, but for weak ones that would join two clusters of those before.
+
+    These are weak ones that touch two large clusters, or two of at least ``FEW`` cells on a saddle
+    between them.
 
     Parameters
     ----------
@@ -131,12 +153,17 @@ def grown(
         Steps from a place to those that touch it.
     large
         Cells of a large cluster, at least.
+    heights
+        Height of each place, flat.
+    saddle
+        A place whose height is below this share of the lower mean height of two clusters lies on a
+        saddle; 0 where none does.
     """
     parent = np.full(weak.size, -1)
-    size = np.zeros(weak.size, np.int64)
+    size, sums = np.zeros(weak.size, np.int64), np.zeros(weak.size)
     roots = np.empty(near.size, np.int64)
     for cell in order:
-        found, big = 0, 0
+        found, big, wide, lower = 0, 0, 0, np.inf
         for step in near:
             root = cell + step
             if parent[root] < 0:
@@ -147,10 +174,14 @@ def grown(
                 roots[found] = root
                 found += 1
                 big += size[root] >= large
-        if big > 1 and weak[cell]:
+                if size[root] >= FEW:
+                    wide += 1
+                    lower = min(lower, sums[root] / size[root])
+        if weak[cell] and (big > 1 or (wide > 1 and heights[cell] < saddle * lower)):
             continue
-        parent[cell], size[cell] = cell, 1
+        parent[cell], size[cell], sums[cell] = cell, 1, heights[cell]
         for root in roots[:found]:
             parent[root] = cell
             size[cell] += size[root]
+            sums[cell] += sums[root]
     return parent >= 0

@@ -42,7 +42,15 @@ from dpviz.wavecluster.deconvolution import (
     noise_variance,
 )
 from dpviz.wavecluster.evidence import Evidence, coherence, evidence
-from dpviz.wavecluster.likely_cells import FEW, LIKELY, WEAK, WIDE, likely_cells
+from dpviz.wavecluster.likely_cells import (
+    FEW,
+    LIKELY,
+    RIGHT,
+    WEAK,
+    WIDE,
+    likely_cells,
+    with_surroundings,
+)
 from dpviz.wavecluster.methods import METHODS
 from dpviz.wavecluster.methods.twostage import release
 from dpviz.wavecluster.parameters import Config
@@ -411,23 +419,36 @@ def test_no_cell_is_reported_of_which_nothing_is_known() -> None:
 
 
 def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() -> None:
+    # Between the likely cells and the expected ones, by doubt.
     chance = np.zeros((9, 12))
-    chance[:, :6] = np.linspace(0.5, 0.3, 54).reshape(9, 6)
-    # No cell is likely and all are doubtful: the likeliest, as many as are expected.
-    found = likely_cells(chance, 20)
-    assert found.sum() == 20
-    # Between the likely cells and the expected ones, by doubt, where some are likely.
-    chance[:, 6:8] = 0.8
+    chance[:, :6] = np.linspace(0.54, 0.5, 54).reshape(9, 6)
+    chance[:, 6:8] = 0.9
     doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
     number = likely_cells(chance, 60).sum()
     assert 18 < number < 60
     assert number == round(18 ** (1 - doubt) * 60**doubt)
+    # No cell is likely and all are doubtful: as many as are expected, but half of those that are
+    # rather wrong than right, as a factor.
+    chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.3, 54).reshape(9, 6), 0.0
+    doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
+    rank = np.sort(with_surroundings(chance, likely.SURROUNDINGS * doubt), axis=None)[::-1]
+    right = sum(rank[:size].mean() >= RIGHT for size in range(1, rank.size + 1))
+    likely_ones = int((chance >= LIKELY).sum())
+    wanted = round(likely_ones ** (1 - doubt) * 60**doubt)
+    assert 0 < right < wanted
+    assert likely_cells(chance, 60).sum() == round(math.sqrt(right * wanted))
+
+
+def test_nothing_is_reported_where_even_the_likeliest_cells_are_rather_wrong() -> None:
+    chance = np.random.default_rng(0).random((9, 9)) * RIGHT
+    for trust in (0.0, 1.0):
+        assert not likely_cells(chance, 21, chance, trust).any()
 
 
 def test_doubtful_cells_have_the_rank_of_their_surroundings() -> None:
     chance = np.full((9, 9), 0.1)
-    chance[2:5, 2:5] = 0.4
-    chance[3, 3], chance[7, 7] = 0.3, 0.39
+    chance[2:5, 2:5] = 0.8
+    chance[3, 3], chance[7, 7] = 0.6, 0.79
     found = likely_cells(chance, 9)
     # One cell among others comes before a likelier one by itself.
     assert found[3, 3]
@@ -435,7 +456,7 @@ def test_doubtful_cells_have_the_rank_of_their_surroundings() -> None:
 
 
 def test_a_trusted_estimate_ranks_the_expected_number_of_cells() -> None:
-    chance = np.random.default_rng(0).random((9, 9)) / 2
+    chance = 0.6 + np.random.default_rng(0).random((9, 9)) / 5
     coarse = -np.add.outer((np.arange(9) - 4) ** 2, (np.arange(9) - 4) ** 2).astype(float)
     found = likely_cells(chance, 21, coarse, 1.0)
     np.testing.assert_array_equal(found, coarse >= np.sort(coarse, axis=None)[-21])
@@ -505,6 +526,61 @@ def test_a_cut_takes_doubtful_cells_that_touch_two_clusters(
         lost = groups == group
         plain |= lost & (lost.sum() >= WIDE) & (1 - np.prod(1 - chance[lost]) >= 0.5)
     np.testing.assert_array_equal(kept, plain)
+
+
+def two_hills(bottom: float, width: int, beside: float) -> Floats:
+    """Chances of two 5 x 5 clusters with cells between them, and of a cluster of 600 cells."""
+    chance = np.zeros((30, 30))
+    chance[1:6, 1:6] = chance[1:6, 9:14] = 0.75
+    chance[1 : 1 + width, 6:9] = bottom
+    chance[10:] = beside
+    return chance
+
+
+@pytest.mark.parametrize(
+    ("bottom", "width", "beside", "clusters"),
+    [
+        (0.6, 1, 0.7, 3),  # a saddle, and much doubt
+        (WEAK, 1, 0.7, 2),  # no doubt about the cells between
+        (0.7, 5, 0.7, 2),  # no saddle
+        (0.6, 1, 1.0, 2),  # little doubt
+    ],
+)
+def test_a_saddle_joins_nothing_where_doubt_is_large(
+    bottom: float, width: int, beside: float, clusters: int
+) -> None:
+    chance = two_hills(bottom, width, beside)
+    mask = likely_cells(chance, float((chance > 0).sum()))
+    assert connected_components(mask)[1] == clusters
+
+
+@quick
+@given(st.integers(0, 2**30), st.sampled_from([(30,), (9, 11), (4, 5, 6)]), st.floats(0, 1.2))
+def test_cells_grow_into_clusters_as_defined(
+    seed: int, shape: tuple[int, ...], saddle: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    padded = np.pad(rng.random(shape), 1, constant_values=-1.0)
+    heights, weak = rng.random(padded.size), rng.random(padded.size) < 0.7
+    order = rng.permutation(np.flatnonzero(padded.ravel() > 0.3))
+    large = float(rng.integers(FEW, 12))
+    steps = np.argwhere(np.ones((3,) * len(shape))) - 1
+    near = (steps[steps.any(axis=1)] * (np.array(padded.strides) // padded.itemsize)).sum(axis=1)
+    plain = np.zeros(padded.shape, dtype=bool)
+    for place in order:
+        labels, number = connected_components(plain)
+        at = np.unravel_index(place, padded.shape)
+        around = np.unique(labels[tuple(slice(one - 1, one + 2) for one in at)])
+        sizes = np.bincount(labels.ravel(), minlength=number + 1)
+        means = np.bincount(labels.ravel(), heights, number + 1) / np.maximum(sizes, 1)
+        touched = around[around > 0]
+        wide = touched[sizes[touched] >= FEW]
+        joins = (sizes[touched] >= large).sum() > 1
+        if wide.size > 1:
+            joins |= heights[place] < saddle * means[wide].min() - 1e-12
+        plain[at] = not (weak[place] and joins)
+    kept = likely.grown(order, weak, near, large, heights, saddle)
+    np.testing.assert_array_equal(kept, plain.ravel())
 
 
 def rough(counts: NDArray[np.int64], rate: float, seed: int, share: float = 0.65) -> Released:
