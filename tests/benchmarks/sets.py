@@ -718,7 +718,7 @@ _LAST: tuple[BenchSet, ...] = (
 )  # fmt: skip
 
 _FRESH: tuple[BenchSet, ...] = (
-    # Not seen; WaveCluster runs on them once, when its constants are fixed.
+    # Not seen; WaveCluster ran on them when its constants were fixed for the second time.
     _drawn("complex8", "thin", 2_551, 32, 0.4),
     _drawn("complex9", "thin", 3_031, 32, 0.5),
     _drawn("banana", "thin", 4_811, 32, 0.05),
@@ -775,14 +775,93 @@ _FRESH: tuple[BenchSet, ...] = (
     ),
 )  # fmt: skip
 
+_NEWEST: tuple[BenchSet, ...] = (
+    # Not seen; WaveCluster runs on them once, when its constants are fixed.
+    _benchmark("wut/cross", "thin", 2_000, grid=32, density=0.85),
+    _drawn("spiralsquare", "thin", 1_500, 32, 0.4),
+    _drawn("dartboard1", "thin", 1_000, 32, 0.65),
+    _drawn("rings", "thin", 1_000, 32, 0.9),
+    _drawn("donutcurves", "thin", 1_000, 32, 0.75),
+    _drawn("2d-20c-no0", "sparse", 1_517, 32, 0.65),
+    _drawn("triangle1", "sparse", 1_000, 32, 0.05),
+    _places(
+        "digits", "Digits, by t-SNE", 3_000,
+        OfRepository(
+            _PLOTLY,
+            "dash-sample-apps/dash-tsne/demo_embeddings/mnist_3000/iterations_500/"
+            "perplexity_30/pca_50/learning_rate_100/data.csv",
+            ("x", "y"),
+        ),
+        "plotly/datasets", grid=32, density=0.85, kind="sparse",
+    ),
+    _places(
+        "wines", "Red wines", 1_599,
+        OfRepository(_PLOTLY, "winequality-red.csv", ("volatile acidity", "alcohol")),
+        "plotly/datasets (Cortez and others 2009)", grid=32, density=0.05, kind="sparse",
+    ),
+    _places(
+        "customers", "Months and charges of customers", 7_043,
+        OfRepository(
+            _PLOTLY, "telco-customer-churn-by-IBM.csv", ("tenure", "MonthlyCharges")
+        ),
+        "plotly/datasets (IBM)", grid=40, density=0.9, kind="sparse",
+    ),
+    _benchmark("g2mg/g2mg_2_20", "dense", 2_048, grid=32, density=0.2),
+    _benchmark("h2mg/h2mg_2_60", "dense", 2_048, grid=32, density=0.85),
+    _drawn("dense-disk-3000", "dense", 3_000, 32, 0.65),
+    _places(
+        "birch-rg3", "Random Gaussians of other widths", 100_000,
+        OfRepository(_DERIC, f"{_ARTIFICIAL}/birch-rg3.arff", (0, 1), unclassed=True),
+        "deric/clustering-benchmark (Barton)", grid=128, density=0.9, kind="dense",
+    ),
+    _places(
+        "beers", "Alcohol and bitterness of beers", 1_405,
+        OfRepository(_PLOTLY, "beers.csv", ("abv", "ibu")),
+        "plotly/datasets", grid=32, density=0.55, kind="dense",
+    ),
+    _places(
+        "strong", "Strong earthquakes since 1965", 23_412,
+        OfRepository(_PLOTLY, "earthquakes-23k.csv", ("Longitude", "Latitude")),
+        "plotly/datasets (US Geological Survey)", grid=80, density=0.65,
+    ),
+    _places(
+        "officers", "Deaths of US police officers", 4_999,
+        OfRepository(_PLOTLY, "US-shooting-incidents.csv", ("longitude", "latitude")),
+        "plotly/datasets", grid=32, density=0.35,
+    ),
+    _places(
+        "flights", "Planes in November 2020", 56_064,
+        OfRepository(_DECK, "examples/globe/2020-11-10.csv", ("lon1", "lat1")),
+        "deck.gl-data (OpenSky Network)", grid=120, density=0.6,
+    ),
+    _places(
+        "illinois", "Hospital charges of Illinois", 8_270,
+        OfRepository(
+            _PLOTLY,
+            "dash-sample-apps/dash-medical-provider-charges/data/processed/df_IL_lat_lon.csv",
+            ("lon", "lat"),
+        ),
+        "plotly/datasets (US Medicare)", grid=48, density=0.05,
+    ),
+    _places(
+        "pennsylvania", "Hospital charges of Pennsylvania", 8_131,
+        OfRepository(
+            _PLOTLY,
+            "dash-sample-apps/dash-medical-provider-charges/data/processed/df_PA_lat_lon.csv",
+            ("lon", "lat"),
+        ),
+        "plotly/datasets (US Medicare)", grid=48, density=0.2,
+    ),
+)  # fmt: skip
+
 _KNOWN = ("wavecluster",)
 
 SETS = (
     *(
         replace(one, known=_KNOWN) if one.grid and not one.seen else one
-        for one in (*_FIRST, *_LATER, *_LAST)
+        for one in (*_FIRST, *_LATER, *_LAST, *_FRESH)
     ),
-    *_FRESH,
+    *_NEWEST,
 )
 
 BY_NAME = {one.name: one for one in SETS}
