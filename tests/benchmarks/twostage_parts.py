@@ -136,7 +136,7 @@ def _untrusted(released: Released) -> Smoothed:
     return smoothed(released)._replace(risk=1e30)
 
 
-def _all_joined(order: Any, weak: Any, near: Any, large: float) -> Any:
+def _all_joined(order: Any, weak: Any, *_: Any) -> Any:
     """All cells, whatever they join."""
     found = np.zeros(weak.shape, dtype=bool)
     found[order] = True
@@ -177,6 +177,16 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         "Gaps where a join is doubtful",
         "all these cells, whatever they join",
         {f"{_CELLS}:grown": _all_joined},
+    ),
+    (
+        "Gaps on saddles",
+        "joins whatever lies on both sides",
+        {f"{_CELLS}:SADDLE": 0.0},
+    ),
+    (
+        "Fewer cells where they are rather wrong",
+        "as many cells as doubt and expectation ask for",
+        {f"{_CELLS}:RIGHT": 0.0},
     ),
     (
         "Number of cells to expect",

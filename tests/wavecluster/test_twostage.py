@@ -562,7 +562,7 @@ def test_cells_grow_into_clusters_as_defined(
     rng = np.random.default_rng(seed)
     padded = np.pad(rng.random(shape), 1, constant_values=-1.0)
     heights, weak = rng.random(padded.size), rng.random(padded.size) < 0.7
-    order = rng.permutation(np.flatnonzero(padded.ravel() > 0.3))
+    order = rng.permutation(np.flatnonzero(padded.ravel() > rng.uniform(0.2, 0.7)))
     large = float(rng.integers(FEW, 12))
     steps = np.argwhere(np.ones((3,) * len(shape))) - 1
     near = (steps[steps.any(axis=1)] * (np.array(padded.strides) // padded.itemsize)).sum(axis=1)
