@@ -119,7 +119,7 @@ class SetFacts:
         Key; name for people; thin, sparse, dense, geographic, mixture, measured or sample; whose
         data it is.
     seen
-        Whether constants may have been chosen on it.
+        Whether constants of both families may have been chosen on it.
     records, columns
         Its shape.
     families
@@ -129,8 +129,8 @@ class SetFacts:
     missing
         Why it has no rows, where it has none.
     known
-        Of a set that is not seen: families whose results on it were known when one of their methods
-        was last changed, though the change was chosen on sets that are seen.
+        Further families whose results on it were known when one of their methods was last changed:
+        its constants may have been chosen on it, too.
     beaten
         For k-means: by what share a private run led to a better clustering than the search
         without noise found; 0 where none did.
@@ -155,6 +155,10 @@ class SetFacts:
         """Lists of JSON become tuples."""
         for name in ("families", "known"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def seen_by(self, family: str) -> bool:
+        """Whether constants of a family may have been chosen on it."""
+        return self.seen or family in self.known
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -193,7 +197,7 @@ class Benchmark:
             one
             for one in self.sets.values()
             if family in one.families
-            and group in ("all", "seen" if one.seen else "unseen")
+            and group in ("all", "seen" if one.seen_by(family) else "unseen")
             and kind in ("all", one.kind)
             and low <= one.columns <= high
         ]

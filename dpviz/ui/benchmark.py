@@ -318,7 +318,7 @@ def _lost(
                     for row in own.itertuples()
                 )
                 why = reason_of(family, one) or "not explained yet"
-                group = GROUPS["seen" if one.seen else "unseen"].lower()
+                group = GROUPS["seen" if one.seen_by(family) else "unseen"].lower()
                 told.append((f"{one.title}\n{group}", said, why))
         heads = ("Set", f"{title}, and who is better", "Why")
         st.html(_rows(pd.DataFrame(told, columns=heads), heads))
@@ -376,12 +376,6 @@ def _sets(found: Benchmark, state: UrlState) -> None:
         for group, sets in both.items():
             if sets:
                 st.markdown(f"**{_TOLD[group]} ({len(sets)})**")
-                known = sum(state.get("family") in one.known for one in sets)
-                if known:
-                    show_caption(
-                        f"Results on {known} of them were known when the default method was last "
-                        'changed. The change was chosen on sets "tuned on" alone.'
-                    )
                 _facts_table(found, sets)
 
     label = ", ".join(f"{len(sets)} {GROUPS[group].lower()}" for group, sets in both.items())

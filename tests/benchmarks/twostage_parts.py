@@ -55,6 +55,15 @@ def _broad(grid: int, density: float) -> Truth:
     return Truth(Source.build(data, grid), _config(grid, density))
 
 
+def _many(grid: int, density: float) -> Truth:
+    """True run on few records of 25 Gaussians side by side, from a fixed seed."""
+    rng = np.random.default_rng(0)
+    centres = (np.argwhere(np.ones((5, 5))) + 0.5) / 5
+    points = rng.normal(centres[rng.integers(0, 25, 5_000)], 0.03).clip(0, 1)
+    data = Dataset(name="", points=points, domain=Domain(((0.0, 1.0),) * 2))
+    return Truth(Source.build(data, grid), _config(grid, density))
+
+
 def draw(truth: Truth, epsilon: float, seed: int) -> float:
     """DSG_C of one run."""
     config = Config(
@@ -70,6 +79,7 @@ DATA: Mapping[str, Callable[[], Truth]] = {
     "Gaussians": partial(_sample, "gaussians"),
     "Spirals": partial(_sample, "spirals"),
     "Broad Gaussians": partial(_broad, 32, 0.5),
+    "Many Gaussians": partial(_many, 64, 0.5),
 }
 
 

@@ -176,22 +176,17 @@ def test_tuned_sets_stand_apart_from_fresh_ones(figures: Benchmark) -> None:
     assert "Missing: the checkout has no such file." in tables[0]
 
 
-def test_sets_whose_results_were_known_are_counted(
+def test_sets_whose_results_a_family_knew_are_no_fresh_ones(
     figures: Benchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def told(family: str) -> str:
-        test = opened("benchmark", {"family": family})
-        test.session_state["benchmark:sets"] = True
-        return captions(test.run())
-
-    assert "were known" not in told("wavecluster")
     for name in ("a", "b"):
-        fresh = replace(
+        known = replace(
             figures.sets[name], known=("wavecluster",), families=("wavecluster", "kmeans")
         )
-        monkeypatch.setitem(figures.sets, name, fresh)
-    assert "Results on 2 of them were known" in told("wavecluster")
-    assert "were known" not in told("kmeans")
+        monkeypatch.setitem(figures.sets, name, known)
+    for family, expected in (("wavecluster", "2 tuned on"), ("kmeans", "4 fresh, 1 tuned on")):
+        labels = [one.label for one in opened("benchmark", {"family": family}).expander]
+        assert expected in labels[0], (family, labels)
 
 
 def test_lost_cells_come_with_a_reason(figures: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
