@@ -11,12 +11,12 @@ without noise and the same for all methods:
 * the number of clusters is that of the known classes; without classes 15, and 25 above 100,000
   records.
 
-All sets but the last twenty were ``known`` to WaveCluster when Two-stage was last changed. Each time
-that all its constants were fixed, twenty sets of at least 1,000 records, five each of thin, sparse,
-dense and geographic, were named before any method ran on them, and looked at once. Of the first
-twenty, 103 of 120 cells were won, and Two-stage was changed again, on sets with ``seen`` alone; of
-the second, 109, and it was changed again, on all sets so far; of the third, 113, and one was even.
-One of the second, birch-rg1, turned out to be birch1 in other units.
+All sets but the last twenty were ``known`` to WaveCluster when Two-stage was last changed. Each
+time that all its constants were fixed, twenty sets of at least 1,000 records, five each of thin,
+sparse, dense and geographic, were named before any method ran on them, and looked at once. Of the
+first twenty, 103 of 120 cells were won, and Two-stage was changed again, on sets with ``seen``
+alone; of the second, 109, and it was changed again, on all sets so far; of the third, 113, and one
+was even. One of the second, birch-rg1, turned out to be birch1 in other units.
 
 The reference sets and the samples keep those of the papers and of the samples. The box of all sets
 is the range of the records, taken as public for all methods alike; samples have a declared one.
