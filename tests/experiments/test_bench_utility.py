@@ -295,7 +295,9 @@ def test_what_was_looked_at_is_marked() -> None:
         source = one.source
         if isinstance(source, OfRepository):
             folder = source.file.split("/")[0]
-            known = folder == "wut" or one.name in ("zipcodes", "airports")
+            # Of this group all were looked at but the one that was named last.
+            known = folder == "wut" and one.name != "cross"
+            known |= one.name in ("zipcodes", "airports")
             known |= folder == "g2mg" and 2 < one.ndim <= 32
             assert one.seen == known, one.name
         elif isinstance(source, Mixture):
