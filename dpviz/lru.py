@@ -22,7 +22,7 @@ class LRUCache:
     def __init__(self, most: int) -> None:
         self._most, self._sum = most, 0
         self._entries: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._building: dict[Hashable, Lock] = {}
+        self._building: dict[Hashable, tuple[Lock, int]] = {}
         self._lock = Lock()
 
     def get(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
@@ -47,14 +47,19 @@ class LRUCache:
     def get_once(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
         """Return the entry of a key; where several ask for a missing one, the first builds it.
 
-        The others wait. Where the first one fails, or is stopped, the next one builds it.
+        The others wait. Where the first one fails, or is stopped, the next one builds it. What
+        builds must not ask for the same key.
         """
         with self._lock:
-            turn = self._building.setdefault(key, Lock())
+            turn, asking = self._building.get(key, (Lock(), 0))
+            self._building[key] = turn, asking + 1
         with turn:
             try:
                 return self.get(key, build, weight=weight)
             finally:
                 with self._lock:
-                    # Who waits holds the lock itself; who comes now finds the entry.
-                    self._building.pop(key, None)
+                    asking = self._building[key][1] - 1
+                    if asking:
+                        self._building[key] = turn, asking
+                    else:
+                        del self._building[key]

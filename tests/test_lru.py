@@ -89,3 +89,41 @@ def test_after_a_failure_the_next_one_builds():
         thread.join()
     assert found == [3]
     assert cache.get_once("key", fails) == 3
+
+
+def test_after_a_failure_one_at_a_time_builds_and_who_comes_later_waits_too():
+    cache, failing, building, go = LRUCache(10), Event(), Event(), Event()
+    at_once, most, found = [], [], []
+
+    def fails():
+        failing.set()
+        go.wait(10)
+        raise KeyError("stopped")
+
+    def build():
+        at_once.append(1)
+        most.append(len(at_once))
+        building.set()
+        Event().wait(0.1)
+        at_once.pop()
+        raise KeyError("stopped")
+
+    def ask(how):
+        try:
+            found.append(cache.get_once("key", how))
+        except KeyError:
+            found.append(None)
+
+    threads = [Thread(target=ask, args=(how,)) for how in (fails, build, build, build)]
+    threads[0].start()
+    assert failing.wait(10)
+    threads[1].start()
+    go.set()
+    assert building.wait(10)
+    for thread in threads[2:]:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1]
+    assert cache.get_once("key", lambda: 3) == 3
+    assert not cache._building

@@ -140,9 +140,18 @@ def run_both(settings: RunSettings) -> WaveClusterRuns:
         active.dataset, config, active.domain, active.outside, is_sample=active.is_sample
     )
     private = run_of(
-        ("wavecluster", grid, config, settings.seed),
+        # By values: a grid would keep its records, of which a sample set has millions.
+        (
+            "wavecluster",
+            active.dataset.digest,
+            active.domain,
+            active.outside,
+            config,
+            settings.seed,
+        ),
         lambda: run(grid.source, config, SeededNoise(settings.seed)),
-        size=grid.source.counts.size,
+        # A grid that is chosen may be larger than this one.
+        size=grid.source.counts.size if config.choose == GIVEN else 2**15,
         is_sample=active.is_sample,
     )
     if private.decision:
