@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -44,22 +45,32 @@ class LRUCache:
                 self._sum -= self._entries.popitem(last=False)[1][1]
         return built
 
-    def get_once(self, key: Hashable, build: Callable[[], T], *, weight: int = 1) -> T:
+    def get_once(
+        self,
+        key: Hashable,
+        build: Callable[[], T],
+        *,
+        weight: int = 1,
+        waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> T:
         """Return the entry of a key; where several ask for a missing one, the first builds it.
 
-        The others wait. Where the first one fails, or is stopped, the next one builds it. What
-        builds must not ask for the same key.
+        The others wait, inside of ``waiting()``. Where the first one fails, or is stopped, the next
+        one builds it. What builds must not ask for the same key.
         """
         with self._lock:
             turn, asking = self._building.get(key, (Lock(), 0))
             self._building[key] = turn, asking + 1
-        with turn:
-            try:
+        try:
+            if turn.locked():
+                with waiting(), turn:
+                    pass
+            with turn:
                 return self.get(key, build, weight=weight)
-            finally:
-                with self._lock:
-                    asking = self._building[key][1] - 1
-                    if asking:
-                        self._building[key] = turn, asking
-                    else:
-                        del self._building[key]
+        finally:
+            with self._lock:
+                asking = self._building[key][1] - 1
+                if asking:
+                    self._building[key] = turn, asking
+                else:
+                    del self._building[key]

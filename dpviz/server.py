@@ -37,6 +37,7 @@ from streamlit.web.server import server_util
 
 from dpviz.ending import ended_by
 from dpviz.errors import InputError, shown
+from dpviz.loop import use as use_loop
 from dpviz.ui.address import (
     SHARED,
     allowed_host,
@@ -197,6 +198,7 @@ class Shield:
 def shield() -> list[Middleware]:
     """Return what stands before the app, whichever way it is started."""
     ask_no_host()
+    use_loop()
     return [Middleware(Shield)]
 
 

@@ -21,6 +21,7 @@ FLOORS = (
         "formats",
         "home",
         "latex",
+        "loop",
         "lru",
         "noise_source",
         "serialize",

@@ -1,5 +1,6 @@
 """The bounded store: against a plain list of uses, and with threads that ask at once."""
 
+from contextlib import contextmanager
 from threading import Barrier, Event, Thread
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpviz.lru import LRUCache
+from dpviz.ui.turns import Places
 
 USES = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 5)), max_size=40)
 
@@ -127,3 +129,47 @@ def test_after_a_failure_one_at_a_time_builds_and_who_comes_later_waits_too():
     assert most == [1, 1, 1]
     assert cache.get_once("key", lambda: 3) == 3
     assert not cache._building
+
+
+def test_who_waits_leaves_a_place_to_others():
+    cache, places, inside, go, waiting = LRUCache(10), Places(2), Event(), Event(), Event()
+    found = []
+
+    def slow():
+        inside.set()
+        go.wait(10)
+        return 3
+
+    @contextmanager
+    def seen():
+        with places.given_on():
+            waiting.set()
+            yield
+
+    def ask(build):
+        with places.taken():
+            found.append(cache.get_once("key", build, waiting=seen))
+
+    threads = [Thread(target=ask, args=(build,)) for build in (slow, lambda: 4)]
+    threads[0].start()
+    assert inside.wait(10)
+    threads[1].start()
+    assert waiting.wait(10)
+    with places.taken():  # of two, one builds and one waits: a third one has room
+        assert not places._free.acquire(timeout=0.05)
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert found == [3, 3]
+    for _ in range(2):  # both are free again
+        assert places._free.acquire(timeout=10)
+
+
+def test_who_has_no_place_gives_none_on():
+    places = Places(1)
+    with places.given_on():
+        pass
+    with places.taken():
+        assert not places._free.acquire(blocking=False)
+    with places.given_on(), places.taken():
+        pass

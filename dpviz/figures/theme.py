@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from dpviz.display import Mode as Mode
@@ -74,6 +75,7 @@ def steps(colours: list[str]) -> list[list[Any]]:
     ]
 
 
+@lru_cache(4096)
 def blend(colour: str, other: str, share: float) -> str:
     """Mix two colours, ``share`` of the first."""
     mixed = (

@@ -703,6 +703,42 @@ def half_ways(centers):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
+    """Numbers of the points that D^2 sampling chooses, (K,), the first of which is given.
+
+    Of each row of ``draws`` in [0, 1), shape (K - 1, tries), the one that leaves the least error.
+    """
+    (n, ndim), (later, tries) = points.shape, draws.shape
+    chosen = np.empty(later + 1, dtype=np.int64)
+    chosen[0] = first
+    closest, sums = np.full(n, np.inf), np.empty(n)
+    tried, best = np.empty(n), np.empty(n)
+    for number in range(later + 1):
+        least = np.inf
+        for one in range(tries if number else 1):
+            at = first
+            if number:
+                at = min(np.searchsorted(sums, draws[number - 1, one] * sums[-1]), n - 1)
+            error = 0.0
+            for i in range(n):
+                square = 0.0
+                for j in range(ndim):
+                    difference = points[i, j] - points[at, j]
+                    square += difference * difference
+                tried[i] = min(closest[i], square)
+                error += weights[i] * tried[i]
+            if error < least:
+                least, chosen[number] = error, at
+                tried, best = best, tried
+        closest, best = best, closest
+        total = 0.0
+        for i in range(n):
+            total += weights[i] * closest[i]
+            sums[i] = total
+    return chosen
+
+
+@compiled()
 def weighted_lloyd(points, weights, centers, most, least):  # type: ignore[no-untyped-def]
     """Lloyd's iteration on weighted points, in place; ends where it gains a share below ``least``.
 

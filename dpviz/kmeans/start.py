@@ -109,29 +109,33 @@ def plus_plus(
     weights: NDArray[np.float64] | None,
     clusters: int,
     generator: np.random.Generator,
+    tries: int = 1,
 ) -> NDArray[np.float64]:
     """Centres (K, d) by D^2 sampling from points (n, d), which it leaks (Arthur 2007).
 
+    Parameters
+    ----------
+    tries
+        Points that are drawn for each centre, of which the one with the least error is taken.
+
     Notes
     -----
-    Hu et al., Algorithm 2. By our own hand, draw for draw as scikit-learn does it with one try per
-    centre: its products use threads, which for so few columns wait longer for each other than
-    they multiply, and their number can't be limited for one session alone.
+    Hu et al., Algorithm 2. By our own hand, draw for draw as scikit-learn does it with as many
+    tries: its products use threads, which for so few columns wait longer for each other than they
+    multiply, and their number can't be limited for one session alone.
     """
+    from dpviz.kmeans import kernels
+
     points, weights = enough(points, weights, clusters, generator)
     if weights is None:
         weights = np.ones(len(points))
     draws = np.random.RandomState(int(generator.integers(2**31)))
-    chosen = draws.choice(len(points), p=weights / weights.sum())
-    centers = [points[chosen]]
-    closest = np.full(len(points), np.inf)
-    while len(centers) < clusters:
-        away = points - centers[-1]
-        np.minimum(closest, np.einsum("ij,ij->i", away, away), out=closest)
-        sums = np.cumsum(weights * closest)
-        chosen = np.searchsorted(sums, draws.uniform() * sums[-1])
-        centers.append(points[min(chosen, len(points) - 1)])
-    return np.array(centers)
+    first = draws.choice(len(points), p=weights / weights.sum())
+    shares = draws.uniform(size=(clusters - 1, tries))
+    chosen: NDArray[np.int64] = kernels.plus_plus(
+        np.ascontiguousarray(points), weights, first, shares
+    )
+    return points[chosen]
 
 
 def utility_plus(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.kmeans.start import enough
+from dpviz.kmeans.start import enough, plus_plus
 
 Floats = NDArray[np.float64]
 
@@ -44,18 +44,13 @@ def k_means(
     few, few_weights
         Fewer points that stand for the same: k-means starts there.
     """
-    from sklearn.cluster import kmeans_plusplus
-
     if few is None or few_weights is None:
         few, few_weights = points, weights
     start, start_weights = _heavy(few, few_weights, clusters, generator)
     best: Floats | None = None
     least = np.inf
     for _ in range(STARTS):
-        seed = int(generator.integers(2**31))
-        centers: Floats = kmeans_plusplus(
-            start, clusters, sample_weight=start_weights, random_state=seed
-        )[0]
+        centers = plus_plus(start, start_weights, clusters, generator, _tries(clusters))
         error = float(_lloyd(start, start_weights, centers)[0].sum())
         if best is None or error < least:
             best, least = centers, error
@@ -107,6 +102,11 @@ def swapped(
         else:
             failed += 1
     return best
+
+
+def _tries(clusters: int) -> int:
+    """Points that k-means++ tries for each centre: as many as in scikit-learn."""
+    return 2 + int(np.log(clusters))
 
 
 def _heavy(

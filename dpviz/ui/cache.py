@@ -24,6 +24,7 @@ from dpviz.kmeans.sketch import Sketch
 from dpviz.kmeans.truth import KMeansTruth
 from dpviz.lru import LRUCache
 from dpviz.raster import Raster, RecordRaster
+from dpviz.ui.job import PLACES
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
 from dpviz.wavecluster.truth import Truth, true_config
@@ -62,7 +63,7 @@ def run_of(request: Hashable, draw: Callable[[], T], *, size: int, is_sample: bo
     """
     if not is_sample or size > _MOST:
         return draw()
-    return _shared_runs().get_once(request, draw, weight=max(size, _LEAST))
+    return _shared_runs().get_once(request, draw, weight=max(size, _LEAST), waiting=PLACES.given_on)
 
 
 @st.cache_resource(show_spinner=False)

@@ -24,7 +24,7 @@ from dpviz.threads import processors
 from dpviz.ui.leave import sessions
 from dpviz.ui.messages import show_error
 from dpviz.ui.presence import absence
-from dpviz.ui.turns import Load, Turns
+from dpviz.ui.turns import Load, Places, Turns
 from dpviz.work import IsCancelled, Task
 
 _LOG = logging.getLogger(__name__)
@@ -52,12 +52,16 @@ CROWDED = Turns(1, share=2.0)
 #: heavy one rests as often for each page that is being drawn, from once to _MOST times.
 _REST, _RESTS, _MOST = 0.5, 9.0, 30.0
 
+#: Parts of pages that are drawn at once in a crowd.
+PLACES = Places(processors())
+
 #: Pages that are being drawn: their runs hold the interpreter, and have little to spare in a class.
 PAGES = Load()
 
-# A thread that computes keeps the interpreter for so long when others want it; a run of a page
-# asks for it dozens of times. With Python's 5 ms one heavy job doubles the time of every run.
-sys.setswitchinterval(0.0005)
+# A thread that computes keeps the interpreter for so long when others want it; a run of a page asks
+# for it dozens of times. With Python's 5 ms it waits longer for a heavy job; with much less than
+# this the runs of a class take it from each other too often.
+sys.setswitchinterval(0.002)
 
 _FAILED = (
     "This computation stopped at a fault of the program: choose other settings; the server's log "

@@ -7,16 +7,14 @@ import html
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from threading import BoundedSemaphore
 from typing import Any, TypeVar
 
 import streamlit as st
 
 from dpviz.errors import InputError
-from dpviz.threads import processors
 from dpviz.ui.address import ask_no_host, check_settings
 from dpviz.ui.assets import plotly_url
-from dpviz.ui.job import CROWD, PAGES
+from dpviz.ui.job import CROWD, PAGES, PLACES
 from dpviz.ui.leave import forget_when_left, sessions
 from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
 from dpviz.ui.share import share_panel
@@ -71,10 +69,6 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
             state.write()
 
 
-#: Parts that are drawn at once in a crowd: more of them get in each other's way, and all are late.
-_PLACES = BoundedSemaphore(processors())
-
-
 @st.fragment
 def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
     """Draw a part of a page that its own controls redraw while the rest of the page stays.
@@ -90,7 +84,7 @@ def live_part(draw: Callable[..., bool], state: UrlState, *given: Any) -> None:
         Further arguments of `draw`.
     """
     crowd = sessions() > CROWD
-    with errors_shown(), PAGES, _PLACES if crowd else nullcontext():
+    with errors_shown(), PAGES, PLACES.taken() if crowd else nullcontext():
         if draw(state, *given):
             state.write()
 

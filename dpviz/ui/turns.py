@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from threading import Condition, Lock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Condition, Lock, local
 
 from dpviz.work import IsCancelled
 
@@ -55,6 +56,41 @@ class Load:
             self._mean = self._mean * kept + self._now * (1 - kept)
             self._at, self._now = at, self._now + by
             return self._mean
+
+
+class Places:
+    """Places for what is done at once, each by its thread; more would get in each other's way.
+
+    Parameters
+    ----------
+    number
+        How many there are.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._free, self._own = BoundedSemaphore(number), local()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait for a place and have it meanwhile."""
+        with self._free:
+            self._own.held = True
+            try:
+                yield
+            finally:
+                self._own.held = False
+
+    @contextmanager
+    def given_on(self) -> Iterator[None]:
+        """Leave the place of this thread, where it has one, to others meanwhile: it only waits."""
+        if not getattr(self._own, "held", False):
+            yield
+            return
+        self._free.release()
+        try:
+            yield
+        finally:
+            self._free.acquire()
 
 
 class Turns:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.cluster import kmeans_plusplus
 from sklearn.metrics import pairwise_distances
 from threadpoolctl import threadpool_limits
 
@@ -878,6 +879,22 @@ def test_plus_plus_picks_points_that_weigh_something(
     np.testing.assert_array_equal(
         centers, plus_plus(points, weights, K, np.random.default_rng(seed))
     )
+
+
+@quick
+@given(
+    seed=seeds, n=st.integers(12, 300), K=st.integers(1, 12), d=st.integers(1, 9),
+    tries=st.integers(1, 5),
+)  # fmt: skip
+def test_plus_plus_draws_as_scikit_learn(seed: int, n: int, K: int, d: int, tries: int) -> None:
+    rng = np.random.default_rng(seed)
+    points, weights = rng.normal(size=(n, d)), rng.uniform(0.1, 5, n)
+    theirs, _ = kmeans_plusplus(
+        points, K, sample_weight=weights, n_local_trials=tries,
+        random_state=int(np.random.default_rng(seed).integers(2**31)),
+    )  # fmt: skip
+    ours = plus_plus(points, weights, K, np.random.default_rng(seed), tries)
+    np.testing.assert_array_equal(ours, theirs)
 
 
 @quick

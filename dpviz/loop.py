@@ -1,0 +1,45 @@
+"""The server's event loop: asyncio's own, which many calls of other threads wake up once.
+
+A picture is some forty messages that a page hands to the loop. Each call of
+``call_soon_threadsafe`` writes a byte to a socket, and lets go of the interpreter for it: with a
+class on the server somebody else takes it each time, and the page has to wait for it forty times.
+One byte that is not read yet is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from uvicorn.config import LOOP_FACTORIES
+
+
+class Loop(asyncio.SelectorEventLoop):
+    """Writes no second byte before the first one is read."""
+
+    def __init__(self, *given: Any) -> None:
+        self._awake = False
+        super().__init__(*given)
+
+    def _write_to_self(self) -> None:
+        """Wake the loop up; called after something was added to what it does next."""
+        if not self._awake:
+            self._awake = True
+            super()._write_to_self()  # type: ignore[misc]
+
+    def _read_from_self(self) -> None:
+        """Read the byte. What was added before is done next, without another one."""
+        self._awake = False
+        super()._read_from_self()  # type: ignore[misc]
+
+
+def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
+    """Return what makes a loop, as uvicorn asks for it."""
+    return Loop
+
+
+def use() -> None:
+    """Let servers that are started from now on have this loop, unless they ask for another one."""
+    if sys.platform != "win32":  # where uvicorn takes a loop of another kind
+        LOOP_FACTORIES["auto"] = f"{__name__}:{_factory.__name__}"

@@ -1,0 +1,112 @@
+"""The server's event loop: every call of another thread is done, few of them write a byte."""
+
+import asyncio
+import sys
+import time
+from threading import Thread
+
+import pytest
+import uvicorn
+
+from dpviz.loop import Loop, use
+from dpviz.server import shield
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uvicorn takes another loop there")
+
+
+@pytest.fixture
+def written(monkeypatch):
+    """The bytes that wake loops up."""
+    found, write = [], asyncio.SelectorEventLoop._write_to_self
+
+    def counted(loop):
+        found.append(loop)
+        write(loop)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "_write_to_self", counted)
+    return found
+
+
+def all_done(threads, calls, pause):
+    """Run a loop until all calls of some threads are done; return what they did."""
+    loop, done = Loop(), []
+
+    def work(number):
+        for call in range(calls):
+            loop.call_soon_threadsafe(did, (number, call))
+            if pause:
+                time.sleep(pause)
+
+    def did(what):
+        done.append(what)
+        if len(done) == threads * calls:
+            loop.stop()
+
+    for number in range(threads):
+        Thread(target=work, args=(number,), daemon=True).start()
+    limit = loop.call_later(60, loop.stop)
+    try:
+        loop.run_forever()
+    finally:
+        limit.cancel()
+        loop.close()
+    return done
+
+
+@pytest.mark.parametrize(("threads", "calls", "pause"), [(1, 3000, 0), (8, 500, 0), (4, 60, 1e-3)])
+def test_every_call_is_done_in_its_order(threads, calls, pause, written):
+    done = all_done(threads, calls, pause)
+    for number in range(threads):
+        assert [call for one, call in done if one == number] == list(range(calls))
+    assert 0 < len(written) <= threads * calls
+
+
+def test_calls_while_the_loop_is_busy_write_one_byte(written):
+    loop, done = Loop(), []
+
+    def busy():
+        thread = Thread(
+            target=lambda: [loop.call_soon_threadsafe(done.append, one) for one in range(40)]
+        )
+        thread.start()
+        thread.join()
+        loop.call_later(0.05, loop.stop)
+
+    loop.call_soon(busy)
+    loop.run_forever()
+    assert done == list(range(40))
+    assert len(written) == 1
+    # Read, it is written again.
+    limit = loop.call_later(10, loop.stop)
+    loop.call_soon_threadsafe(loop.stop)
+    loop.run_forever()
+    limit.cancel()
+    assert len(written) == 2
+    loop.close()
+
+
+def test_an_idle_loop_wakes_up_at_once():
+    loop, late = Loop(), []
+
+    def later():
+        time.sleep(0.1)
+        sent = time.monotonic()
+        loop.call_soon_threadsafe(lambda: (late.append(time.monotonic() - sent), loop.stop()))
+
+    for _ in range(3):
+        Thread(target=later, daemon=True).start()
+        limit = loop.call_later(10, loop.stop)
+        loop.run_forever()
+        limit.cancel()
+    loop.close()
+    assert len(late) == 3
+    assert max(late) < 5  # without a byte it sleeps until the limit
+
+
+def test_servers_have_it_unless_they_ask_for_another():
+    assert asyncio.SelectorEventLoop in Loop.__mro__
+    use()
+    shield()
+    assert uvicorn.Config("x:y").get_loop_factory() is Loop
+    assert uvicorn.Config("x:y", loop="asyncio").get_loop_factory() is not Loop
+    assert uvicorn.Config("x:y", loop="dpviz.loop:Loop").get_loop_factory() is Loop
