@@ -49,8 +49,9 @@ CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
 #: Longest rest between two steps of a short job, in seconds, and its rest in times of its work. A
-#: heavy one rests as often for each page that is being drawn, from once to _MOST times.
-_REST, _RESTS, _MOST = 0.5, 9.0, 30.0
+#: heavy one rests as often for each page that is being drawn, from once to _MOST times: times their
+#: square where pages already wait for each other, since there a little more makes all of them late.
+_REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Parts of pages that are drawn at once in a crowd.
 PLACES = Places(processors())
@@ -187,9 +188,14 @@ class Job:
             worked = time.monotonic() - self._resumed
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
-            elif self._turns is HEAVY and sessions() > 1:
-                busy = min(max(1.0, _RESTS * PAGES.mean()), _MOST)
-                self._rest(busy * min(_REST, worked))
+            elif self._turns is HEAVY:
+                # Looked at again and again: pages may be drawn no longer.
+                rested = 0.0
+                while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
+                    self._rest(min(_REST, left))
+                    rested += min(_REST, left)
+                    if self._abandoned():
+                        break
             self._resumed = time.monotonic()
         return self._should_stop()
 
@@ -202,6 +208,14 @@ class Job:
         if self._abandoned():
             self._stop.set()
         return self._stop.is_set()
+
+
+def _rests() -> float:
+    """Rest of a heavy job in times of its work."""
+    if sessions() <= 1:
+        return 0.0
+    drawn = PAGES.mean()
+    return min(max(1.0, _RESTS * drawn * max(1.0, drawn)), _MOST)
 
 
 #: All jobs that are still referenced.

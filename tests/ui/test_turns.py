@@ -118,8 +118,9 @@ def test_no_more_run_than_there_are_places() -> None:
         ("HEAVY", 1, 9, 0.0),
         ("HEAVY", 2, 0, 0.1),
         ("HEAVY", 2, 0.5, 0.45),
-        ("HEAVY", 30, 2, 1.8),
-        ("HEAVY", 30, 99, 3.0),
+        ("HEAVY", 30, 1, 0.9),
+        ("HEAVY", 30, 2, 3.6),
+        ("HEAVY", 30, 99, 10.0),
         ("CROWDED", 30, 0, 0.5),
         ("CROWDED", 1, 0, 0.0),  # the others have left meanwhile
         ("LIGHT", 3, 9, 0.0),
@@ -164,6 +165,40 @@ def test_a_rest_ends_with_a_cancel(monkeypatch) -> None:
     assert not resting.wait(0.1)
     resting.cancel()
     assert resting.wait(5)
+
+
+@pytest.mark.parametrize("end", ["pages", "others", "own"])
+def test_a_rest_ends_when_nobody_needs_it_any_longer(monkeypatch, end) -> None:
+    turns, rested, present, drawn = Turns(1, share=1e9), [], [30], [3.0]
+    monkeypatch.setattr(job, "HEAVY", turns)
+    monkeypatch.setattr(job, "sessions", lambda: present[0])
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: drawn[0]))
+    monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    clock, gone = [0.0], [False]
+
+    def rest(self: Job, seconds: float) -> None:
+        assert seconds <= job._REST
+        if self is own[0]:
+            rested.append(seconds)
+            if len(rested) == 4:
+                drawn[0] = 0.0 if end == "pages" else 3.0
+                present[0] = 1 if end == "others" else 30
+                gone[0] = end == "own"
+
+    monkeypatch.setattr(Job, "_rest", rest)
+    ready, own = threading.Event(), []
+
+    def work(*, progress: object, cancelled: object) -> None:
+        assert callable(cancelled)
+        ready.wait(5)
+        clock[0] += 0.2
+        cancelled()
+
+    own.append(Job(work, turns=turns, abandoned=lambda: gone[0]))
+    ready.set()
+    assert own[0].wait(5)
+    # 0.2 s at 81 times are 16.2 s; of the five looks of a short rest it had four.
+    assert sum(rested) == pytest.approx(2.0)
 
 
 def test_the_load_is_the_mean_of_the_last_moments() -> None:
