@@ -391,4 +391,30 @@ MISTAKES: dict[str, Mistake] = {
             "(residuals(points, weights, centers, labels, squares, 1e6, LATTICE),)",
         ),
     ),
+    **_of(
+        "kmeans/kernels.py",
+        "kmeans/test_parts.py",
+        closest_are_forgotten=("tried[i] = min(closest[i], square)", "tried[i] = square"),
+    ),
+    **_of(
+        "lru.py",
+        "test_lru.py",
+        a_place_is_kept=("with waiting(), turn:", "with turn:"),
+        all_build=(
+            "            with turn:\n                return",
+            "            if True:\n                return",
+        ),
+    ),
+    **_of(
+        "loop.py",
+        "test_loop.py",
+        read_is_forgotten=("False\n        super()._read", "self._awake\n        super()._read"),
+        each_call_writes=("if not self._awake:", "if True:"),
+    ),
+    **_of(
+        "ui/job.py",
+        "ui/test_turns.py",
+        waiting_pages_count_once=("drawn * max(1.0, drawn)", "drawn"),
+        a_rest_is_not_looked_at=("left := _rests() *", "left := _MOST *"),
+    ),
 }
