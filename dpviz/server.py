@@ -198,7 +198,6 @@ class Shield:
 def shield() -> list[Middleware]:
     """Return what stands before the app, whichever way it is started."""
     ask_no_host()
-    use_loop()
     return [Middleware(Shield)]
 
 
@@ -266,6 +265,7 @@ def serve(
         os.environ[SHARED] = "1"
     script = script.resolve()
     check_settings(script)
+    use_loop()
     own = ["localhost", "127.0.0.1", "::1"]
     # Streamlit looks beside this "program" for its configuration, and for the script's modules.
     sys.argv = [str(script)]

@@ -6,10 +6,12 @@ import time
 from threading import Thread
 
 import pytest
+import streamlit as st
 import uvicorn
+from uvicorn.config import LOOP_FACTORIES
 
-from dpviz.loop import Loop, use
-from dpviz.server import shield
+from dpviz.loop import Loop
+from dpviz.server import serve
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uvicorn takes another loop there")
 
@@ -103,10 +105,14 @@ def test_an_idle_loop_wakes_up_at_once():
     assert max(late) < 5  # without a byte it sleeps until the limit
 
 
-def test_servers_have_it_unless_they_ask_for_another():
-    assert asyncio.SelectorEventLoop in Loop.__mro__
-    use()
-    shield()
-    assert uvicorn.Config("x:y").get_loop_factory() is Loop
-    assert uvicorn.Config("x:y", loop="asyncio").get_loop_factory() is not Loop
+def test_the_server_for_others_has_it_unless_it_asks_for_another(monkeypatch):
+    monkeypatch.setitem(LOOP_FACTORIES, "auto", LOOP_FACTORIES["asyncio"])
+    had = []
+    monkeypatch.setattr(
+        st.App, "run", lambda *_, **__: had.append(uvicorn.Config("x:y").get_loop_factory())
+    )
+    monkeypatch.setattr(sys, "argv", sys.argv)  # Streamlit looks there for its settings
+    serve(headless=True)
+    assert had == [Loop]
+    assert uvicorn.Config("x:y", loop="asyncio").get_loop_factory() is asyncio.SelectorEventLoop
     assert uvicorn.Config("x:y", loop="dpviz.loop:Loop").get_loop_factory() is Loop
