@@ -1,4 +1,4 @@
-"""The server's event loop: asyncio's own, which many calls of other threads wake up once.
+"""The event loop of the server for others: asyncio's own, but many calls wake it up only once.
 
 A picture is some forty messages that a page hands to the loop. Each call of
 ``call_soon_threadsafe`` writes a byte to a socket, and lets go of the interpreter for it: with a
@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import Any
-
-from uvicorn.config import LOOP_FACTORIES
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -29,9 +28,14 @@ class Loop(asyncio.SelectorEventLoop):
             super()._write_to_self()  # type: ignore[misc]
 
     def _read_from_self(self) -> None:
-        """Read the byte. What was added before is done next, without another one."""
-        self._awake = False
-        super()._read_from_self()  # type: ignore[misc]
+        """Read all bytes, and only then ask for new ones: one that is written meanwhile is lost.
+
+        What others have added before, without a byte, the loop does before it sleeps again.
+        """
+        try:
+            super()._read_from_self()  # type: ignore[misc]
+        finally:
+            self._awake = False
 
 
 def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
@@ -42,4 +46,7 @@ def _factory(use_subprocess: bool = False) -> type[asyncio.AbstractEventLoop]:
 def use() -> None:
     """Let servers that are started from now on have this loop, unless they ask for another one."""
     if sys.platform != "win32":  # where uvicorn takes a loop of another kind
-        LOOP_FACTORIES["auto"] = f"{__name__}:{_factory.__name__}"
+        with suppress(ImportError):  # uvicorn before 0.36 keeps its own loop
+            from uvicorn.config import LOOP_FACTORIES
+
+            LOOP_FACTORIES["auto"] = f"{__name__}:{_factory.__name__}"

@@ -56,9 +56,14 @@ class LRUCache:
         """Return the entry of a key; where several ask for a missing one, the first builds it.
 
         The others wait, inside of ``waiting()``. Where the first one fails, or is stopped, the next
-        one builds it. What builds must not ask for the same key.
+        one builds it. What builds must not ask for the same key, nor for another one with
+        ``waiting``.
         """
         with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                found: T = self._entries[key][0]
+                return found
             turn, asking = self._building.get(key, (Lock(), 0))
             self._building[key] = turn, asking + 1
         try:

@@ -29,8 +29,17 @@ def written(monkeypatch):
     return found
 
 
-def all_done(threads, calls, pause):
-    """Run a loop until all calls of some threads are done; return what they did."""
+def run_until_stopped(loop):
+    """Run a loop that something stops within seconds."""
+    late = []
+    limit = loop.call_later(10, lambda: (late.append(True), loop.stop()))
+    loop.run_forever()
+    limit.cancel()
+    assert not late
+
+
+@pytest.mark.parametrize(("threads", "calls", "pause"), [(1, 3000, 0), (8, 500, 0), (4, 60, 1e-3)])
+def test_every_call_is_done_at_once_in_its_order(threads, calls, pause):
     loop, done = Loop(), []
 
     def work(number):
@@ -46,21 +55,32 @@ def all_done(threads, calls, pause):
 
     for number in range(threads):
         Thread(target=work, args=(number,), daemon=True).start()
-    limit = loop.call_later(60, loop.stop)
-    try:
-        loop.run_forever()
-    finally:
-        limit.cancel()
-        loop.close()
-    return done
-
-
-@pytest.mark.parametrize(("threads", "calls", "pause"), [(1, 3000, 0), (8, 500, 0), (4, 60, 1e-3)])
-def test_every_call_is_done_in_its_order(threads, calls, pause, written):
-    done = all_done(threads, calls, pause)
+    run_until_stopped(loop)
+    loop.close()
     for number in range(threads):
         assert [call for one, call in done if one == number] == list(range(calls))
-    assert 0 < len(written) <= threads * calls
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_call_while_bytes_are_read_does_not_leave_the_loop_asleep(monkeypatch, when):
+    loop, done, read = Loop(), [], asyncio.SelectorEventLoop._read_from_self
+
+    def in_between(loop):
+        if when == "after":
+            read(loop)
+        thread = Thread(target=loop.call_soon_threadsafe, args=(done.append, "between"))
+        thread.start()
+        thread.join()
+        if when == "before":
+            read(loop)
+        Thread(target=lambda: (time.sleep(0.1), loop.call_soon_threadsafe(loop.stop))).start()
+        monkeypatch.setattr(asyncio.SelectorEventLoop, "_read_from_self", read)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "_read_from_self", in_between)
+    loop.call_soon_threadsafe(done.append, "first")
+    run_until_stopped(loop)
+    loop.close()
+    assert done == ["first", "between"]
 
 
 def test_calls_while_the_loop_is_busy_write_one_byte(written):
@@ -79,10 +99,8 @@ def test_calls_while_the_loop_is_busy_write_one_byte(written):
     assert done == list(range(40))
     assert len(written) == 1
     # Read, it is written again.
-    limit = loop.call_later(10, loop.stop)
     loop.call_soon_threadsafe(loop.stop)
-    loop.run_forever()
-    limit.cancel()
+    run_until_stopped(loop)
     assert len(written) == 2
     loop.close()
 
@@ -97,9 +115,7 @@ def test_an_idle_loop_wakes_up_at_once():
 
     for _ in range(3):
         Thread(target=later, daemon=True).start()
-        limit = loop.call_later(10, loop.stop)
-        loop.run_forever()
-        limit.cancel()
+        run_until_stopped(loop)
     loop.close()
     assert len(late) == 3
     assert max(late) < 5  # without a byte it sleeps until the limit

@@ -727,7 +727,7 @@ def plus_plus(points, weights, first, draws):  # type: ignore[no-untyped-def]
                     square += difference * difference
                 tried[i] = min(closest[i], square)
                 error += weights[i] * tried[i]
-            if error < least:
+            if one == 0 or error < least:
                 least, chosen[number] = error, at
                 tried, best = best, tried
         closest, best = best, closest

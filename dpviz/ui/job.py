@@ -48,9 +48,10 @@ LIGHT = Turns(processors(), share=1.0)
 CROWD, CALM = 3, 1.5
 CROWDED = Turns(1, share=2.0)
 
-#: Longest rest between two steps of a short job, in seconds, and its rest in times of its work. A
-#: heavy one rests as often for each page that is being drawn, from once to _MOST times: times their
-#: square where pages already wait for each other, since there a little more makes all of them late.
+#: Longest rest between two steps of a short job, in seconds, and most of a step of a heavy one that
+#: counts as work. A short job rests _RESTS times its work. A heavy one rests as often for each page
+#: that is being drawn, or for the square of their number where it is above 1, since where pages
+#: wait for each other a little more makes all of them late; at least once, at most _MOST times.
 _REST, _RESTS, _MOST = 0.5, 9.0, 100.0
 
 #: Parts of pages that are drawn at once in a crowd.
@@ -183,14 +184,16 @@ class Job:
     def _is_cancelled(self) -> bool:
         """Whether the task should stop; others may have their turn first."""
         if self._turns and current_thread() is self._thread:
+            ended = time.monotonic()
+            worked = ended - self._resumed
             self._turns.give_way(self, self._should_stop)
-            # The pages of others come first: it rests as long as it has worked, or longer.
-            worked = time.monotonic() - self._resumed
+            # The pages of others come first: it rests before it works again.
             if self._turns is CROWDED and sessions() > 1:
                 self._rest(min(_REST, _RESTS * worked))
             elif self._turns is HEAVY:
-                # Looked at again and again: pages may be drawn no longer.
-                rested = 0.0
+                # Who waited for a turn has rested. Looked at again and again: pages may be drawn no
+                # longer.
+                rested = time.monotonic() - ended
                 while (left := _rests() * min(_REST, worked) - rested) > 0 and not self.cancelled:
                     self._rest(min(_REST, left))
                     rested += min(_REST, left)

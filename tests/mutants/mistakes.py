@@ -408,7 +408,15 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "loop.py",
         "test_loop.py",
-        read_is_forgotten=("False\n        super()._read", "self._awake\n        super()._read"),
+        read_is_forgotten=(
+            "finally:\n            self._awake = False",
+            "finally:\n            pass",
+        ),
+        asked_before_all_is_read=(
+            "        try:\n            super()._read_from_self()  # type: ignore[misc]\n"
+            "        finally:\n            self._awake = False",
+            "        self._awake = False\n        super()._read_from_self()",
+        ),
         each_call_writes=("if not self._awake:", "if True:"),
     ),
     **_of(

@@ -167,6 +167,35 @@ def test_a_rest_ends_with_a_cancel(monkeypatch) -> None:
     assert resting.wait(5)
 
 
+def test_to_wait_for_a_turn_is_no_work_but_rest(monkeypatch) -> None:
+    clock, rested = [0.0], []
+    monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    turns = Turns(1, share=1e9)
+    monkeypatch.setattr(job, "HEAVY", turns)
+    monkeypatch.setattr(job, "sessions", lambda: 30)
+    monkeypatch.setattr(job, "PAGES", SimpleNamespace(mean=lambda: 2.0))
+    monkeypatch.setattr(Job, "_rest", lambda self, seconds: rested.append((self, seconds)))
+    waits = [1.0]
+
+    def give_way(*_: object) -> None:
+        clock[0] += waits[0]
+
+    monkeypatch.setattr(turns, "give_way", give_way)
+
+    def work(*, progress: object, cancelled: object) -> None:
+        assert callable(cancelled)
+        clock[0] += 0.1
+        cancelled()
+        waits[0] = 100.0
+        clock[0] += 0.1
+        cancelled()
+
+    own = Job(work, turns=turns)
+    assert own.wait(5)
+    # 36 times 0.1 s, of which it had 1 s while it waited; then all of it.
+    assert sum(seconds for one, seconds in rested if one is own) == pytest.approx(2.6)
+
+
 @pytest.mark.parametrize("end", ["pages", "others", "own"])
 def test_a_rest_ends_when_nobody_needs_it_any_longer(monkeypatch, end) -> None:
     turns, rested, present, drawn = Turns(1, share=1e9), [], [30], [3.0]
@@ -197,7 +226,7 @@ def test_a_rest_ends_when_nobody_needs_it_any_longer(monkeypatch, end) -> None:
     own.append(Job(work, turns=turns, abandoned=lambda: gone[0]))
     ready.set()
     assert own[0].wait(5)
-    # 0.2 s at 81 times are 16.2 s; of the five looks of a short rest it had four.
+    # 0.2 s of work are a rest of 16.2 s; it ended after four looks of 0.5 s.
     assert sum(rested) == pytest.approx(2.0)
 
 
