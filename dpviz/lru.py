@@ -33,9 +33,8 @@ class LRUCache:
         has other things to do, or rests.
         """
         with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                found: T = self._entries[key][0]
+            if (kept := self._kept(key)) is not None:
+                found: T = kept[0]
                 return found
         built = build()
         with self._lock:
@@ -60,9 +59,8 @@ class LRUCache:
         ``waiting``.
         """
         with self._lock:
-            if key in self._entries:
-                self._entries.move_to_end(key)
-                found: T = self._entries[key][0]
+            if (kept := self._kept(key)) is not None:
+                found: T = kept[0]
                 return found
             turn, asking = self._building.get(key, (Lock(), 0))
             self._building[key] = turn, asking + 1
@@ -79,3 +77,10 @@ class LRUCache:
                     self._building[key] = turn, asking
                 else:
                     del self._building[key]
+
+    def _kept(self, key: Hashable) -> tuple[Any, int] | None:
+        """Entry of a key with its weight, from now on the most recently used; under the lock."""
+        if key not in self._entries:
+            return None
+        self._entries.move_to_end(key)
+        return self._entries[key]
