@@ -26,8 +26,8 @@ WEAK, LARGE, FEW = 0.85, 0.2, 5
 #: a saddle: the mean chance around it is below this share of the lower one of theirs.
 MUCH, SADDLE = 0.3, 0.85
 
-#: Mean chance of the cells, likeliest first, beyond which further ones are rather wrong than right.
-RIGHT = 0.55
+#: Mean chance of the cells, likeliest first, beyond which further ones do more harm than good.
+RIGHT = 0.4
 
 #: So many doubtful cells side by side make a wide join, which stays where one of them is likely to
 #: be significant. Narrower ones mostly stand in gaps that the field has closed.
@@ -72,10 +72,9 @@ def likely_cells(
     trust
         Share of that estimate in the rank, from 0 to 1.
     """
-    total = float(chance.sum())
-    if not total:
+    if not chance.any():
         return np.zeros(chance.shape, dtype=bool)
-    doubt = float(np.minimum(chance, 1 - chance).sum()) / total
+    doubt = doubt_of(chance)
     likely = max(int((chance >= LIKELY).sum()), 1)
     rank = with_surroundings(chance, SURROUNDINGS * doubt)
     if coarse is not None:
@@ -101,6 +100,12 @@ def likely_cells(
     kept = grown(order, flat < WEAK, near, large, heights, saddle).reshape(padded.shape)
     found: NDArray[np.bool_] = kept[(slice(1, -1),) * chance.ndim]
     return found | _wide_joins(chosen & ~found, chance)
+
+
+def doubt_of(chance: Floats) -> float:
+    """Expected number of wrong cells over that of significant ones, see :func:`likely_cells`."""
+    total = float(chance.sum())
+    return float(np.minimum(chance, 1 - chance).sum()) / total if total else 0.0
 
 
 def _wide_joins(cells: NDArray[np.bool_], chance: Floats) -> NDArray[np.bool_]:

@@ -1,9 +1,8 @@
-"""Significant cells from released counts: samples of the true counts, given the noisy ones.
+"""Samples of the true counts, given the noisy ones that were released.
 
 An empirical Bayes random field. A cell's count has a prior that depends on the mean of its
 neighbours, learned on the way, times the likelihood of what was released of it; Gibbs sampling
-gives samples of all counts at once. Each sample has its own rank, threshold and significant cells:
-the share of samples in which a cell is significant is its chance.
+gives samples of all counts at once.
 
 Post-processing alone: nothing here reads data, and any other estimate is as private.
 """
@@ -11,8 +10,6 @@ Post-processing alone: nothing here reads data, and any other estimate is as pri
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -25,13 +22,8 @@ from dpviz.wavecluster.deconvolution import (
     Released,
     expectation_maximisation,
     likelihood,
-    noise_variance,
 )
-from dpviz.wavecluster.evidence import Evidence, evidence
-from dpviz.wavecluster.likely_cells import likely_cells, with_surroundings
-from dpviz.wavecluster.rank import rank_of
-from dpviz.wavecluster.smoothing import smoothed
-from dpviz.wavecluster.wavelet import ZERO
+from dpviz.wavecluster.likely_cells import with_surroundings
 
 #: Tables of the prior, by the neighbours' mean; weight of a neighbour for each further axis in
 #: which it differs; power of a count in the mean.
@@ -64,91 +56,6 @@ ZEROS, SCARCE, FACTOR = 25, 0.02, 1.5
 
 #: Weight of the mean of the 3 x 3 (x 3 ...) cells around a cell in how likely it is filled.
 SURROUNDINGS = 0.3
-
-#: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
-BACK = 0.5
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Estimate:
-    """Significant cells, and what goes with them.
-
-    Parameters
-    ----------
-    mask
-        Significant cells of the subband; none of them where the releases show no structure
-        although they would.
-    evidence
-        What the releases show.
-    mean
-        Mean of the counts given the releases, shape of the releases.
-    positive
-        Number of positive coefficients, median over the samples.
-    threshold
-        Threshold in the subband, median over the samples; infinity where nothing was found.
-    chance
-        Chance of each cell of the subband of being significant.
-    """
-
-    mask: NDArray[np.bool_]
-    evidence: Evidence
-    mean: Floats
-    positive: int
-    threshold: float
-    chance: Floats
-
-
-def estimate(
-    released: Released,
-    density: float,
-    generator: np.random.Generator,
-    transform: Callable[[Floats], Floats] = lambda samples: samples,
-) -> Estimate:
-    """Significant cells given what was released.
-
-    Parameters
-    ----------
-    released
-        Releases of the counts, shape (g, ...).
-    density
-        p in (0, 1).
-    generator
-        Randomness of the samples.
-    transform
-        From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
-        wanted.
-    """
-    samples, filled = field_samples(released, density, generator)
-    bands = transform(samples)
-    flat = bands.reshape(len(bands), -1)
-    positive = (flat >= ZERO).sum(axis=1)
-    ranks = np.array([rank_of(density, int(number)) for number in positive])
-    moved = np.round(ranks - BACK * ranks.std()).clip(0).astype(int)
-    thresholds = np.sort(flat, axis=1)[np.arange(len(flat)), -np.maximum(moved, 1)]
-    significant = (flat >= np.maximum(thresholds, ZERO)[:, None]) & (moved > 0)[:, None]
-    chance = significant.mean(axis=0).reshape(bands.shape[1:])
-    shown = evidence(released, generator)
-    expected = float(chance.sum())
-    if bands.shape == samples.shape:
-        # Samples hide small counts, of which the law of all counts knows. With other wavelets than
-        # Haar, coefficients are also positive where cells are empty: there it tells too many.
-        expected *= filled * len(samples) / max(float((samples > 0).sum()), 1.0)
-    # Only where structure shows: smoothed enough, evenly spread records are one large cluster.
-    coarse = smoothed(released)
-    # Bins of large counts are wide; the field itself is never worse than the noisy counts.
-    risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
-    trust = coarse.trust(risk) if shown == "structure" else 0.0
-    mask = likely_cells(chance, expected, transform(coarse.counts.clip(0)[None])[0], trust)
-    if shown in ("even", "noise"):
-        mask = np.zeros_like(mask)
-    return Estimate(
-        mask=mask,
-        evidence=shown,
-        mean=samples.mean(axis=0),
-        positive=int(np.median(positive)),
-        threshold=float(np.median(thresholds)) if mask.any() else np.inf,
-        chance=chance,
-    )
 
 
 def likely_counts(samples: Floats) -> Floats:

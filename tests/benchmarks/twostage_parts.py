@@ -155,6 +155,7 @@ def _all_joined(order: Any, weak: Any, *_: Any) -> Any:
 
 _CELLS = "dpviz.wavecluster.likely_cells"
 _FIELD, _METHOD = "dpviz.wavecluster.random_field", "dpviz.wavecluster.methods.twostage"
+_ESTIMATE = "dpviz.wavecluster.significant"
 
 #: What each part is, what stands in its place, and where.
 PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
@@ -179,9 +180,19 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {f"{_FIELD}:neighbours": _alone},
     ),
     (
+        "Blocks where counts are in doubt",
+        "single counts alone",
+        {f"{_ESTIMATE}:CLEAR": math.inf},
+    ),
+    (
+        "Blocks alone where clusters are broad",
+        "both together",
+        {f"{_ESTIMATE}:BROAD": -math.inf},
+    ),
+    (
         "Smoothed counts",
-        "the field's chances alone",
-        {f"{_FIELD}:smoothed": _untrusted},
+        "the chances alone",
+        {f"{_ESTIMATE}:smoothed": _untrusted},
     ),
     (
         "Gaps where a join is doubtful",
@@ -194,13 +205,13 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {f"{_CELLS}:SADDLE": 0.0},
     ),
     (
-        "Fewer cells where they are rather wrong",
+        "Fewer cells where they do harm",
         "as many cells as doubt and expectation ask for",
         {f"{_CELLS}:RIGHT": 0.0},
     ),
     (
         "Number of cells to expect",
         "the likely cells alone",
-        {f"{_FIELD}:likely_cells": _likely_alone, f"{_CELLS}:SURROUNDINGS": 0.0},
+        {f"{_ESTIMATE}:likely_cells": _likely_alone, f"{_CELLS}:SURROUNDINGS": 0.0},
     ),
 )

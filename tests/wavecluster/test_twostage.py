@@ -24,7 +24,7 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.privacy.mechanisms import Accountant
 from dpviz.privacy.secure import SecureAccountant
 from dpviz.wavecluster import likely_cells as likely
-from dpviz.wavecluster import random_field, smoothing
+from dpviz.wavecluster import random_field, significant, smoothing
 from dpviz.wavecluster.budget_share import (
     LARGE,
     SHARES,
@@ -427,9 +427,9 @@ def test_the_more_doubt_the_nearer_is_the_number_of_cells_to_the_expected_one() 
     number = likely_cells(chance, 60).sum()
     assert 18 < number < 60
     assert number == round(18 ** (1 - doubt) * 60**doubt)
-    # No cell is likely and all are doubtful: as many as are expected, but half of those that are
-    # rather wrong than right, as a factor.
-    chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.3, 54).reshape(9, 6), 0.0
+    # Few cells are likely and all are doubtful: as many as are expected, but half of those that do
+    # more harm than good, as a factor.
+    chance[:, :6], chance[:, 6:] = np.linspace(0.6, 0.1, 54).reshape(9, 6), 0.0
     doubt = np.minimum(chance, 1 - chance).sum() / chance.sum()
     rank = np.sort(with_surroundings(chance, likely.SURROUNDINGS * doubt), axis=None)[::-1]
     right = sum(rank[:size].mean() >= RIGHT for size in range(1, rank.size + 1))
@@ -737,7 +737,7 @@ def test_no_likely_cell_is_not_called_noise(
 ) -> None:
     # Structure without any cell is rare: here none is reported whatever the chances are.
     monkeypatch.setattr(
-        random_field, "likely_cells", lambda chance, *_: np.zeros(chance.shape, dtype=bool)
+        significant, "likely_cells", lambda chance, *_: np.zeros(chance.shape, dtype=bool)
     )
     counts = np.random.default_rng(0).poisson(base, (8, 8))
     counts[:4] += np.random.default_rng(1).poisson(base, (4, 8))

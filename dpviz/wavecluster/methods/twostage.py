@@ -87,7 +87,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     released, config, worth = release(counts, config, accountant)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
     # Here, since compiled loops take long to import.
-    from dpviz.wavecluster.random_field import estimate
+    from dpviz.wavecluster.significant import estimate
 
     found = estimate(
         released,

@@ -1,0 +1,248 @@
+"""Significant cells from released counts: the chance of each, of single counts and of blocks.
+
+Samples of the true counts, given the noisy ones, tell how likely each cell is to be significant.
+Where noise hides single counts, sums over blocks of them tell more; both together tell most.
+
+Post-processing alone: nothing here reads data, and any other estimate is as private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.evidence import Evidence, evidence
+from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
+from dpviz.wavecluster.pooled import pooled, spread, starts
+from dpviz.wavecluster.random_field import field_samples
+from dpviz.wavecluster.rank import rank_of
+from dpviz.wavecluster.smoothing import smoothed
+from dpviz.wavecluster.wavelet import ZERO
+
+#: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
+BACK = 0.5
+
+#: Doubt from which on blocks have a say, and that from which on they have their whole one.
+CLEAR, DOUBTFUL = 0.2, 0.5
+
+#: Logarithm of the number of cells that blocks expect, over that of single counts: below the first
+#: the clusters are broad and blocks tell all; up to the second they have their whole say, beyond
+#: the third none, since the clusters are narrower than blocks.
+BROAD, WIDE, NARROW = -0.15, 0.05, 0.25
+
+#: Whole say of blocks: their share in the log odds of a cell.
+SHARE = 0.6
+
+#: Chances as near to 0 or 1 as that are not told apart: half of what one of the samples tells.
+#: Cells that no sample holds for significant stay so where blocks give them less than the second.
+LEAST, UNLIKELY = 0.005, 0.05
+
+Transform = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chances:
+    """What samples tell of the cells.
+
+    Parameters
+    ----------
+    chance
+        Chance of each cell of the subband of being significant.
+    expected
+        Number of significant cells to expect, from the law of all counts.
+    positive
+        Number of positive coefficients, median over the samples.
+    threshold
+        Threshold in the subband, median over the samples.
+    """
+
+    chance: Floats
+    expected: float
+    positive: int
+    threshold: float
+
+    @property
+    def doubt(self) -> float:
+        """Doubt about the cells; also that all are likely, and far fewer expected."""
+        likely = max(int((self.chance >= LIKELY).sum()), 1)
+        return max(doubt_of(self.chance), min(math.log(likely / max(self.expected, 1e-9)), 1.0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Estimate:
+    """Significant cells, and what goes with them.
+
+    Parameters
+    ----------
+    mask
+        Significant cells of the subband; none of them where the releases show no structure
+        although they would.
+    evidence
+        What the releases show.
+    mean
+        Mean of the counts given the releases, shape of the releases.
+    positive
+        Number of positive coefficients, median over the samples.
+    threshold
+        Threshold in the subband, median over the samples; infinity where nothing was found.
+    """
+
+    mask: NDArray[np.bool_]
+    evidence: Evidence
+    mean: Floats
+    positive: int
+    threshold: float
+
+
+def estimate(
+    released: Released,
+    density: float,
+    generator: np.random.Generator,
+    transform: Transform = lambda samples: samples,
+) -> Estimate:
+    """Significant cells given what was released.
+
+    Parameters
+    ----------
+    released
+        Releases of the counts, shape (g, ...).
+    density
+        p in (0, 1).
+    generator
+        Randomness of the samples.
+    transform
+        From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
+        wanted.
+    """
+    samples, filled = field_samples(released, density, generator)
+    single = chances(samples, samples, filled, density, transform)
+    shown = evidence(released, generator)
+    if shown in ("even", "noise"):
+        mask = np.zeros(single.chance.shape, dtype=bool)
+    else:
+        # Bins of large counts are wide; the field itself is never worse than the noisy counts.
+        risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
+        mask = _mask(released, density, generator, transform, single, risk, shown)
+    return Estimate(
+        mask=mask,
+        evidence=shown,
+        mean=samples.mean(axis=0),
+        positive=single.positive,
+        threshold=single.threshold if mask.any() else np.inf,
+    )
+
+
+def _mask(
+    released: Released,
+    density: float,
+    generator: np.random.Generator,
+    transform: Transform,
+    single: Chances,
+    risk: float,
+    shown: Evidence,
+) -> NDArray[np.bool_]:
+    """Cells to report, by the chances of single counts, of blocks where those are in doubt."""
+    wide = None
+    if single.doubt > CLEAR:
+        wide = pooled_chances(released, density, generator, transform)
+    if wide is not None and narrowness(single, wide) < BROAD:
+        return likely_cells(wide.chance, wide.expected)
+    # Only where structure shows: smoothed enough, evenly spread records are one large cluster.
+    coarse = smoothed(released)
+    trust = coarse.trust(risk) if shown == "structure" else 0.0
+    chance, expected = (single.chance, single.expected) if wide is None else both(single, wide)
+    return likely_cells(chance, expected, transform(coarse.counts.clip(0)[None])[0], trust)
+
+
+def chances(
+    cells: Floats, counts: Floats, filled: float, density: float, transform: Transform
+) -> Chances:
+    """Chances of the subband's cells by samples.
+
+    Parameters
+    ----------
+    cells
+        Samples of the counts, shape (m, g, ...).
+    counts
+        Those that were drawn: the same, or of blocks.
+    filled
+        How many of these are filled by their law.
+    density, transform
+        As in :func:`estimate`.
+    """
+    bands = transform(cells)
+    flat = bands.reshape(len(bands), -1)
+    positive = (flat >= ZERO).sum(axis=1)
+    ranks = np.array([rank_of(density, int(number)) for number in positive])
+    moved = np.round(ranks - BACK * ranks.std()).clip(0).astype(int)
+    thresholds = np.sort(flat, axis=1)[np.arange(len(flat)), -np.maximum(moved, 1)]
+    significant = (flat >= np.maximum(thresholds, ZERO)[:, None]) & (moved > 0)[:, None]
+    chance = significant.mean(axis=0).reshape(bands.shape[1:])
+    expected = float(chance.sum())
+    if bands.shape == cells.shape:
+        # Samples hide small counts, of which the law of all counts knows. With other wavelets than
+        # Haar, coefficients are also positive where cells are empty: there it tells too many.
+        expected *= filled * len(counts) / max(float((counts > 0).sum()), 1.0)
+    return Chances(
+        chance=chance,
+        expected=expected,
+        positive=int(np.median(positive)),
+        threshold=float(np.median(thresholds)),
+    )
+
+
+def pooled_chances(
+    released: Released, density: float, generator: np.random.Generator, transform: Transform
+) -> Chances | None:
+    """Chances by samples of blocks, mean over all places where these can begin.
+
+    None where the grid is too small for blocks.
+    """
+    shape = released.noisy.shape
+    found: list[Chances] = []
+    for start in starts(shape):
+        sums, filled = field_samples(pooled(released, start), density, generator)
+        found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
+    return _mean(found) if found else None
+
+
+def _mean(found: Sequence[Chances]) -> Chances:
+    """Mean of several looks at the same cells."""
+    return Chances(
+        chance=np.mean([one.chance for one in found], axis=0),
+        expected=float(np.mean([one.expected for one in found])),
+        positive=int(np.median([one.positive for one in found])),
+        threshold=float(np.median([one.threshold for one in found])),
+    )
+
+
+def narrowness(single: Chances, wide: Chances) -> float:
+    """How many more cells blocks expect than single counts do, as a logarithm.
+
+    A cluster narrower than the blocks shows in too many of them; of one as broad as several, noise
+    leaves single counts less.
+    """
+    return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
+
+
+def both(single: Chances, wide: Chances) -> tuple[Floats, float]:
+    """Chances by single counts and by blocks, and the smaller one of their expected numbers.
+
+    Log odds are added: that is how two looks at a cell combine that know of different things. That
+    of blocks counts the more, the more doubt there is, and the less, the narrower the clusters are.
+    """
+    doubt = (single.doubt - CLEAR) / (DOUBTFUL - CLEAR)
+    room = (NARROW - narrowness(single, wide)) / (NARROW - WIDE)
+    weight = SHARE * float(np.clip(doubt, 0, 1) * np.clip(room, 0, 1))
+    chance = single.chance
+    if weight:
+        odds = [special.logit(one.chance.clip(LEAST, 1 - LEAST)) for one in (single, wide)]
+        chance = special.expit((1 - weight) * odds[0] + weight * odds[1])
+        chance[(single.chance == 0) & (wide.chance < UNLIKELY)] = 0.0
+    return chance, min(single.expected, wide.expected)

@@ -1,0 +1,288 @@
+"""Chances of cells by single counts and by blocks of them, and which of them count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.metrics.matching import dsg_c
+from dpviz.noise_source import SeededNoise
+from dpviz.wavecluster import significant
+from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.parameters import Config
+from dpviz.wavecluster.pipeline import Source
+from dpviz.wavecluster.pooled import MOST_AXES, SHORTEST, pooled, rate_of, spread, starts
+from dpviz.wavecluster.significant import (
+    BROAD,
+    CLEAR,
+    DOUBTFUL,
+    NARROW,
+    SHARE,
+    UNLIKELY,
+    WIDE,
+    Chances,
+    both,
+    chances,
+    narrowness,
+    pooled_chances,
+)
+from dpviz.wavecluster.truth import Truth, run
+
+quick = settings(max_examples=30, deadline=None)
+
+SHAPES = [(9,), (8, 11), (8, 9, 10)]
+
+
+def released(shape: tuple[int, ...], seed: int = 0) -> Released:
+    rng = np.random.default_rng(seed)
+    low = rng.random(shape) < 0.5
+    noisy = rng.integers(-20, 40, shape).astype(float)
+    return Released(
+        noisy=noisy, rate=np.where(low, 0.03, 0.05), low=low, zeros=9.0, zeros_rate=0.02,
+        rough=noisy, rough_rate=0.03,
+    )  # fmt: skip
+
+
+def seen(chance: Floats, expected: float | None = None) -> Chances:
+    return Chances(
+        chance=chance,
+        expected=float(chance.sum()) if expected is None else expected,
+        positive=9,
+        threshold=1.0,
+    )
+
+
+# -- blocks ----------------------------------------------------------------------------------
+
+
+@quick
+@given(st.integers(0, 2**30), st.sampled_from(SHAPES))
+def test_blocks_hold_the_sums_and_the_noise_of_their_counts(
+    seed: int, shape: tuple[int, ...]
+) -> None:
+    one = released(shape, seed)
+    for start in starts(shape):
+        blocks = pooled(one, start)
+        sums, variances = np.zeros(blocks.noisy.shape), np.zeros(blocks.noisy.shape)
+        for place in np.ndindex(shape):
+            block = tuple((at + before) // 2 for at, before in zip(place, start, strict=True))
+            sums[block] += one.noisy[place]
+            variances[block] += noise_variance(float(one.rate[place]))
+        np.testing.assert_array_equal(blocks.noisy, sums)
+        np.testing.assert_allclose([noise_variance(r) for r in blocks.rate.flat], variances.ravel())
+        assert not blocks.low.any()
+        assert (blocks.zeros, blocks.zeros_rate) == (0, 0)
+
+
+@quick
+@given(st.integers(0, 2**30), st.sampled_from(SHAPES))
+def test_counts_of_a_block_are_alike_and_sum_to_its_own(seed: int, shape: tuple[int, ...]) -> None:
+    one = released(shape, seed)
+    for start in starts(shape):
+        sums = pooled(one, start).noisy
+        counts = spread(np.stack([sums, 2 * sums]), start, shape)
+        assert counts.shape == (2, *shape)
+        again = pooled(replace(one, noisy=counts[0]), start).noisy
+        np.testing.assert_allclose(again, sums, atol=1e-9)
+        np.testing.assert_allclose(counts[1], 2 * counts[0])
+        for axis, before in enumerate(start):
+            pairs = counts[0].take(range(before, shape[axis] // 2 * 2 - before), axis=axis)
+            first, second = (pairs.take(range(i, pairs.shape[axis], 2), axis=axis) for i in (0, 1))
+            np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+@given(st.floats(1e-4, 20))
+def test_a_rate_belongs_to_its_variance(rate: float) -> None:
+    assert rate_of(noise_variance(rate)) == pytest.approx(rate, rel=1e-6)
+
+
+def test_exact_counts_have_exact_blocks() -> None:
+    assert rate_of(0.0) == math.inf
+
+
+@pytest.mark.parametrize("axes", [1, 2, 4, MOST_AXES + 1])
+def test_blocks_begin_at_each_place_or_at_two_opposite_ones(axes: int) -> None:
+    found = starts((SHORTEST,) * axes)
+    every = set(product((0, 1), repeat=axes))
+    assert set(found) == every if axes <= MOST_AXES else set(found) == {(0,) * axes, (1,) * axes}
+    assert starts((SHORTEST - 1,) + (SHORTEST,) * (axes - 1)) == ()
+
+
+# -- chances ---------------------------------------------------------------------------------
+
+
+def test_chances_are_shares_of_samples() -> None:
+    """Five samples of six counts, of which each holds the two largest for significant."""
+    samples = np.array([[9, 8, 1, 1, 0, 0]] * 3 + [[9, 1, 8, 1, 0, 0]] * 2, dtype=float)
+    found = chances(samples, samples, 4.0, 0.5, lambda counts: counts)
+    np.testing.assert_allclose(found.chance, [1, 0.6, 0.4, 0, 0, 0])
+    assert (found.positive, found.threshold) == (4, 8)
+    # The law has as many filled cells as the samples, or twice as many.
+    assert found.expected == pytest.approx(2)
+    assert chances(samples, samples, 8.0, 0.5, lambda counts: counts).expected == pytest.approx(4)
+
+
+def test_certain_cells_leave_no_doubt_and_too_many_likely_ones_do() -> None:
+    sure = np.zeros((9, 9))
+    sure[:3] = 1.0
+    assert seen(sure).doubt == 0
+    assert seen(np.full((9, 9), 0.5)).doubt == 1
+    # All cells likely, a third of them expected.
+    assert seen(np.ones((9, 9)), 27.0).doubt == 1
+    assert seen(np.ones((9, 9)), 81 / 1.3).doubt == pytest.approx(math.log(1.3))
+    # Fewer likely than expected ones are no such sign: noise hides single cells.
+    assert seen(sure, 81.0).doubt == 0
+    assert seen(np.zeros((9, 9))).doubt >= 0
+
+
+def doubtful(seed: int = 0) -> Floats:
+    """Chances that are in more doubt than the limit."""
+    found: Floats = np.random.default_rng(seed).uniform(0.2, 0.6, (9, 9))
+    assert seen(found).doubt > DOUBTFUL
+    return found
+
+
+def test_log_odds_of_both_are_added() -> None:
+    single, wide = doubtful(0), doubtful(1)
+    chance, expected = both(seen(single, 30.0), seen(wide, 29.0))
+    assert expected == 29
+    odds = (1 - SHARE) * np.log(single / (1 - single)) + SHARE * np.log(wide / (1 - wide))
+    np.testing.assert_allclose(chance, 1 / (1 + np.exp(-odds)))
+    # Where both say the same, this is what they say.
+    np.testing.assert_allclose(both(seen(single), seen(single))[0], single)
+
+
+@pytest.mark.parametrize(("more", "share"), [(WIDE, 1.0), ((WIDE + NARROW) / 2, 0.5), (NARROW, 0)])
+def test_the_narrower_the_clusters_the_less_do_blocks_count(more: float, share: float) -> None:
+    single, wide = doubtful(0), doubtful(1)
+    chance, expected = both(seen(single, 30.0), seen(wide, 30.0 * math.exp(more)))
+    weight = SHARE * share
+    odds = (1 - weight) * np.log(single / (1 - single)) + weight * np.log(wide / (1 - wide))
+    np.testing.assert_allclose(chance, 1 / (1 + np.exp(-odds)))
+    assert expected == 30
+
+
+def test_without_doubt_single_counts_tell_all() -> None:
+    single = np.zeros((9, 9))
+    single[:3] = 1.0
+    chance, _ = both(seen(single), seen(doubtful(), 27.0))
+    np.testing.assert_array_equal(chance, single)
+
+
+def test_cells_that_neither_holds_for_significant_stay_so() -> None:
+    single, wide = doubtful(0), doubtful(1)
+    single[0], wide[0, :5], wide[0, 5:] = 0.0, UNLIKELY / 2, 2 * UNLIKELY
+    chance, _ = both(seen(single), seen(wide, float(single.sum())))
+    assert not chance[0, :5].any()
+    assert (chance[0, 5:] > 0).all()
+    assert (chance <= 1).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("wavelet", ["haar", "db2"])
+def test_blocks_tell_a_chance_of_every_cell(shape: tuple[int, ...], wavelet: str) -> None:
+    counts = np.random.default_rng(0).poisson(3.0, [2 * side for side in shape])
+    data = Dataset(name="", points=np.repeat(np.argwhere(np.ones_like(counts)), counts.ravel(), 0))
+    source = Source.build(data, counts.shape, Domain(tuple((-0.5, s - 0.5) for s in counts.shape)))
+    kept: list[Chances] = []
+
+    def spy(*arguments: object) -> Chances | None:
+        found = pooled_chances(*arguments)  # type: ignore[arg-type]
+        assert found is not None
+        kept.append(found)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(significant, "pooled_chances", spy)
+        patch.setattr(significant, "evidence", lambda *_: "structure")
+        config = Config(method="twostage", wavelet=wavelet, epsilon=0.2)
+        stages = run(source, config, SeededNoise(0)).stages
+    (found,) = kept
+    assert found.chance.shape == stages.labels.shape
+    assert ((found.chance >= 0) & (found.chance <= 1)).all()
+    assert found.expected > 0
+
+
+def test_a_small_grid_has_no_blocks() -> None:
+    one = released((SHORTEST - 1, SHORTEST))
+    generator = np.random.default_rng(0)
+    assert pooled_chances(one, 0.5, generator, lambda counts: counts) is None
+
+
+# -- which of them counts --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("single", "more", "uses"),
+    [
+        ("sure", -1.0, "single"),  # no doubt
+        ("doubtful", BROAD - 0.01, "wide"),
+        ("doubtful", BROAD + 0.01, "both"),
+        ("doubtful", NARROW + 0.01, "single"),
+    ],
+)
+def test_broad_clusters_are_told_by_blocks_alone(
+    single: str, more: float, uses: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = doubtful() if single == "doubtful" else np.kron([[1.0, 0, 0]], np.ones((9, 3)))
+    other = doubtful(1)
+    first = seen(own)
+    second = seen(other, first.expected * math.exp(more))
+    asked: list[tuple[Floats, float]] = []
+
+    def reported(chance: Floats, expected: float, *_: object) -> NDArray[np.bool_]:
+        asked.append((chance, expected))
+        return np.zeros(chance.shape, dtype=bool)
+
+    monkeypatch.setattr(significant, "chances", lambda *_: first)
+    monkeypatch.setattr(significant, "pooled_chances", lambda *_: second)
+    monkeypatch.setattr(significant, "likely_cells", reported)
+    monkeypatch.setattr(significant, "evidence", lambda *_: "structure")
+    significant.estimate(released((9, 9)), 0.5, np.random.default_rng(0))
+    ((chance, expected),) = asked
+    wanted = {"single": own, "wide": other, "both": both(first, second)[0]}[uses]
+    np.testing.assert_array_equal(chance, wanted)
+    smaller = min(first.expected, second.expected)
+    assert expected == {"sure": first.expected}.get(
+        single, second.expected if uses == "wide" else smaller
+    )
+    assert narrowness(first, second) == pytest.approx(more)
+
+
+def test_blocks_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
+    """Two discs of 1,500 records each: DSG_C, mean of 20 seeds, .68 without blocks, .52 with."""
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
+    middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)
+    points = middle + (radius * [np.cos(angle), np.sin(angle)]).T
+    data = Dataset(name="", points=points, domain=Domain(((0.0, 1.0),) * 2))
+    source = Source.build(data, 32)
+    config = Config(method="twostage", grid=32, density=0.1, epsilon=0.05)
+    true = Truth(source, config).stages.labels
+
+    def score() -> float:
+        return float(
+            np.mean(
+                [dsg_c(true, run(source, config, SeededNoise(s)).stages.labels) for s in range(20)]
+            )
+        )
+
+    with_blocks = score()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(significant, "CLEAR", 2.0)
+        without = score()
+    assert with_blocks < 0.9 * without
+
+
+def test_limits_are_in_order() -> None:
+    assert 0 < CLEAR < DOUBTFUL < 1
+    assert BROAD < 0 < WIDE < NARROW
