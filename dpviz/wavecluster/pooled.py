@@ -1,8 +1,8 @@
-"""Releases of wider blocks, made of those of the counts: where noise hides single ones.
+"""Releases of pooled counts, made of those of single ones: where noise hides these.
 
-The sum over 2 x 2 counts side by side has twice the noise of one, and four times its records. It
-can't tell which of them hold these, so there is a grid of such sums for each place where blocks can
-begin, and what they tell is averaged.
+The sum over a pool, 2 x 2 counts side by side, has twice the noise of one, and four times its
+records. It can't tell which of them hold these, so there is a grid of pools for each place where
+the first can begin, and what they tell is averaged.
 
 Post-processing alone: nothing here reads data.
 """
@@ -17,17 +17,17 @@ import numpy as np
 from dpviz.counts import block_sums
 from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 
-#: Axes up to which blocks begin at each of the 2^d places; on more, at two opposite ones.
+#: Axes up to which pools begin at each of the 2^d places; on more, at two opposite ones.
 MOST_AXES = 4
 
-#: Counts along the shortest axis, at least: else there are hardly any blocks.
+#: Counts along the shortest axis, at least: else there are hardly any pools.
 SHORTEST = 8
 
 
 def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """Where blocks of two begin: so many counts before the first one, 0 or 1 on each axis.
+    """Where pools begin: so many counts before the first one, 0 or 1 on each axis.
 
-    None where the grid is too small for blocks.
+    None where the grid is too small for pools.
     """
     if min(shape) < SHORTEST:
         return ()
@@ -36,10 +36,10 @@ def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
 
 
 def pooled(released: Released, start: tuple[int, ...]) -> Released:
-    """Releases of the sums over blocks of two along each axis.
+    """Releases of the sums over pools, of two counts along each axis.
 
     Their noise, a sum of independent parts, is taken as two-sided geometric noise of the same
-    variance. The number of zeros tells nothing of a block, so none is low.
+    variance. The number of zeros tells nothing of a pool, so none is low.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
 
 
 def spread(sums: Floats, start: tuple[int, ...], shape: tuple[int, ...]) -> Floats:
-    """Counts whose blocks have these sums, all of a block alike.
+    """Counts whose pools have these sums, all of a pool alike.
 
     Parameters
     ----------
@@ -90,6 +90,6 @@ def rate_of(variance: float) -> float:
 
 
 def _sums(values: Floats, start: tuple[int, ...]) -> Floats:
-    """Sums over blocks of two; there is nothing beyond the grid."""
+    """Sums over pools; there is nothing beyond the grid."""
     found: Floats = block_sums(np.pad(values, [(before, 0) for before in start])).astype(float)
     return found

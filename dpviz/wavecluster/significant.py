@@ -1,7 +1,7 @@
-"""Significant cells from released counts: the chance of each, of single counts and of blocks.
+"""Significant cells from released counts: the chance of each, by single counts and pooled ones.
 
 Samples of the true counts, given the noisy ones, tell how likely each cell is to be significant.
-Where noise hides single counts, sums over blocks of them tell more; both together tell most.
+Where noise hides single counts, pooled ones tell more; both together tell most.
 
 Post-processing alone: nothing here reads data, and any other estimate is as private.
 """
@@ -28,19 +28,20 @@ from dpviz.wavecluster.wavelet import ZERO
 #: Standard deviations that the rank is moved back by, so that an uncertain one adds no cells.
 BACK = 0.5
 
-#: Doubt from which on blocks have a say, and that from which on they have their whole one.
+#: Doubt from which on pooled counts have a say, and that from which on they have their whole one.
 CLEAR, DOUBTFUL = 0.2, 0.5
 
-#: Logarithm of the number of cells that blocks expect, over that of single counts: below the first
-#: the clusters are broad and blocks tell all; up to the second they have their whole say, beyond
-#: the third none, since the clusters are narrower than blocks.
+#: Logarithm of the number of cells that pooled counts expect, over that of single ones: below the
+#: first the clusters are broad and pooled counts tell all; up to the second they have their whole
+#: say, beyond the third none, since the clusters are narrower than pools.
 BROAD, WIDE, NARROW = -0.15, 0.05, 0.25
 
-#: Whole say of blocks: their share in the log odds of a cell.
+#: Whole say of pooled counts: their share in the log odds of a cell.
 SHARE = 0.6
 
 #: Chances as near to 0 or 1 as that are not told apart: half of what one of the samples tells.
-#: Cells that no sample holds for significant stay so where blocks give them less than the second.
+#: A cell that no sample holds for significant is none where pooled counts give it less than the
+#: second.
 LEAST, UNLIKELY = 0.005, 0.05
 
 Transform = Callable[[Floats], Floats]
@@ -147,7 +148,7 @@ def _mask(
     risk: float,
     shown: Evidence,
 ) -> NDArray[np.bool_]:
-    """Cells to report, by the chances of single counts, of blocks where those are in doubt."""
+    """Cells to report, by single counts, and by pooled ones where those leave doubt."""
     wide = None
     if single.doubt > CLEAR:
         wide = pooled_chances(released, density, generator, transform)
@@ -170,7 +171,7 @@ def chances(
     cells
         Samples of the counts, shape (m, g, ...).
     counts
-        Those that were drawn: the same, or of blocks.
+        Those that were drawn: the same, or pooled ones.
     filled
         How many of these are filled by their law.
     density, transform
@@ -200,9 +201,9 @@ def chances(
 def pooled_chances(
     released: Released, density: float, generator: np.random.Generator, transform: Transform
 ) -> Chances | None:
-    """Chances by samples of blocks, mean over all places where these can begin.
+    """Chances by samples of pooled counts, mean over all places where pools can begin.
 
-    None where the grid is too small for blocks.
+    None where the grid is too small for pools.
     """
     shape = released.noisy.shape
     found: list[Chances] = []
@@ -223,19 +224,19 @@ def _mean(found: Sequence[Chances]) -> Chances:
 
 
 def narrowness(single: Chances, wide: Chances) -> float:
-    """How many more cells blocks expect than single counts do, as a logarithm.
+    """How many more cells pooled counts expect than single ones do, as a logarithm.
 
-    A cluster narrower than the blocks shows in too many of them; of one as broad as several, noise
-    leaves single counts less.
+    The pools that a narrow cluster touches are mostly empty, and count as a whole. Of records that
+    noise hides from single counts, these can't tell how few cells hold them.
     """
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
 
 def both(single: Chances, wide: Chances) -> tuple[Floats, float]:
-    """Chances by single counts and by blocks, and the smaller one of their expected numbers.
+    """Chances by single and by pooled counts, and the smaller one of their expected numbers.
 
-    Log odds are added: that is how two looks at a cell combine that know of different things. That
-    of blocks counts the more, the more doubt there is, and the less, the narrower the clusters are.
+    Log odds are averaged: that is how two looks at a cell combine that know of different things.
+    Pooled counts weigh the more, the more doubt there is, and the less, the narrower the clusters.
     """
     doubt = (single.doubt - CLEAR) / (DOUBTFUL - CLEAR)
     room = (NARROW - narrowness(single, wide)) / (NARROW - WIDE)

@@ -180,12 +180,12 @@ PARTS: tuple[tuple[str, str, Mapping[str, Any]], ...] = (
         {f"{_FIELD}:neighbours": _alone},
     ),
     (
-        "Blocks where counts are in doubt",
+        "Pooled counts where there is doubt",
         "single counts alone",
         {f"{_ESTIMATE}:CLEAR": math.inf},
     ),
     (
-        "Blocks alone where clusters are broad",
+        "Pooled counts alone where clusters are broad",
         "both together",
         {f"{_ESTIMATE}:BROAD": -math.inf},
     ),

@@ -1,4 +1,4 @@
-"""Chances of cells by single counts and by blocks of them, and which of them count."""
+"""Chances of cells by single and by pooled counts, and which of them count."""
 
 from __future__ import annotations
 
@@ -61,31 +61,31 @@ def seen(chance: Floats, expected: float | None = None) -> Chances:
     )
 
 
-# -- blocks ----------------------------------------------------------------------------------
+# -- pools ----------------------------------------------------------------------------------
 
 
 @quick
 @given(st.integers(0, 2**30), st.sampled_from(SHAPES))
-def test_blocks_hold_the_sums_and_the_noise_of_their_counts(
+def test_pools_hold_the_sums_and_the_noise_of_their_counts(
     seed: int, shape: tuple[int, ...]
 ) -> None:
     one = released(shape, seed)
     for start in starts(shape):
-        blocks = pooled(one, start)
-        sums, variances = np.zeros(blocks.noisy.shape), np.zeros(blocks.noisy.shape)
+        pools = pooled(one, start)
+        sums, variances = np.zeros(pools.noisy.shape), np.zeros(pools.noisy.shape)
         for place in np.ndindex(shape):
-            block = tuple((at + before) // 2 for at, before in zip(place, start, strict=True))
-            sums[block] += one.noisy[place]
-            variances[block] += noise_variance(float(one.rate[place]))
-        np.testing.assert_array_equal(blocks.noisy, sums)
-        np.testing.assert_allclose([noise_variance(r) for r in blocks.rate.flat], variances.ravel())
-        assert not blocks.low.any()
-        assert (blocks.zeros, blocks.zeros_rate) == (0, 0)
+            pool = tuple((at + before) // 2 for at, before in zip(place, start, strict=True))
+            sums[pool] += one.noisy[place]
+            variances[pool] += noise_variance(float(one.rate[place]))
+        np.testing.assert_array_equal(pools.noisy, sums)
+        np.testing.assert_allclose([noise_variance(r) for r in pools.rate.flat], variances.ravel())
+        assert not pools.low.any()
+        assert (pools.zeros, pools.zeros_rate) == (0, 0)
 
 
 @quick
 @given(st.integers(0, 2**30), st.sampled_from(SHAPES))
-def test_counts_of_a_block_are_alike_and_sum_to_its_own(seed: int, shape: tuple[int, ...]) -> None:
+def test_counts_of_a_pool_are_alike_and_sum_to_its_own(seed: int, shape: tuple[int, ...]) -> None:
     one = released(shape, seed)
     for start in starts(shape):
         sums = pooled(one, start).noisy
@@ -105,12 +105,12 @@ def test_a_rate_belongs_to_its_variance(rate: float) -> None:
     assert rate_of(noise_variance(rate)) == pytest.approx(rate, rel=1e-6)
 
 
-def test_exact_counts_have_exact_blocks() -> None:
+def test_exact_counts_have_exact_pools() -> None:
     assert rate_of(0.0) == math.inf
 
 
 @pytest.mark.parametrize("axes", [1, 2, 4, MOST_AXES + 1])
-def test_blocks_begin_at_each_place_or_at_two_opposite_ones(axes: int) -> None:
+def test_pools_begin_at_each_place_or_at_two_opposite_ones(axes: int) -> None:
     found = starts((SHORTEST,) * axes)
     every = set(product((0, 1), repeat=axes))
     assert set(found) == every if axes <= MOST_AXES else set(found) == {(0,) * axes, (1,) * axes}
@@ -162,7 +162,7 @@ def test_log_odds_of_both_are_added() -> None:
 
 
 @pytest.mark.parametrize(("more", "share"), [(WIDE, 1.0), ((WIDE + NARROW) / 2, 0.5), (NARROW, 0)])
-def test_the_narrower_the_clusters_the_less_do_blocks_count(more: float, share: float) -> None:
+def test_the_narrower_the_clusters_the_less_do_pools_count(more: float, share: float) -> None:
     single, wide = doubtful(0), doubtful(1)
     chance, expected = both(seen(single, 30.0), seen(wide, 30.0 * math.exp(more)))
     weight = SHARE * share
@@ -189,7 +189,7 @@ def test_cells_that_neither_holds_for_significant_stay_so() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("wavelet", ["haar", "db2"])
-def test_blocks_tell_a_chance_of_every_cell(shape: tuple[int, ...], wavelet: str) -> None:
+def test_pools_tell_a_chance_of_every_cell(shape: tuple[int, ...], wavelet: str) -> None:
     counts = np.random.default_rng(0).poisson(3.0, [2 * side for side in shape])
     data = Dataset(name="", points=np.repeat(np.argwhere(np.ones_like(counts)), counts.ravel(), 0))
     source = Source.build(data, counts.shape, Domain(tuple((-0.5, s - 0.5) for s in counts.shape)))
@@ -212,7 +212,7 @@ def test_blocks_tell_a_chance_of_every_cell(shape: tuple[int, ...], wavelet: str
     assert found.expected > 0
 
 
-def test_a_small_grid_has_no_blocks() -> None:
+def test_a_small_grid_has_no_pools() -> None:
     one = released((SHORTEST - 1, SHORTEST))
     generator = np.random.default_rng(0)
     assert pooled_chances(one, 0.5, generator, lambda counts: counts) is None
@@ -230,7 +230,7 @@ def test_a_small_grid_has_no_blocks() -> None:
         ("doubtful", NARROW + 0.01, "single"),
     ],
 )
-def test_broad_clusters_are_told_by_blocks_alone(
+def test_broad_clusters_are_told_by_pools_alone(
     single: str, more: float, uses: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = doubtful() if single == "doubtful" else np.kron([[1.0, 0, 0]], np.ones((9, 3)))
@@ -258,8 +258,8 @@ def test_broad_clusters_are_told_by_blocks_alone(
     assert narrowness(first, second) == pytest.approx(more)
 
 
-def test_blocks_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
-    """Two discs of 1,500 records each: DSG_C, mean of 20 seeds, .68 without blocks, .52 with."""
+def test_pools_find_broad_clusters_that_noise_hides_from_single_counts() -> None:
+    """Two discs of 1,500 records each: DSG_C, mean of 20 seeds, .68 without pools, .52 with."""
     rng = np.random.default_rng(0)
     angle, radius = rng.uniform(0, 2 * math.pi, 3000), 0.18 * np.sqrt(rng.random(3000))
     middle = np.repeat([[0.28, 0.28], [0.72, 0.72]], 1500, axis=0)
@@ -276,11 +276,11 @@ def test_blocks_find_broad_clusters_that_noise_hides_from_single_counts() -> Non
             )
         )
 
-    with_blocks = score()
+    with_pools = score()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(significant, "CLEAR", 2.0)
         without = score()
-    assert with_blocks < 0.9 * without
+    assert with_pools < 0.9 * without
 
 
 def test_limits_are_in_order() -> None:
