@@ -346,6 +346,8 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
 def sum_up(wanted: Wanted, notes: Sequence[str]) -> None:
     """Write the figures of all rows on disk."""
     rows, beaten = raw(wanted.out, ROWS if wanted.keep else None)
+    # Rows of sets that have left the list stay behind.
+    rows = rows[rows["data"].isin([one.name for one in SETS])]
     if rows.empty:
         say("there are no rows yet")
         return

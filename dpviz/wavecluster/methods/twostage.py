@@ -26,8 +26,8 @@ from dpviz.wavecluster.wavelet import check_level, sums_blocks
 #: Steps on the ledger.
 ROUGH, FINER, LAST = "rough counts", "finer counts", "dense and empty cells"
 
-#: Gibbs sampling on 64 x 64 cells.
-SECONDS = 0.06
+#: Gibbs sampling on 64 x 64 cells, of single counts and, in doubt, of pooled ones.
+SECONDS = 0.1
 
 CARD = Card(
     name="twostage",
