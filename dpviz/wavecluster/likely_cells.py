@@ -26,7 +26,7 @@ WEAK, LARGE, FEW = 0.85, 0.2, 5
 #: a saddle: the mean chance around it is below this share of the lower one of theirs.
 MUCH, SADDLE = 0.3, 0.85
 
-#: Mean chance of the cells, likeliest first, beyond which further ones do more harm than good.
+#: Mean chance of the cells, likeliest first, below which too few are right.
 RIGHT = 0.4
 
 #: So many doubtful cells side by side make a wide join, which stays where one of them is likely to
@@ -49,8 +49,8 @@ def likely_cells(
     number of significant ones. The more of it, the nearer is the number of reported cells to the
     expected one, and the more do their surroundings count: where noise hides nearly all, few
     cells are likely, and to leave out most of the others costs more than to report some wrong
-    ones. But so many that they are rather wrong than right on average would cost more than none:
-    the number is halfway, as a factor, to that up to which they are right.
+    ones. But so many that too few of them are right would cost more than none: the number is
+    halfway, as a factor, to that up to which enough are right on average.
 
     Where noise hides single cells but not wide clusters, a coarse estimate knows better which cells
     are dense: it has a part in their rank, by the trust in it. The number of likely cells then says

@@ -1,8 +1,8 @@
 """Releases of pooled counts, made of those of single ones: where noise hides these.
 
-The sum over a pool, 2 x 2 counts side by side, has twice the noise of one, and four times its
-records. It can't tell which of them hold these, so there is a grid of pools for each place where
-the first can begin, and what they tell is averaged.
+A pool is two counts along each axis: in 2-D, the sum over it has twice the noise of one count, and
+four times its records. It can't tell which of the counts hold these, so there is a grid of pools
+for each place where the first can begin, and what they tell is averaged.
 
 Post-processing alone: nothing here reads data.
 """
@@ -21,13 +21,13 @@ from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 MOST_AXES = 4
 
 #: Counts along the shortest axis, at least: else there are hardly any pools.
-SHORTEST = 8
+SHORTEST = 16
 
 
 def starts(shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """Where pools begin: so many counts before the first one, 0 or 1 on each axis.
 
-    None where the grid is too small for pools.
+    Empty where the grid is too small for pools.
     """
     if min(shape) < SHORTEST:
         return ()
@@ -39,22 +39,21 @@ def pooled(released: Released, start: tuple[int, ...]) -> Released:
     """Releases of the sums over pools, of two counts along each axis.
 
     Their noise, a sum of independent parts, is taken as two-sided geometric noise of the same
-    variance. The number of zeros tells nothing of a pool, so none is low.
+    variance.
 
     Parameters
     ----------
     released
-        Releases of the counts, shape (g, ...).
+        Releases of the counts, shape (g, ...), of which none is low: where some are, the finer
+        noise of the others was chosen by its sign, and sums over both kinds are too small.
     start
         One of :func:`starts`.
     """
-    rates, kind = np.unique(released.rate, return_inverse=True)
-    variances = np.array([noise_variance(rate) for rate in rates])[kind].reshape(
-        released.rate.shape
-    )
-    noisy = _sums(released.noisy, start)
-    sums, kind = np.unique(_sums(variances, start), return_inverse=True)
-    rate = np.array([rate_of(variance) for variance in sums])[kind].reshape(noisy.shape)
+    sizes = _sums(np.ones(released.noisy.shape), start)
+    variance = noise_variance(released.rough_rate)
+    noisy = _sums(released.rough, start)
+    rates = np.array([0.0, *(rate_of(n * variance) for n in range(1, round(sizes.max()) + 1))])
+    rate = rates[sizes.astype(int)]
     return Released(
         noisy=noisy,
         rate=rate,

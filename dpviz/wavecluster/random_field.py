@@ -39,6 +39,9 @@ SWEEPS, FEWEST, WORK = 300, 40, 4_000_000
 #: Samples that are kept.
 SAMPLES = 50
 
+#: From this rate on a number is exact; the exponential of a larger one overflows.
+EXACT = 500.0
+
 #: Share of the tables that a sweep keeps; weight of the common prior in them, in cells.
 MEMORY, PRIOR = 0.9, 2.0
 
@@ -87,7 +90,7 @@ def field_samples(
     Parameters
     ----------
     released, density, generator
-        As in :func:`estimate`.
+        As in :func:`dpviz.wavecluster.significant.estimate`.
     sweeps
         Sweeps over all cells; None takes as many as the number of cells allows.
 
@@ -99,7 +102,7 @@ def field_samples(
     shape, cells = released.noisy.shape, released.noisy.size
     noisy, rate, low = released.noisy.ravel(), released.rate.ravel(), released.low.ravel()
     if sweeps is None:
-        sweeps = int(np.clip(WORK // cells, FEWEST, SWEEPS))
+        sweeps = sweeps_of(cells)
     bins = Bins.up_to(max(float(noisy.max()), 1.0) + 2 / float(rate.min()))
     # Cells with the same releases share a row: whole numbers repeat.
     kinds, row, repeated = np.unique(
@@ -123,9 +126,14 @@ def field_samples(
     gibbs(
         chances, parts.cumsum(axis=1), row, bins.first, bins.parts, start, prior,
         heights(bins, posterior, times, density), near, weights, low, float(released.zeros),
-        released.zeros_rate, small, sweeps, found, generator,
+        min(released.zeros_rate, EXACT), small, sweeps, found, generator,
     )  # fmt: skip
     return found.reshape(-1, *shape), filled
+
+
+def sweeps_of(cells: int) -> int:
+    """Sweeps over so many cells."""
+    return int(np.clip(WORK // cells, FEWEST, SWEEPS))
 
 
 def _first_prior(

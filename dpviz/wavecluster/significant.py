@@ -20,7 +20,7 @@ from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
 from dpviz.wavecluster.pooled import pooled, spread, starts
-from dpviz.wavecluster.random_field import field_samples
+from dpviz.wavecluster.random_field import field_samples, sweeps_of
 from dpviz.wavecluster.rank import rank_of
 from dpviz.wavecluster.smoothing import smoothed
 from dpviz.wavecluster.wavelet import ZERO
@@ -32,14 +32,15 @@ BACK = 0.5
 CLEAR, DOUBTFUL = 0.2, 0.5
 
 #: Logarithm of the number of cells that pooled counts expect, over that of single ones: below the
-#: first the clusters are broad and pooled counts tell all; up to the second they have their whole
-#: say, beyond the third none, since the clusters are narrower than pools.
-BROAD, WIDE, NARROW = -0.15, 0.05, 0.25
+#: first pooled counts see next to nothing, and have no say; up to the second the clusters are
+#: broad, and pooled counts tell all; up to the third they have their whole say, beyond the fourth
+#: none, since the clusters are narrower than pools.
+HOLLOW, BROAD, ALIKE, NARROW = -0.7, -0.15, 0.05, 0.25
 
 #: Whole say of pooled counts: their share in the log odds of a cell.
 SHARE = 0.6
 
-#: Chances as near to 0 or 1 as that are not told apart: half of what one of the samples tells.
+#: Chances as near to 0 or 1 as that are not told apart: less than what one of the samples tells.
 #: A cell that no sample holds for significant is none where pooled counts give it less than the
 #: second.
 LEAST, UNLIKELY = 0.005, 0.05
@@ -71,6 +72,8 @@ class Chances:
     @property
     def doubt(self) -> float:
         """Doubt about the cells; also that all are likely, and far fewer expected."""
+        if not self.chance.any():
+            return 0.0
         likely = max(int((self.chance >= LIKELY).sum()), 1)
         return max(doubt_of(self.chance), min(math.log(likely / max(self.expected, 1e-9)), 1.0))
 
@@ -89,9 +92,9 @@ class Estimate:
     mean
         Mean of the counts given the releases, shape of the releases.
     positive
-        Number of positive coefficients, median over the samples.
+        Number of positive coefficients, median over the samples of single counts.
     threshold
-        Threshold in the subband, median over the samples; infinity where nothing was found.
+        Threshold in the subband, the same; infinity where nothing was found.
     """
 
     mask: NDArray[np.bool_]
@@ -106,6 +109,8 @@ def estimate(
     density: float,
     generator: np.random.Generator,
     transform: Transform = lambda samples: samples,
+    *,
+    pools: bool = True,
 ) -> Estimate:
     """Significant cells given what was released.
 
@@ -120,45 +125,36 @@ def estimate(
     transform
         From samples of the counts, shape (m, g, ...), to those of the subband whose cells are
         wanted.
+    pools
+        Whether pooled counts may have a say: not where the wavelet blurs the counts anyway.
     """
     samples, filled = field_samples(released, density, generator)
     single = chances(samples, samples, filled, density, transform)
     shown = evidence(released, generator)
-    if shown in ("even", "noise"):
-        mask = np.zeros(single.chance.shape, dtype=bool)
-    else:
-        # Bins of large counts are wide; the field itself is never worse than the noisy counts.
-        risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
-        mask = _mask(released, density, generator, transform, single, risk, shown)
+    mean = samples.mean(axis=0)
+    # Bins of large counts are wide; the field itself is never worse than the noisy counts.
+    risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
+    del samples
+    mask = np.zeros(single.chance.shape, dtype=bool)
+    if shown not in ("even", "noise"):
+        pool = pools and not released.low.any() and single.doubt > CLEAR
+        wide = pooled_chances(released, density, generator, transform) if pool else None
+        if wide is not None and HOLLOW < narrowness(single, wide) < BROAD:
+            mask = likely_cells(wide.chance, wide.expected)
+        else:
+            # Only where structure shows: smoothed enough, evenly spread records are one cluster.
+            coarse = smoothed(released)
+            trust = coarse.trust(risk) if shown == "structure" else 0.0
+            chance, expected = both(single, wide)
+            dense = transform(coarse.counts.clip(0)[None])[0]
+            mask = likely_cells(chance, expected, dense, trust)
     return Estimate(
         mask=mask,
         evidence=shown,
-        mean=samples.mean(axis=0),
+        mean=mean,
         positive=single.positive,
         threshold=single.threshold if mask.any() else np.inf,
     )
-
-
-def _mask(
-    released: Released,
-    density: float,
-    generator: np.random.Generator,
-    transform: Transform,
-    single: Chances,
-    risk: float,
-    shown: Evidence,
-) -> NDArray[np.bool_]:
-    """Cells to report, by single counts, and by pooled ones where those leave doubt."""
-    wide = None
-    if single.doubt > CLEAR:
-        wide = pooled_chances(released, density, generator, transform)
-    if wide is not None and narrowness(single, wide) < BROAD:
-        return likely_cells(wide.chance, wide.expected)
-    # Only where structure shows: smoothed enough, evenly spread records are one large cluster.
-    coarse = smoothed(released)
-    trust = coarse.trust(risk) if shown == "structure" else 0.0
-    chance, expected = (single.chance, single.expected) if wide is None else both(single, wide)
-    return likely_cells(chance, expected, transform(coarse.counts.clip(0)[None])[0], trust)
 
 
 def chances(
@@ -205,10 +201,11 @@ def pooled_chances(
 
     None where the grid is too small for pools.
     """
-    shape = released.noisy.shape
+    shape, sweeps = released.noisy.shape, sweeps_of(released.noisy.size)
     found: list[Chances] = []
     for start in starts(shape):
-        sums, filled = field_samples(pooled(released, start), density, generator)
+        # All pools together take as long as single counts.
+        sums, filled = field_samples(pooled(released, start), density, generator, sweeps)
         found.append(chances(spread(sums, start, shape), sums, filled, density, transform))
     return _mean(found) if found else None
 
@@ -232,14 +229,17 @@ def narrowness(single: Chances, wide: Chances) -> float:
     return math.log(max(wide.expected, 1e-9) / max(single.expected, 1e-9))
 
 
-def both(single: Chances, wide: Chances) -> tuple[Floats, float]:
+def both(single: Chances, wide: Chances | None) -> tuple[Floats, float]:
     """Chances by single and by pooled counts, and the smaller one of their expected numbers.
 
-    Log odds are averaged: that is how two looks at a cell combine that know of different things.
-    Pooled counts weigh the more, the more doubt there is, and the less, the narrower the clusters.
+    Log odds are averaged: both look at the same releases, so they must not be added. Pooled counts
+    weigh the more, the more doubt there is, and the less, the narrower the clusters. They have no
+    say where they see next to nothing, or where there are none.
     """
+    if wide is None or narrowness(single, wide) <= HOLLOW:
+        return single.chance, single.expected
     doubt = (single.doubt - CLEAR) / (DOUBTFUL - CLEAR)
-    room = (NARROW - narrowness(single, wide)) / (NARROW - WIDE)
+    room = (NARROW - narrowness(single, wide)) / (NARROW - ALIKE)
     weight = SHARE * float(np.clip(doubt, 0, 1) * np.clip(room, 0, 1))
     chance = single.chance
     if weight:

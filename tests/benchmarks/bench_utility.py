@@ -313,7 +313,8 @@ def keep(out: Path, rows: Iterable[Row], scored: Any) -> list[str]:
 def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, float]]:
     """All rows on disk, one per draw, and by what share the reference of each set was beaten.
 
-    With a file of published rows, those of methods on sets that were not drawn anew are kept.
+    With a file of published rows, those of methods on sets that were not drawn anew at their
+    epsilon are kept.
     The reference of a set is the best clustering that any search or any run led to, so no ratio
     is below 1.
     """
@@ -321,7 +322,7 @@ def raw(out: Path, kept: Path | None = None) -> tuple[pd.DataFrame, dict[str, fl
     columns = ["data", "method", "variant", "epsilon", "seed"]
     if kept is not None and kept.exists():
         old = pd.read_parquet(kept)
-        groups = [pd.MultiIndex.from_frame(one[columns[:3]]) for one in (old, *tables)]
+        groups = [pd.MultiIndex.from_frame(one[columns[:4]]) for one in (old, *tables)]
         anew = set().union(*groups[1:])
         tables.append(old[[key not in anew for key in groups[0]]])
     if not tables:

@@ -747,6 +747,15 @@ def test_no_likely_cell_is_not_called_noise(
     assert "stands out from its noise, but no single cell is likely enough" in said
 
 
+@pytest.mark.parametrize("epsilon", [20.0, 1500.0, 1e5])
+def test_a_huge_budget_finds_the_true_cells(epsilon: float) -> None:
+    """No factor of the number of empty cells overflows."""
+    counts = blobs((24, 24))
+    config = Config(method="twostage", grid=24, density=0.5, epsilon=epsilon)
+    truth = Truth(source_of(counts), config).stages
+    assert dsg_c(truth.labels, drawn(counts, epsilon=epsilon, density=0.5).stages.labels) < 0.2
+
+
 def test_a_record_alone_or_too_few_for_the_budget_are_nothing() -> None:
     counts = np.zeros((32, 32), dtype=np.int64)
     counts[10:14, 10:14] = 1

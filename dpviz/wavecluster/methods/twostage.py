@@ -39,16 +39,16 @@ CARD = Card(
         "say which blocks are dense. Then the dense ones get finer counts; of the others, only "
         "the number of empty ones is released. A random field, in which neighbours are alike, "
         "gives the chance of each cell to be significant, given these releases. Where noise hides "
-        "single counts, sums over 2 x 2 of them have a say, too; where these show broad clusters, "
-        "they decide alone. The likeliest "
-        "cells are significant: nearly as many as are expected where noise hides most of them, "
-        "and fewer where more would do harm. Doubtful ones, up to three side by "
-        "side, that would join two large clusters are left out; in much noise also those that are "
-        "less likely than the cells on both sides. Where "
-        "smoothed counts tell more (broad clusters in much noise), they rank the cells. Nothing "
-        "is found where the releases would show a structure and show none. Wavelets other than "
-        "Haar need the counts of cells; the likeliest to be empty count as empty. With these "
-        "wavelets, on thin or sparse data, PrivTHR can find more of the true cells."
+        "single counts, sums over two of them along each axis have a say, too; where these show "
+        "broad clusters, they decide alone (with Haar only). The likeliest cells are significant: "
+        "nearly as many as are expected where noise hides most of them, and fewer where too few "
+        "of these would be right. Doubtful ones, up to three side by side, that would join two "
+        "large clusters are left out; in much noise also those that are less likely than the "
+        "cells on both sides. Where smoothed counts tell more (broad clusters in much noise), they "
+        "rank the cells. Nothing is found where the releases would show a structure and show none. "
+        "Wavelets other than Haar need the counts of cells; the likeliest to be empty count as "
+        "empty. With these wavelets, on thin or sparse data, PrivTHR can find more of the true "
+        "cells."
     ),
     paper="no paper",
     algorithm="our own method",
@@ -96,6 +96,7 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
         config.density,
         accountant.noise.generator("samples"),
         (lambda blocks: gain * blocks) if whole else partial(_subbands, config=config),
+        pools=whole,
     )
     mean = _spread(found.mean, source.shape, config.level) if whole else found.mean
     # More digits would only lengthen a release.
