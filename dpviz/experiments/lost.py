@@ -47,6 +47,14 @@ _EVEN = (
     "and single cells hold their ring together: three wrong cells of 97 break it. Every method "
     "breaks it at every ε."
 )
+_WHOLE = (
+    "One broad cluster holds more than nine tenths of the significant cells: at small ε Two-stage "
+    "cuts it where it doubts a join, while Baseline's few large cells keep it whole."
+)
+_NO_STRUCTURE = (
+    "Records are spread evenly over the box: from ε 2 on Two-stage finds nothing, by design, where "
+    "WaveCluster without noise finds clusters by chance."
+)
 _SCATTERED = (
     "Scattered records fill most cells with one or a few, which the noise hides at small ε: how "
     "many cells are filled, and so how many are significant, is then a guess, of which Two-stage's "
@@ -99,6 +107,9 @@ REASONS: dict[tuple[str, str], str] = {
     ("wavecluster", "disk-5000n"): _EVEN,
     ("wavecluster", "cure-t1-2000n-2D"): _SCATTERED,
     ("wavecluster", "delays"): _SCATTERED,
+    ("wavecluster", "disk-6000n"): _WHOLE,
+    ("wavecluster", "cure-t0-2000n-2D"): _WHOLE,
+    ("wavecluster", "circle"): _NO_STRUCTURE,
     ("wavecluster", "dense-disk-3000"): _BROAD,
     ("wavecluster", "digits"): _BROAD,
     ("wavecluster", "films"): _BROAD,
