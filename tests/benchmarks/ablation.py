@@ -76,12 +76,15 @@ class Method:
         Takes what a loader returned, epsilon and a seed; returns the score of one run.
     parts
         All parts that are left out in turn.
+    epsilons
+        Budgets.
     """
 
     score: str
     data: Mapping[str, Callable[[], Any]]
     draw: Callable[[Any, float, int], float]
     parts: tuple[Part, ...]
+    epsilons: tuple[float, ...] = EPSILONS
 
 
 def main(names: list[str]) -> None:
@@ -116,7 +119,7 @@ def measure(
     whole: dict[tuple[str, float], list[float]] = {}
     for part in entry.parts:
         for data in part.data or entry.data:
-            for epsilon in EPSILONS:
+            for epsilon in entry.epsilons:
                 if only is not None and only != (part.name, data, epsilon):
                     continue
                 if data not in loaded:
@@ -349,6 +352,8 @@ TWOSTAGE = Method(
     score="dsg_c",
     data=twostage_parts.DATA,
     draw=twostage_parts.draw,
+    # Pooled counts have their say at small budgets.
+    epsilons=(0.05, *EPSILONS),
     parts=tuple(
         Part(name=name, instead=instead, changes=changes)
         for name, instead, changes in twostage_parts.PARTS

@@ -21,7 +21,7 @@ def test_stored_rows_are_those_that_the_benchmark_measures() -> None:
             (part.name, part.instead, data, epsilon)
             for part in entry.parts
             for data in part.data or entry.data
-            for epsilon in measured.EPSILONS
+            for epsilon in entry.epsilons
         ]
         rows = parts(method)
         assert [(row.part, row.instead, row.data, row.epsilon) for row in rows] == expected
