@@ -54,7 +54,7 @@ def drag(watched, start: float, end: float, steps: int = 30) -> None:
 def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
     watched = drawn(first())
     said = watched.page.locator(HEADLINE)
-    assert "4 clusters invented: epsilon 0.05" in said.text_content()
+    assert "1 cluster invented: epsilon 0.05" in said.text_content()
     watched.page.evaluate(WATCH)
     drag(watched, 0.23, 0.62)
     seen = watched.page.evaluate("window.seen")

@@ -107,13 +107,13 @@ def test_opens_on_a_clustered_sample(app):
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link something breaks; a link without an epsilon has the default one."""
     first = app()
-    assert "4 clusters invented: epsilon 0.05" in text(first)
+    assert "1 cluster invented: epsilon 0.05" in text(first)
     assert "15 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
     # Reset brings the first visit back.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
-    assert "4 clusters invented: epsilon 0.05<" in text(checked(reset.click().run()))
+    assert "1 cluster invented: epsilon 0.05<" in text(checked(reset.click().run()))
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
