@@ -23,6 +23,10 @@ Evidence = Literal["structure", "even", "unclear", "noise"]
 #: "structure" with evenly spread ones.
 FALSE_ALARM = 0.004
 
+#: Cells along each axis whose sums the test for structure looks at: many small clusters scatter
+#: single counts and leave wider sums alike, and wide ones are seen in sums alone.
+WIDTHS = (1, 3)
+
 #: Draws of evenly spread records, to which a law is fitted.
 DRAWS = 60
 
@@ -52,17 +56,15 @@ def evidence(released: Released, generator: np.random.Generator) -> Evidence:
     records = max(float(released.rough.mean()), 0.0)
     power = records**2 * math.sqrt(released.rough.size)
     plain = power >= ENOUGH * (records + noise_variance(released.rough_rate))
-    if chance is not None and chance < (PLAIN if plain else FALSE_ALARM / 2):
+    if chance < (PLAIN if plain else FALSE_ALARM / 2):
         return "structure"
     if _chance_if_none(released) >= FALSE_ALARM / 2:
         return "noise"
-    if chance is None:
-        return "structure"
     return "even" if plain else "unclear"
 
 
-def coherence(counts: Floats) -> Floats:
-    """Sum over the cells of the squared deviation of the 3 x 3 (x 3 ...) cells around each.
+def coherence(counts: Floats, width: int) -> Floats:
+    """Sum over the cells of the squared deviation of the width x width x ... cells around each.
 
     Deviations are those from the mean of all cells.
 
@@ -70,6 +72,8 @@ def coherence(counts: Floats) -> Floats:
     ----------
     counts
         Several grids of counts, shape (m, g, ...).
+    width
+        An odd number; 1 takes each cell alone.
 
     Returns
     -------
@@ -79,29 +83,38 @@ def coherence(counts: Floats) -> Floats:
     axes = tuple(range(1, counts.ndim))
     sums = counts - counts.mean(axis=axes, keepdims=True)
     for axis in axes:
-        sums = ndimage.convolve1d(sums, np.ones(3), axis, mode="constant")
+        sums = ndimage.convolve1d(sums, np.ones(width), axis, mode="constant")
     found: Floats = (sums**2).sum(axis=axes)
     return found
 
 
-def _chance_if_even(released: Released, generator: np.random.Generator) -> float | None:
-    """Chance of so much structure in the rough counts if their records are spread evenly.
-
-    None where no arrangement can be told from another, as on 2 x 2 cells.
-    """
+def _chance_if_even(released: Released, generator: np.random.Generator) -> float:
+    """Chance of so much structure in the rough counts, at any width, if records spread evenly."""
     rough = released.rough
     even, stop = max(float(rough.mean()), 0.0), -np.expm1(-released.rough_rate)
-    drawn: list[float] = []
-    while len(drawn) < DRAWS:
+    drawn: list[Floats] = []
+    for begin in range(0, DRAWS, at_once := max(_AT_ONCE // rough.size, 1)):
         # As many at once as memory is for.
-        shape = (min(DRAWS - len(drawn), max(_AT_ONCE // rough.size, 1)), *rough.shape)
+        shape = (min(DRAWS - begin, at_once), *rough.shape)
         noise = generator.geometric(stop, shape) - generator.geometric(stop, shape)
-        drawn += coherence(generator.poisson(even, shape) + noise.astype(float)).tolist()
-    mean, variance = float(np.mean(drawn)), float(np.var(drawn, ddof=1))
+        counts = generator.poisson(even, shape) + noise.astype(float)
+        drawn.append(np.stack([coherence(counts, width) for width in WIDTHS]))
+    found = [
+        _chance_beyond(float(coherence(rough[None], width)[0]), values)
+        for width, values in zip(WIDTHS, np.concatenate(drawn, axis=1), strict=True)
+    ]
+    return min(1.0, len(WIDTHS) * min(found))
+
+
+def _chance_beyond(seen: float, drawn: Floats) -> float:
+    """Chance of a value as large as the one seen; 1 where all draws are alike, as on 2 x 2 cells.
+
+    It is that of a gamma law with mean and variance of the draws: each value is a quadratic form
+    of nearly normal sums.
+    """
+    mean, variance = float(drawn.mean()), float(drawn.var(ddof=1))
     if variance <= 1e-9 * mean**2:
-        return None
-    # A quadratic form of nearly normal sums: a gamma law with their mean and variance.
-    seen = float(coherence(rough[None])[0])
+        return 1.0
     return float(special.gammaincc(mean**2 / variance, max(seen, 0.0) / (variance / mean)))
 
 

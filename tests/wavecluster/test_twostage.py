@@ -622,21 +622,31 @@ def test_structure_is_seen_and_where_none_can_be_seen_records_are_enough() -> No
     counts = np.random.default_rng(0).poisson(20, (12, 12))
     counts[:, :6] += 20
     assert evidence(rough(counts, 0.3, 0), np.random.default_rng(0)) == "structure"
-    # All sums over 3 x 3 cells are the same.
-    assert coherence(np.array([[[1.0, 5.0], [0.0, 9.0]]])) == pytest.approx(0)
+    # All sums over 3 x 3 cells are the same: single counts tell.
+    assert coherence(np.array([[[1.0, 5.0], [0.0, 9.0]]]), 3) == pytest.approx(0)
     two = np.array([[0, 50], [0, 9]])
     assert evidence(rough(two, 1.0, 0), np.random.default_rng(0)) == "structure"
     assert evidence(rough(two * 0, 1.0, 0), np.random.default_rng(0)) == "noise"
 
 
+def test_clusters_as_narrow_as_a_cell_are_structure() -> None:
+    """Sums over 3 x 3 cells, each with one cluster, are nearly alike; single counts are not."""
+    counts = np.zeros((24, 24), dtype=np.int64)
+    counts[1::3, 1::3] = 9
+    found = [evidence(rough(counts, 0.6, seed), np.random.default_rng(seed)) for seed in range(20)]
+    assert found == ["structure"] * 20
+
+
 @quick
-@given(st.integers(0, 2**30), st.sampled_from([(7,), (4, 5), (3, 4, 3)]))
-def test_coherence_sums_squares_over_surroundings(seed: int, shape: tuple[int, ...]) -> None:
+@given(st.integers(0, 2**30), st.sampled_from([(7,), (4, 5), (3, 4, 3)]), st.sampled_from([1, 3]))
+def test_coherence_sums_squares_over_surroundings(
+    seed: int, shape: tuple[int, ...], width: int
+) -> None:
     first, counts = np.random.default_rng(seed).normal(size=(2, *shape))
-    off, total = counts - counts.mean(), 0.0
+    off, total, side = counts - counts.mean(), 0.0, width // 2
     for place in np.ndindex(shape):
-        total += off[tuple(slice(max(at - 1, 0), at + 2) for at in place)].sum() ** 2
-    assert coherence(np.stack([first, counts]))[1] == pytest.approx(total)
+        total += off[tuple(slice(max(at - side, 0), at + side + 1) for at in place)].sum() ** 2
+    assert coherence(np.stack([first, counts]), width)[1] == pytest.approx(total)
 
 
 # -- the method ------------------------------------------------------------------------------
