@@ -40,6 +40,9 @@ class Released:
         Release of all counts that tells which are low, the finest one if none is; same shape.
     rough_rate
         1 over the scale of its noise.
+    room
+        Cells that each count is summed over, same shape: fewer at an edge that is padded. None
+        where all are alike.
     """
 
     noisy: Floats
@@ -49,6 +52,7 @@ class Released:
     zeros_rate: float
     rough: Floats
     rough_rate: float
+    room: Floats | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -16,7 +16,7 @@ from dpviz.wavecluster.deconvolution import Floats
 
 #: A likely cell has at least this chance of being significant: a little more than one half, since
 #: a false cell can also join clusters.
-LIKELY = 0.55
+LIKELY = 0.6
 
 #: A cell with less than this chance does not join clusters that both hold this share of all
 #: reported cells, and at least so many.

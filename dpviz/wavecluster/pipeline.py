@@ -291,8 +291,8 @@ _EVEN = (
 )
 _UNCLEAR = (
     "Read the clusters with care: what was released shows no more structure than evenly spread "
-    "records show, and is too noisy to show a weak one. More records, a larger ε or a coarser grid "
-    "may show more."
+    "records show; so few records, or so much noise, hide a weak one. More records, a larger ε or "
+    "a coarser grid may show more."
 )
 
 

@@ -124,7 +124,8 @@ def field_samples(
     near, weights = neighbours(shape)
     found = np.zeros((min(SAMPLES, sweeps - sweeps // 3), cells))
     gibbs(
-        chances, parts.cumsum(axis=1), row, bins.first, bins.parts, start, prior,
+        seen[:, 0], seen[:, 1].clip(max=EXACT), chances, parts.cumsum(axis=1), row, bins.first,
+        bins.parts, start, prior,
         heights(bins, posterior, times, density), near, weights, low, float(released.zeros),
         min(released.zeros_rate, EXACT), small, sweeps, found, generator,
     )  # fmt: skip
@@ -209,7 +210,39 @@ def neighbours(shape: tuple[int, ...]) -> tuple[NDArray[np.int64], Floats]:
 
 
 @compiled()
+def within(low: float, high: float, noisy: float, rate: float, pick: float) -> float:
+    """A count from low to below high, given the noisy one, if all of these were as likely before.
+
+    Its probability is that of the noise, two-sided geometric of this rate.
+
+    Parameters
+    ----------
+    pick
+        A uniform number in [0, 1): the place in the distribution, whose order is from the noisy
+        count downwards, then from there upwards.
+    """
+    below = min(max(np.floor(noisy) - low + 1, 0.0), high - low)
+    above = high - low - below
+    last, next_ = low + below - 1, low + below
+    # Distances beyond the nearer one: far from the noisy count all probabilities are tiny.
+    nearest = min(noisy - last if below > 0 else np.inf, next_ - noisy if above > 0 else np.inf)
+    down = up = 0.0
+    if below > 0:
+        down = -np.expm1(-rate * below) * np.exp(-rate * (noisy - last - nearest))
+    if above > 0:
+        up = -np.expm1(-rate * above) * np.exp(-rate * (next_ - noisy - nearest))
+    pick *= down + up
+    if above == 0 or pick < down:
+        step = np.floor(-np.log1p(pick / down * np.expm1(-rate * below)) / rate)
+        return float(last - min(step, below - 1))
+    step = np.floor(-np.log1p((pick - down) / up * np.expm1(-rate * above)) / rate)
+    return float(next_ + min(step, above - 1))
+
+
+@compiled()
 def gibbs(
+    noisy: Floats,
+    rates: Floats,
     chances: Floats,
     parts: Floats,
     row: NDArray[np.int64],
@@ -237,6 +270,8 @@ def gibbs(
 
     Parameters
     ----------
+    noisy, rates
+        Noisy count and rate of each kind of release, shape (m,).
     chances, parts
         Likelihood of each bin, and cumulated likelihood of the parts, for each kind of release,
         shapes (m, J) and (m, I).
@@ -338,8 +373,8 @@ def gibbs(
                 part = low_part
                 while part < high_part - 1 and parts[row[cell], part] < pick:
                     part += 1
-                width = edges[part + 1] - edges[part]
-                count = edges[part]
-                if width > 1:
-                    count += generator.random() * width
+                kind, count = row[cell], edges[part]
+                if edges[part + 1] > count + 1:
+                    pick = generator.random()
+                    count = within(count, edges[part + 1], noisy[kind], rates[kind], pick)
                 found[kept, cell] = count

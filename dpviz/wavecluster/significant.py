@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpviz.wavecluster.deconvolution import Floats, Released, noise_variance
+from dpviz.wavecluster.deconvolution import Floats, Released
 from dpviz.wavecluster.evidence import Evidence, evidence
 from dpviz.wavecluster.likely_cells import LIKELY, doubt_of, likely_cells
 from dpviz.wavecluster.pooled import pooled, spread, starts
@@ -132,8 +132,7 @@ def estimate(
     single = chances(samples, samples, filled, density, transform)
     shown = evidence(released, generator)
     mean = samples.mean(axis=0)
-    # Bins of large counts are wide; the field itself is never worse than the noisy counts.
-    risk = min(float(samples.var(axis=0).mean()), noise_variance(released.rough_rate))
+    risk = float(samples.var(axis=0).mean())
     del samples
     mask = np.zeros(single.chance.shape, dtype=bool)
     if shown not in ("even", "noise"):

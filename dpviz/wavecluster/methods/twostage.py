@@ -5,6 +5,7 @@ A method of our own. What touches data is :func:`release`; all else is post-proc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -87,6 +88,8 @@ def run(source: Source, config: Config, accountant: Accountant) -> Run:
     whole = sums_blocks(config.wavelet)
     counts = block_sums(source.counts, config.level) if whole else source.counts
     released, config, worth = release(counts, config, accountant)
+    room = block_sums(np.ones(source.shape), config.level) if whole else np.ones(counts.shape)
+    released = replace(released, room=room)
     gain = 2.0 ** (-config.level * counts.ndim / 2)
     # Here, since compiled loops take long to import.
     from dpviz.wavecluster.significant import estimate
