@@ -207,7 +207,8 @@ class OfSamples:
 class OfRepository:
     """A file of a public repository, read from a checkout (bare or not).
 
-    ``columns`` are names, or positions in a list; ``repeat`` is the column with the number of
+    ``columns`` are names, or positions in a list or in a table without names, whose columns
+    ``separator`` parts; ``repeat`` is the column with the number of
     records that a line stands for; ``places`` is the column with a place, or a list of places, the
     first two numbers of which are a record; ``unclassed`` says of a format with classes that this
     file has none.
@@ -219,6 +220,7 @@ class OfRepository:
     repeat: str | int | None = None
     places: str | None = None
     unclassed: bool = False
+    separator: str = ","
 
     def read(self, checkouts: Path | None) -> Dataset:
         content = contents(checkouts, self.repository, self.file)
@@ -226,9 +228,15 @@ class OfRepository:
             points = np.loadtxt(io.BytesIO(gzip.decompress(content)), ndmin=2)
         elif self.file.endswith(".arff"):
             points = self._chosen(_attributes(content))
-        elif self.file.endswith(".csv"):
-            points = self._chosen(pd.read_csv(io.BytesIO(content), encoding="latin-1"))
+        elif self.file.endswith((".csv", ".dat")):
+            header = 0 if isinstance(self.columns[0], str) else None
+            given = io.BytesIO(content)
+            points = self._chosen(
+                pd.read_csv(given, encoding="latin-1", header=header, sep=self.separator)
+            )
         else:
+            if self.file.endswith(".js"):
+                content = content[content.index(b"[") : content.rindex(b"]") + 1]
             found = json.loads(content)
             if isinstance(found, dict):
                 found = [feature["geometry"] for feature in found["features"]]
