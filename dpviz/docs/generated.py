@@ -6,7 +6,7 @@ import argparse
 import inspect
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
@@ -133,7 +133,8 @@ def _method(card: Card) -> str:
     ]
     parts += [f"**{one.name}**: {plain(one.text)}" for one in card.variants]
     parts.append(written(card))
-    parts += ["## Settings", _parameters(card.parameters, "../settings.md")]
+    usual = family.defaults(card.name, card.variants[0].name)
+    parts += ["## Settings", _parameters(card.parameters, "../settings.md", usual)]
     parts += ["## Try it", _example(card)]
     if card.spends:
         parts.append(
@@ -214,14 +215,25 @@ def _example(card: Card) -> str:
 # -- settings, scores, terms ---------------------------------------------------------------
 
 
-def _parameters(parameters: tuple[Parameter, ...], page: str) -> str:
-    """Table of parameters with their defaults."""
+#: Names of values that a table of settings lists; of more it has the number alone.
+_MANY = 12
+
+
+def _parameters(parameters: tuple[Parameter, ...], page: str, usual: Mapping[str, object]) -> str:
+    """Table of parameters with their defaults: of choices, that of the method or the first one."""
+
+    def default(one: Parameter) -> object:
+        first = one.options[0] if one.options else ""
+        return usual.get(one.name, first) if one.default is None else one.default
+
     rows = [
         (
             f"[{plain(one.label)}]({page}#{anchor(one.name)})",
             code(f"--{one.name}"),
-            code("" if one.default is None else one.default),
-            plain(_range(one)),
+            code(default(one)),
+            plain(_range(one))
+            if len(one.options or ()) <= _MANY
+            else f"{len(one.options)} names: [all]({page}#{anchor(one.name)})",
         )
         for one in parameters
     ]

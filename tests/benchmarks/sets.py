@@ -30,7 +30,7 @@ fifth of its records with another set. Two-stage was changed again, on all sets 
 
 The fifth twenty are real records alone, from repositories of which no set was before. None of them
 shares a fifth of its records with another set, as ``tests/experiments/test_bench_utility.py``
-checks.
+checks. 118 of 120 cells are won; lost are stains at epsilon 0.05 and polls at 0.1.
 
 The reference sets and the samples keep those of the papers and of the samples. The box of all sets
 is the range of the records, taken as public for all methods alike; samples have a declared one.
