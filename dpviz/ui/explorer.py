@@ -71,7 +71,7 @@ class RunSettings:
 FIRST = "gaussians"
 
 #: Epsilon of a first visit without a link: some clusters break, and most are found.
-FIRST_EPSILON = 0.05
+FIRST_EPSILON = 0.02
 
 #: ``draw(state, settings, places)`` shows a run, with free places beside the sliders; it returns
 #: True if the user holds no slider.

@@ -65,7 +65,7 @@ def zoom(watched) -> list:
 
 def test_opens_clustered_without_a_click(explorer):
     watched = explorer()
-    assert "Fifteen Gaussians · Two-stage · ε 0.05 " in title(watched)
+    assert "Fifteen Gaussians · Two-stage · ε 0.02 " in title(watched)
     cards = watched.page.evaluate(CARDS)
     assert cards["Clusters"][1] == "true 15"
     watched.page.wait_for_function(

@@ -54,9 +54,9 @@ def drag(watched, start: float, end: float, steps: int = 30) -> None:
 def test_one_sentence_follows_the_drag_and_nothing_below_it_moves(first):
     watched = drawn(first())
     said = watched.page.locator(HEADLINE)
-    assert "1 cluster invented: epsilon 0.05" in said.text_content()
+    assert "2 clusters invented, 1 grown: epsilon 0.02" in said.text_content()
     watched.page.evaluate(WATCH)
-    drag(watched, 0.23, 0.62)
+    drag(watched, 0.1, 0.62)
     seen = watched.page.evaluate("window.seen")
     watched.page.mouse.up()
     texts, titles, tops = zip(*seen, strict=True)
@@ -83,7 +83,7 @@ def test_scores_of_earlier_settings_are_grey_while_a_thumb_is_held(first):
         "() => ![...document.querySelectorAll('.dpv-value')].some(one => one.textContent === '…')"
     )
     assert watched.page.locator(".dpv-stale").count() == 0
-    drag(watched, 0.23, 0.3, steps=6)
+    drag(watched, 0.1, 0.3, steps=6)
     stale = watched.page.locator(".dpv-stale .dpv-label")
     stale.first.wait_for()
     assert set(stale.all_text_contents()) == {"Points wrong", "Pairs wrong"}

@@ -279,7 +279,7 @@ def test_a_change_on_one_page_is_there_on_the_next(opened) -> None:
     # A link has the last word, and another window shows the same by it.
     address = watched.page.url
     other = opened("")
-    expect(other, "Fifteen Gaussians · Two-stage · ε 0.05 ")
+    expect(other, "Fifteen Gaussians · Two-stage · ε 0.02 ")
     other.page.goto(address)
     settle(other)
     numbers = ".dpv-cards"

@@ -309,7 +309,6 @@ def test_what_was_looked_at_is_marked() -> None:
             assert one.seen, one.name
     fresh = [one for one in SETS if one.grid and not one.seen]
     assert {one.name for one in SETS if one.known} < {one.name for one in fresh}
-    # The other sixteen of the last twenty were looked at before the last change.
     assert sum(not one.known for one in fresh) >= 10
 
 

@@ -100,20 +100,20 @@ def test_opens_on_a_clustered_sample(app):
     assert not test.warning
     assert cards(test)["Clusters"][1] == "true 15"
     assert title(test) == (
-        "Fifteen Gaussians · Two-stage · ε 0.05 · g 64 · p 0.58 · haar level 1 · seed 0"
+        "Fifteen Gaussians · Two-stage · ε 0.02 · g 64 · p 0.58 · haar level 1 · seed 0"
     )
 
 
 def test_the_first_visit_shows_what_privacy_costs_and_a_link_means_what_it_did(app):
     """Without a link something breaks; a link without an epsilon has the default one."""
     first = app()
-    assert "1 cluster invented: epsilon 0.05" in text(first)
-    assert "15 of 15 true clusters found" in text(first)
+    assert "2 clusters invented, 1 grown: epsilon 0.02" in text(first)
+    assert "14 of 15 true clusters found" in text(first)
     assert "All 15 clusters are found: epsilon 1<" in text(app(seed=0))
     # Reset brings the first visit back.
     test = app(epsilon=1)
     reset = next(one for one in test.button if one.label == "Reset")
-    assert "1 cluster invented: epsilon 0.05<" in text(checked(reset.click().run()))
+    assert "2 clusters invented, 1 grown: epsilon 0.02<" in text(checked(reset.click().run()))
 
 
 def test_the_sentence_agrees_with_the_panel_below_it(app):
@@ -477,11 +477,11 @@ def test_redraw_changes_the_noise_and_reset_brings_all_back(app):
     assert "seed 1" in title(test)
     reset = next(one for one in test.button if one.label == "Reset")
     checked(reset.click().run())
-    assert "Two-stage · ε 0.05 · g 64" in title(test)
+    assert "Two-stage · ε 0.02 · g 64" in title(test)
     assert "seed 0" in title(test)
     # The share of a method that is not chosen is back, too.
     checked(control(test.selectbox, "wavecluster:method").set_value("privthr").run())
-    assert "ε 0.05 · α 0.90" in title(test)
+    assert "ε 0.02 · α 0.90" in title(test)
 
 
 def test_changing_the_method_takes_its_alpha(app):
