@@ -118,6 +118,7 @@ REASONS: dict[tuple[str, str], str] = {
     ("wavecluster", "h2mg_2_70"): _BROAD,
     ("wavecluster", "trips"): _EMPTY,
     ("wavecluster", "words"): _EMPTY,
+    ("wavecluster", "polls"): _BROAD,
     ("kmeans", "dense"): _EQUAL_CELLS,
     ("kmeans", "sparse"): _EQUAL_CELLS,
     ("kmeans", "thin"): _EQUAL_CELLS,

@@ -425,4 +425,25 @@ MISTAKES: dict[str, Mistake] = {
         waiting_pages_count_once=("drawn * max(1.0, drawn)", "drawn"),
         a_rest_is_not_looked_at=("left := _rests() *", "left := _MOST *"),
     ),
+    **_of(
+        "wavecluster/evidence.py",
+        "wavecluster/test_twostage.py",
+        a_padded_edge_is_structure=(
+            "room = np.ones(rough.shape) if released.room is None else released.room",
+            "room = np.ones(rough.shape)",
+        ),
+        wide_sums_are_left_out=("WIDTHS = (1, 3, 7, 15)", "WIDTHS = (1, 3)"),
+        single_cells_are_left_out=(
+            "found.append(rough.size * chance_of_count(largest, float(mean), rate))",
+            "pass",
+        ),
+    ),
+    **_of(
+        "wavecluster/random_field.py",
+        "wavecluster/test_twostage.py",
+        counts_of_a_part_are_alike=(
+            "np.floor(-np.log1p(pick / down * np.expm1(-rate * below)) / rate)",
+            "np.floor(pick / down * below)",
+        ),
+    ),
 }
