@@ -9,9 +9,10 @@ BIN := $(VENV)/bin
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
 
-# Lint and types run beside the first tests. Of tests in a folder, the processes take halves, and who
+# Lint and types run beside the first tests. Three processes, since two processors wait for browsers
+# and servers a quarter of the time. Of tests in a folder, the processes take parts, and who
 # is done first takes over what the other has not begun.
-PYTEST := -m pytest -n 2 --dist worksteal
+PYTEST := -m pytest -n 3 --dist worksteal
 
 test: $(VENV)/test.stamp browser
 	$(MAKE) --no-print-directory --jobs=3 lint types unit

@@ -100,7 +100,7 @@ def test_defaults_of_a_page_are_no_news() -> None:
 
 def test_a_chosen_epsilon_wins_over_that_of_a_first_visit() -> None:
     test = opened("wavecluster")
-    assert link_of(test)["epsilon"] == "0.05"
+    assert link_of(test)["epsilon"] == "0.02"
     # That of a first visit is no news either.
     assert visit(test, "release")["epsilon"] == "1"
     visit(test, "wavecluster")
