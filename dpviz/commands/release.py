@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import secrets
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,9 @@ from dpviz.commands.source import (
     load_for_release,
     stored_data,
 )
+from dpviz.data.cities import city_words
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import axes_words
 from dpviz.data.stored import Stored
 from dpviz.domain import Domain
 from dpviz.ending import say
@@ -29,6 +32,7 @@ from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.document import Document
 from dpviz.release.draw import check_parts
+from dpviz.release.tables import axes_of, on_map
 
 #: Standard input.
 _NAMELESS = "-"
@@ -57,7 +61,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         is_new = budget.find(source) is None
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
-            folder=Path(given.out),
+            folder=Path(given.out), before=partial(_note_place, data.columns, request.domain),
         )  # fmt: skip
     # Another process may have opened the source meanwhile, with a different total.
     if is_new and given.total is not None:
@@ -73,6 +77,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
         "entry": asdict(done.entry),
         "files": [str(done.folder / name) for name in done.files],
         "ledger": privacy["ledger"],
+        "axes": on_map(done.document)["domain"]["columns"],
         **({"chosen": _values(done.document, chosen["parameters"])} if chosen else {}),
     }
     return report, "\n".join(
@@ -82,10 +87,17 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
+            *filter(None, [axes_of(done.document)]),
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
     )
+
+
+def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
+    """Say where longitude and latitude will be: after the debit nobody can change it."""
+    if domain and (city := city_words(columns, domain.bounds)):
+        say(f"note: {axes_words(columns, domain.bounds)} {city}")
 
 
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:

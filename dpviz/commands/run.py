@@ -16,6 +16,7 @@ from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
 from dpviz.commands.source import capped, domain_of, engine_for, load, stored_data
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import exchanged
 from dpviz.data.stored import Stored
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError
@@ -83,6 +84,8 @@ def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
     dropped, notes = comparison.dropped, comparison.notes()
     if isinstance(data, Dataset):
         dropped, notes = data.dropped, [*data.notes, *notes]
+        if data.points is not None and (said := exchanged(data.columns, data.points)):
+            notes.append(said)
     else:
         if dropped:
             notes = [f"Left out: {dropped:,} rows with a missing or infinite value.", *notes]

@@ -12,6 +12,7 @@ from typing import Any
 
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.stored import Stored, is_stored
@@ -208,7 +209,9 @@ def domain_of(
     if text is None:
         return None
     if text != "data":
-        return Domain.parse(text)
+        declared = Domain.parse(text)
+        check_bounds(data.columns, declared)
+        return declared
     if isinstance(data, Stored):
         assert engine is not None  # noqa: S101 - who has stored data has an engine
         return range_of(data, engine)

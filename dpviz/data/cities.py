@@ -6,10 +6,12 @@ Source: populated places of Natural Earth (https://www.naturalearthdata.com), pu
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 from dpviz.data.background import FOLDER
+from dpviz.data.geographic import Bounds, in_degrees, lon_first
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
@@ -46,6 +48,34 @@ def cities() -> dict[str, City]:
         # Of two cities with one title, the more populous one keeps it.
         titled.setdefault(one.title, one)
     return titled
+
+
+def cities_within(lon: Sequence[float], lat: Sequence[float]) -> list[City]:
+    """Cities between two longitudes, which may be beyond 180, and two latitudes, by population."""
+    return [
+        one
+        for one in cities().values()
+        if lat[0] <= one.lat <= lat[1]
+        and any(lon[0] <= one.lon + turn <= lon[1] for turn in (-360, 0, 360))
+    ]
+
+
+def city_words(columns: Sequence[str], bounds: Bounds) -> str:
+    """Say in one sentence which city is inside bounds of degrees; empty for other columns.
+
+    It reads names and bounds alone. Whoever has exchanged latitude and longitude sees it here.
+    """
+    if not in_degrees(columns, bounds):
+        return ""
+    lon, lat = bounds if lon_first(columns) == list(columns) else bounds[::-1]
+    if found := cities_within(lon, lat):
+        return f"The largest city inside is {found[0].title}."
+    if exchanged := cities_within(lat, lon):
+        return (
+            f"No city is inside: with the bounds of {' and '.join(map(shown, columns))} "
+            f"exchanged, {exchanged[0].title} would be. Check the bounds."
+        )
+    return "No city is inside."
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:

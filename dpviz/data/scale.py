@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dpviz.data.geographic import Placed, placed
 from dpviz.data.reading.proposal import PAIRS, without, words_of
 from dpviz.domain import Domain
 
@@ -55,7 +56,7 @@ class Scale:
 
     ratio: float | None
     metres: float | None = None
-    degrees: Literal["", "lonlat", "latlon"] = ""
+    degrees: Placed = ""
     reason: str = ""
 
     def panel(self, domain: Domain) -> float | None:
@@ -94,8 +95,9 @@ def scale_of(columns: Sequence[str], domain: Domain, axes: Axes = "auto") -> Sca
     """
     spans = [hi - lo for lo, hi in domain.bounds]
     apart = max(spans) / min(spans)
-    swapped = _places(columns, 0, reverse=True) and axes != "lonlat"
-    degrees = axes == "lonlat" or ((swapped or _places(columns, 0)) and axes != "equal")
+    order = placed(columns)
+    swapped = order == "latlon" and axes != "lonlat"
+    degrees = axes == "lonlat" or (order and axes != "equal")
     found = _lonlat(domain, swapped) if degrees else None
     if axes == "free":
         named = found.degrees if found else ""
@@ -133,7 +135,7 @@ def _lonlat(domain: Domain, swapped: bool) -> Scale | None:
     lon, lat = domain.bounds[::-1] if swapped else domain.bounds
     if not (lon[0] >= -360 and lon[1] <= 360 and lat[0] >= -90 and lat[1] <= 90):
         return None
-    order: Literal["lonlat", "latlon"] = "latlon" if swapped else "lonlat"
+    order: Placed = "latlon" if swapped else "lonlat"
     middle = min(abs(lat[0] + lat[1]) / 2, _HIGHEST)
     shrunk = math.cos(math.radians(middle))
     ratio = shrunk if swapped else 1 / shrunk

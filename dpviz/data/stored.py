@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.data.dataset import position_of
+from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.kinds import LARGEST, MISSING, holds_numbers, plain, readable
 from dpviz.domain import Domain
@@ -160,6 +161,7 @@ def stored(
         found = _of_arrays(source, columns, name or "data")
     if domain is not None:
         domain.check_ndim(found.ndim, "chosen column", shown(found.name))
+        check_bounds(found.columns, domain)
     return replace(found, domain=domain)
 
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import check_bounds
 from dpviz.data.stored import Stored, stored, whole_rows
 from dpviz.data.stored_units import capped, opened
 from dpviz.data.units import cap_records
@@ -54,7 +55,9 @@ class Estimator(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Points, shape (n, d): array, pandas DataFrame or pyarrow Table. Or records that stay
+            Points, shape (n, d): array, pandas DataFrame or pyarrow Table, whose order of columns
+            is that of ``domain`` and of all results: nothing is put on a map here, so latitude may
+            come before longitude. Or records that stay
             where they are, as from :func:`dpviz.data.stored.stored`, or a path for it: they are
             read part by part, and there is no ``labels_``, which :meth:`predict_parts` gives.
         y
@@ -75,7 +78,9 @@ class Estimator(ClusterMixin, BaseEstimator):
         points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
         dataset = dataset_of(self, points, units)
         taken = points if dataset.points is None else dataset.points
-        self._fit(dataset, domain_of(self.domain, taken), self.outside)
+        domain = domain_of(self.domain, taken)
+        check_bounds(getattr(self, "feature_names_in_", ()), domain)
+        self._fit(dataset, domain, self.outside)
         self.labels_ = self._label(points)
         return self
 
@@ -86,6 +91,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         cap = _cap(self, units is not None)
         source = X if isinstance(X, Stored) else opened(X, None, units)
         domain = None if self.domain == "data" else domain_of(self.domain, np.empty((0, 0)))
+        check_bounds(source.columns, domain)
         with nullcontext(source) if units is None else capped(source, units, cap) as taken:
             self._fit(taken, domain, self.outside)
         for left in ("labels_", "feature_names_in_"):

@@ -15,6 +15,7 @@ import numpy as np
 
 from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.kinds import LARGEST
 from dpviz.data.stored import ParquetPart, Stored
 from dpviz.data.units import cap_records
@@ -109,6 +110,7 @@ class Prepared:
         """
         request.check()
         _check_names(dataset)
+        check_bounds(dataset.columns, request.domain)
         dataset = _usable(dataset)
         if request.persons:
             # The key that selects a person's records is discarded.
@@ -133,6 +135,7 @@ class Prepared:
         """
         request.check()
         check_parts(source)
+        check_bounds(source.columns, request.domain)
         material = request.family.stored(
             source, request.config, request.domain, request.outside, engine, secure=True
         )
@@ -205,6 +208,7 @@ def release(
     source: str,
     total: float | None,
     folder: Path,
+    before: Callable[[], object] = lambda: None,
 ) -> Released:
     """Release a clustering once, and write its bundle.
 
@@ -224,6 +228,8 @@ def release(
         Lifetime budget, the owner's name for the data, and its total epsilon where it is new.
     folder
         Folder of the bundle; new or empty.
+    before
+        Called when all checks are done, right before the debit.
 
     Raises
     ------
@@ -244,6 +250,7 @@ def release(
     folder = Path(os.path.abspath(folder))
     part = _part(folder)
     try:
+        before()
         entry = budget.debit(
             source, request.config.epsilon, prepared.what, total=total, alike=ALIKE
         )

@@ -10,7 +10,15 @@ from typing import Any
 from dpviz.families import FAMILIES
 from dpviz.family.family import Family
 from dpviz.release import geojson, pictures, report
-from dpviz.release.tables import Document, cells_csv, centers_csv, run_line, title
+from dpviz.release.tables import (
+    Document,
+    axes_of,
+    cells_csv,
+    centers_csv,
+    on_map,
+    run_line,
+    title,
+)
 
 #: Files that list the others.
 _LISTS = ("report.html", "README.txt")
@@ -29,10 +37,7 @@ ABOUT = {
         "centre of every cluster, with its noisy number of records if there is one; doubtful (1) "
         "where noise alone could have brought that about"
     ),
-    "clusters.geojson": (
-        "outlines of the clusters; coordinates are the two columns in their order, so programs "
-        "for maps place them only where these are longitude and latitude"
-    ),
+    "clusters.geojson": "outlines of the clusters",
     "counts.svg": "picture: noisy number of records in every cell",
     "clusters.svg": "picture: the clusters with their numbers",
 }
@@ -69,12 +74,15 @@ def files(document: Mapping[str, Any]) -> dict[str, bytes]:
     else:
         made["centers.csv"] = centers_csv(document)
     if len(document["domain"]["columns"]) == 2:
-        collection = geojson.clusters(document)
-        made["clusters.geojson"] = written(collection)
-        made["clusters.svg"] = pictures.clusters_svg(document, collection)
+        mapped = on_map(document)
+        collection = geojson.clusters(mapped)
+        made["clusters.geojson"] = written(geojson.on_earth(collection, mapped))
+        made["clusters.svg"] = pictures.clusters_svg(mapped, collection)
         if of_cells:
-            made["counts.svg"] = pictures.counts_svg(document)
+            made["counts.svg"] = pictures.counts_svg(mapped)
     names = {name: about for name, about in ABOUT.items() if name in {*made, *_LISTS}}
+    if "clusters.geojson" in names:
+        names["clusters.geojson"] += f". {axes_of(document)}"
     made["report.html"] = report.page(document, made, names)
     made["README.txt"] = _readme(document, names)
     # A lone surrogate has no UTF-8: its escape sequence replaces it.

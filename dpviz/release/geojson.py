@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, tidy
+from dpviz.data.geographic import in_degrees
+from dpviz.release.tables import ClusterFacts, Document, cluster_facts, edges, on_map, tidy
 
 Point = tuple[float, float]
 
@@ -23,8 +24,9 @@ _DIGITS = 12
 def clusters(document: Document) -> dict[str, Any]:
     """One feature per cluster, in the order of their numbers.
 
-    Coordinates are (first column, second column), in the units of the data. Outer rings run
-    counter-clockwise, holes clockwise.
+    Coordinates are in the units of the data: (longitude, latitude) where the columns have these
+    names, in whatever order, else (first column, second column); ``columns`` and ``center`` have
+    the same order. Outer rings run counter-clockwise, holes clockwise.
 
     Parameters
     ----------
@@ -33,6 +35,7 @@ def clusters(document: Document) -> dict[str, Any]:
         cluster's cells. For centres: the part of the domain that is nearest to the centre after
         both columns are scaled to one length; of equal centres the first one gets it.
     """
+    document = on_map(document)
     facts = cluster_facts(document)
     find = _of_cells if document["result"]["kind"] == "cells" else _of_centers
     features = [_feature(*parts) for parts in zip(facts, *find(document), strict=True)]
@@ -41,6 +44,54 @@ def clusters(document: Document) -> dict[str, Any]:
         "columns": document["domain"]["columns"],
         "features": features,
     }
+
+
+def on_earth(collection: dict[str, Any], document: Document) -> dict[str, Any]:
+    """Return the clusters with longitudes from -180 to 180, cut there (RFC 7946, 3.1.9).
+
+    Only bounds beyond this range make a difference, such as 170 to 190 or 0 to 360.
+
+    Parameters
+    ----------
+    collection
+        What :func:`clusters` made.
+    document
+        The release.
+    """
+    domain = on_map(document)["domain"]
+    (west, east), _ = domain["bounds"]
+    if not in_degrees(domain["columns"], domain["bounds"]) or (west >= -180 and east <= 180):
+        return collection
+    features = []
+    for one in collection["features"]:
+        properties = dict(one["properties"])
+        if "center" in properties:
+            lon, lat = properties["center"]
+            properties["center"] = [tidy((lon + 180) % 360 - 180), lat]
+        features.append({**one, "properties": properties, "geometry": _turned(one["geometry"])})
+    return {**collection, "features": features}
+
+
+def _turned(geometry: Geometry) -> Geometry:
+    """Parts of a geometry, each moved around the Earth into -180 to 180."""
+    import shapely
+
+    if geometry is None:
+        return None
+    shape = shapely.geometry.shape(geometry)
+    parts = [
+        shapely.transform(
+            shapely.intersection(shape, shapely.box(turn - 180, -90, turn + 180, 90)),
+            # Rounded: neighbours keep their common corners.
+            lambda at, turn=turn: np.round(at - (turn, 0), _DIGITS),
+        )
+        for turn in (-360, 0, 360)
+    ]
+    areas = [one for one in shapely.get_parts(parts) if one.geom_type == "Polygon" and one.area]
+    moved: Geometry = shapely.geometry.mapping(
+        shapely.orient_polygons(shapely.normalize(shapely.union_all(areas)))
+    )
+    return moved
 
 
 def without_doubtful(collection: dict[str, Any]) -> dict[str, Any]:

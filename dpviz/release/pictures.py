@@ -14,9 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.data.background import coastlines
+from dpviz.data.cities import cities_within, city_words
+from dpviz.data.geographic import Bounds, in_degrees, lon_first
+from dpviz.data.scale import scale_of
+from dpviz.domain import Domain
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
 from dpviz.release.formatting import cut, escape, number
-from dpviz.release.tables import Document, run_line, tidy
+from dpviz.release.tables import Document, on_map, run_line, tidy
 
 #: Maximum number of squares per side of a map; finer grids are summed in blocks.
 MOST_SQUARES = 256
@@ -29,6 +34,9 @@ _LONG, _TOP, _BOTTOM, _GAP = 560, 62, 52, 20
 
 #: Room for a heading over a narrow plot.
 _NARROWEST = 480
+
+#: Longest side of the map of a domain, its cities, and pixels between two of them.
+_SMALL_MAP, _MOST_CITIES, _APART = 280, 4, 16.0
 
 #: Width of a character, by font size.
 _CHARACTER = 0.6
@@ -73,12 +81,20 @@ class Frame:
     @classmethod
     def build(cls, document: Document, right: float) -> Frame:
         """Lay out the plot of a document."""
-        columns = tuple(document["domain"]["columns"])
-        bounds = tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"])
-        spans = [hi - lo for lo, hi in bounds]
+        (west, east), (south, north) = document["domain"]["bounds"]
+        ratio = (north - south) / (east - west)
         # Columns of similar extent probably have the same unit, as on a geographic map.
-        ratio = spans[1] / spans[0] if 0.39 < spans[1] / spans[0] < 2.56 else 1.0
-        width, height = (_LONG, _LONG * ratio) if ratio <= 1 else (_LONG / ratio, _LONG)
+        ratio = ratio if 0.39 < ratio < 2.56 else 1.0
+        return cls.of(document["domain"]["columns"], document["domain"]["bounds"], ratio, right)
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], pairs: Bounds, ratio: float, right: float, long: float = _LONG
+    ) -> Frame:
+        """Lay out a plot by the names and bounds of its axes, its height in widths, its size."""
+        columns = tuple(names)
+        bounds = tuple((float(lo), float(hi)) for lo, hi in pairs)
+        width, height = (long, long * ratio) if ratio <= 1 else (long / ratio, long)
         up = ticks(*bounds[1], 7)
         # As many numbers as fit side by side without contact.
         for wanted in (8, 6, 5, 4, 3, 2):
@@ -88,7 +104,7 @@ class Frame:
         longest = max((len(text) for _, text in up), default=0)
         left = 36 + longest * _SMALL * _CHARACTER
         return cls(
-            columns=columns,
+            columns=columns,  # type: ignore[arg-type]
             bounds=bounds,  # type: ignore[arg-type]
             left=round(left),
             width=round(width),
@@ -171,6 +187,7 @@ _LEAST_POWER, _MARKS_APART = 0.2, 18.0
 
 def counts_svg(document: Document) -> str:
     """Map of the noisy counts, white at zero: blue above, brown below."""
+    document = on_map(document)
     counts = np.array(document["result"]["counts"], dtype=float)
     steps = [math.ceil(side / MOST_SQUARES) for side in counts.shape]
     squares = _summed(counts, steps)
@@ -215,8 +232,10 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     document
         The release.
     collection
-        Its clusters as GeoJSON, all of them or without the doubtful ones.
+        Its clusters as :func:`dpviz.release.geojson.clusters` made them, all or without the
+        doubtful ones.
     """
+    document = on_map(document)
     frame = Frame.build(document, right=44)
     features = [one for one in collection["features"] if one["geometry"]]
     of_cells = document["result"]["kind"] == "cells"
@@ -249,6 +268,53 @@ def clusters_svg(document: Document, collection: Mapping[str, Any]) -> str:
     if left_out:
         line += f"; {left_out:,} without a number, for want of room"
     return frame.picture("clusters", heading, line, described, f"{paths}\n{labels}")
+
+
+def domain_svg(columns: Sequence[str], domain: Domain) -> str:
+    """Map of a declared domain, with coasts and the largest cities inside where it has degrees.
+
+    It reads names and bounds alone, so it tells nothing of the data.
+    """
+    names = lon_first(columns)
+    box = domain if names == list(columns) else domain.select((1, 0))
+    scale = scale_of(names, box)
+    frame = Frame.of(names, box.bounds, scale.panel(box) or 1.0, right=44, long=_SMALL_MAP)
+    parts: list[str] = []
+    line = f"{names[0]} to the right, {names[1]} upwards"
+    if in_degrees(names, box.bounds):
+        lines = coastlines(box)
+        breaks = np.nonzero(np.isnan(lines[:, 0]))[0]
+        drawn = "".join(
+            "M" + "L".join(" ".join(map(pixels, frame.place(*at))) for at in part if at[0] == at[0])
+            for part in np.split(lines, breaks)
+            if len(part)
+        )
+        parts = [f'<path fill="none" stroke="{_LINE}" d="{drawn}"/>', *_cities(frame)]
+    described = f"Map of the declared domain: {line}. {city_words(names, box.bounds)}".rstrip()
+    return frame.picture("domain", "Declared domain", line, described, "\n".join(parts))
+
+
+def _cities(frame: Frame) -> list[str]:
+    """Dots and names of the largest cities inside, as many as have room."""
+    (west, east), lat = frame.bounds
+    parts: list[str] = []
+    taken: list[float] = []
+    for one in cities_within((west, east), lat):
+        lon = next(at for at in (one.lon, one.lon + 360, one.lon - 360) if west <= at <= east)
+        x, y = frame.place(lon, one.lat)
+        wide = len(one.name) * _SMALL * _CHARACTER
+        # To the left of the dot where the right end of the plot is near.
+        left = x + wide > frame.left + frame.width
+        if any(abs(y - other) < _APART for other in taken) or (left and x - wide < frame.left):
+            continue
+        parts.append(f'<circle cx="{pixels(x)}" cy="{pixels(y)}" r="2.5"/>')
+        look = {"dx": -6, "text_anchor": "end"} if left else {"dx": 6}
+        look |= {"stroke": _GROUND, "stroke_width": 3, "paint_order": "stroke"}  # over the lines
+        parts.append(_text(one.name, x=x, y=y, dy="0.35em", **look))
+        taken.append(y)
+        if len(taken) == _MOST_CITIES:
+            break
+    return parts
 
 
 def pixels(value: float) -> str:

@@ -18,6 +18,7 @@ from dpviz.release.formatting import cut, fixed, number, printable
 from dpviz.release.tables import (
     ClusterFacts,
     Document,
+    axes_of,
     cluster_facts,
     counting_step,
     doubt_words,
@@ -67,6 +68,7 @@ def page(document: Document, made: Mapping[str, str], names: Mapping[str, str]) 
         ledger_rows=_ledger(privacy["ledger"]),
         multiplier=Neighbours(relation=privacy["neighbours"], cap=privacy["cap"]).multiplier,
         names=names,
+        axes=axes_of(document),
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.data.geographic import axes_words, placed
 from dpviz.domain import axis_edges
 from dpviz.release.formatting import exact, number
 from dpviz.serialize import no_formula
@@ -53,6 +54,30 @@ class ClusterFacts:
     extents: tuple[tuple[float, float], ...] | None = None
     center: tuple[float, ...] | None = None
     doubtful: bool | None = None
+
+
+def on_map(document: Document) -> Document:
+    """The release with longitude before latitude, as every map has them, also GeoJSON.
+
+    All other files keep the order of the columns that the owner chose.
+    """
+    domain, result = document["domain"], document["result"]
+    if placed(domain["columns"]) != "latlon":
+        return document
+    turned = {name: domain[name][::-1] for name in ("columns", "bounds")}
+    if result["kind"] == "cells":
+        result = {**result} | {
+            name: [list(row) for row in zip(*result[name], strict=True)]
+            for name in ("counts", "labels")
+        }
+    else:
+        result = {**result} | {"centers": [place[::-1] for place in result["centers"]]}
+    return {**document, "domain": {**domain, **turned}, "result": result}
+
+
+def axes_of(document: Document) -> str:
+    """Where maps have the columns of a release, in one sentence; empty unless it has two."""
+    return axes_words(document["domain"]["columns"], document["domain"]["bounds"])
 
 
 def title(document: Document) -> str:

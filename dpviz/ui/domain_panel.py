@@ -8,12 +8,13 @@ import streamlit as st
 
 from dpviz.data.cities import box_around, cities
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import check_bounds, mixed_up
 from dpviz.data.scale import Axes, scale_of
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.numbers import readable
-from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import UrlState, following
 
@@ -70,6 +71,8 @@ def domain_panel(
             "clusters.",
         )
     declared = _declared(dataset, setting)
+    if look and (said := mixed_up(dataset.columns, declared)):  # bounds of a link
+        show_warning(said)
     if setting == st.session_state.get(DRAWN_KEY):
         show_caption(DRAWN)
     if declared is None and not look:
@@ -137,6 +140,7 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
             for name, text in zip(dataset.columns, texts, strict=True):
                 _check_box(name, text)
             domain = Domain.parse(";".join(texts))
+            check_bounds(dataset.columns, domain)
             if dataset.domain is None and typed[1] in ("", "data"):
                 # The first bounds of own data: what lies outside may be far away.
                 state.set("outside", "drop")

@@ -10,13 +10,16 @@ from typing import Any, TypeAlias
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.geographic import exchanged, lon_first, placed
 from dpviz.data.reading.apart import Upload, UploadedTable, prepare
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.watch import watching
 from dpviz.data.units import cap_records
+from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
+from dpviz.families import FAMILIES
 from dpviz.formats import ACCEPTED
 from dpviz.lru import LRUCache
 from dpviz.reproduce import columns_of, columns_option
@@ -24,7 +27,7 @@ from dpviz.ui.address import on_this_machine
 from dpviz.ui.data_state import COUNTS, FORMATS, DataState
 from dpviz.ui.job import Job, follow, job_of, start
 from dpviz.ui.local_file import LocalFile, local_file
-from dpviz.ui.messages import plain_text, show_caption, show_error
+from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.state import following
 from dpviz.work import IsCancelled, Progress
@@ -215,6 +218,10 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             if columns
             else "Load a file on the left, or choose a sample set."
         )
+    if not named and own.shown.points is not None:
+        names = [own.shown.columns[axis] for axis in own.axes]
+        if said := exchanged(names, own.shown.points[:, own.axes]):
+            show_warning(said)
     return own
 
 
@@ -441,6 +448,7 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         return
     if "classes" in state and state.get("classes") not in ("", *table.columns):
         state.set("classes", "")
+    _put_longitude_first(state)
     unit = state.get("unit")
     # A release keeps it, see :func:`check_unit`: it may not protect less than was chosen.
     if unit not in ("", *table.columns) and not named:
@@ -523,7 +531,7 @@ def _named(
     names = names if set(names) <= set(table.columns) else []
 
     def keep(names: list[str]) -> None:
-        state.set("columns", columns_option(names))
+        state.set("columns", columns_option(lon_first(names)))
         state.set("domain", "")
 
     st.multiselect(
@@ -542,7 +550,9 @@ def _named(
             f"Name {'two or more' if many else 'two'} columns under Columns on the left: what to "
             "cluster by, such as longitude and latitude."
         )
-    return names, (names[0], names[1])
+    # Bounds of more than two columns are in the order of the table, as on the other pages.
+    used = names if len(names) == 2 else [name for name in table.columns if name in names]
+    return used, (names[0], names[1])
 
 
 def _proposed(
@@ -552,12 +562,13 @@ def _proposed(
     columns = table.columns
     numeric = columns if named else table.numeric_columns
     numeric = tuple(name for name in numeric if name != classes)
-    names = own.asked or tuple(columns_of(state.get("columns")))
+    names = tuple(lon_first(own.asked or columns_of(state.get("columns"))))
     fits = len(names) > 1 and set(names) <= set(columns)
     # The column of persons is no axis, unless somebody chose it as one.
     misfit = classes in names or (names == own.proposed and state.get("unit") in names)
     if not own.asked and (not fits or misfit):
-        names = _first(state, table, numeric, [name for name in columns if name != classes])
+        others = [name for name in columns if name != classes]
+        names = tuple(lon_first(_first(state, table, numeric, others)))
         own.proposed = own.looked = names
     across, up = names[0], names[1] if len(names) > 1 else names[0]
     every = many and len(names) > 2 and set(numeric) <= set(names)
@@ -588,6 +599,8 @@ def _proposed(
             columns,
         ),
     )
+    if placed((across, up)):
+        show_caption("As on every map, longitude runs across and latitude upwards.")
     if many and len(columns) > 1 and len(numeric) > 2:
         st.segmented_control(
             "Cluster on",
@@ -619,6 +632,26 @@ def _first(
     first = numeric[0] if numeric else others[0]
     # A column that is no number says so itself, which helps more than one column twice.
     return first, next((name for name in reversed(others) if name != first), first)
+
+
+def _put_longitude_first(state: DataState) -> None:
+    """Exchange two columns that are latitude and longitude, with what belongs to each."""
+    names = columns_of(state.get("columns"))
+    turned = lon_first(names)
+    if turned == names:
+        return
+    state.set("columns", columns_option(turned))
+    # Of more columns, bounds are in the order of the table.
+    if len(names) > 2:
+        return
+    domain = state.get("domain")
+    if domain not in ("", "declared", "data"):
+        state.set("domain", str(Domain.parse(domain).select((1, 0))))
+    for one in (one for family in FAMILIES.values() for one in family.parameters):
+        if one.kind == "sides" and one.link in state:
+            value = state.get(one.link)
+            if isinstance(value, tuple) and len(value) == 2:
+                state.set(one.link, value[::-1])
 
 
 def _set_columns(state: DataState, names: Sequence[str]) -> None:

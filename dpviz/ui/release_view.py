@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import html
 import io
-import json
 import zipfile
 from functools import partial
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from dpviz.data.cities import city_words
+from dpviz.data.geographic import axes_words, mixed_up
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
@@ -23,8 +24,8 @@ from dpviz.privacy.explain import explain_epsilon
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
-from dpviz.release.geojson import without_doubtful
-from dpviz.release.pictures import clusters_svg
+from dpviz.release.geojson import clusters, on_earth, without_doubtful
+from dpviz.release.pictures import clusters_svg, domain_svg
 from dpviz.release.tables import doubt_words
 from dpviz.ui.about_picture import about_picture
 from dpviz.ui.address import on_this_machine
@@ -126,7 +127,9 @@ def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
         Place of the reason.
     """
     config = draft.request.config
-    reason = refusal(CARDS[config.method], config, draft.request.domain)
+    reason = refusal(CARDS[config.method], config, draft.request.domain) or mixed_up(
+        draft.active.dataset.columns, draft.request.domain
+    )
     if reason:
         with stop:
             show_error(f"Refused: {reason}", icon=":material/block:")
@@ -344,6 +347,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     facts = [
         f"Data: {draft.active.title}; {_bounds(draft)}; points outside are "
         f"{'moved to the border, where they may look like clusters' * clips or 'left out'}.",
+        *_axes(draft),
         f"Method: {card.title}, sound; {parameters}.{_left(draft)}",
         f"Protects {unit}; neighbouring data sets have {RELATION_TITLES[neighbours.relation]}.",
         rehearsed(state, draft),
@@ -358,6 +362,27 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     st.markdown(
         "**This can't be taken back.** Once drawn, the budget stays spent, whatever comes of it."
         "\n\n" + "\n".join(f"* {plain_text(fact)}" for fact in facts)
+    )
+    domain = request.domain
+    if domain is not None and domain.ndim == 2:
+        _show_svg(
+            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "24rem"
+        )
+
+
+def _axes(draft: ReleaseDraft) -> list[str]:
+    """Sentences on what maps of the release have on which axis, if it has maps."""
+    columns, domain = draft.active.dataset.columns, draft.request.domain
+    words = axes_words(columns, domain.bounds) if domain else ""
+    return [f"{words} {city_words(columns, domain.bounds)}".rstrip()] if domain and words else []
+
+
+def _show_svg(picture: bytes, alt: str, widest: str = "100%") -> None:
+    """Show an SVG file as a picture: nothing in it can act on the page."""
+    data = base64.b64encode(picture).decode()
+    st.html(
+        f'<img alt="{alt}" style="width:100%;max-width:{widest}" '
+        f'src="data:image/svg+xml;base64,{data}">'
     )
 
 
@@ -462,8 +487,8 @@ def bundle() -> bool:
     files = {**done.files, **_sure_alone(done, name)}
     shown = [(files[file], alt) for file, alt in pictures.items() if file in files]
     for column, (picture, alt) in zip(st.columns(2), shown, strict=False):
-        data = base64.b64encode(picture).decode()
-        column.html(f'<img alt="{alt}" style="width:100%" src="data:image/svg+xml;base64,{data}">')
+        with column:
+            _show_svg(picture, alt)
     if shown:
         about_picture("release")
     return True
@@ -482,10 +507,10 @@ def _sure_alone(done: Released, name: str) -> dict[str, bytes]:
         "clusters and says of each whether it is doubtful.",
     ):
         return {}
-    sure = without_doubtful(json.loads(done.files["clusters.geojson"]))
+    sure = without_doubtful(clusters(done.document))
     right.download_button(
         "These clusters (GeoJSON)",
-        written(sure),
+        written(on_earth(sure, done.document)),
         f"{name}-sure.geojson",
         "application/geo+json",
         icon=":material/map:",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -15,10 +16,20 @@ Floats = NDArray[np.float64]
 
 #: Words for the axis across and the one upwards, from the surest pair on.
 PAIRS = (
-    # The words of English, French; Spanish and Portuguese; Italian; German.
+    # Longitude and latitude in English, French; Spanish and Portuguese; Italian; German; the
+    # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
+    # Korean. The first words are the most usual ones.
     (
-        ("longitude", "long", "lon", "lng", "longitud", "longitudine", "längengrad", "laengengrad"),
-        ("latitude", "lat", "latitud", "latitudine", "breitengrad"),
+        (
+            *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
+            *("längengrad", "laengengrad", "længdegrad", "lengdegrad", "längdgrad", "lengtegraad"),
+            *("boylam", "bujur", "долгота", "довгота", "经度", "經度", "経度", "경도"),
+        ),
+        (
+            *("latitude", "lat", "lats", "latitudes", "latitud", "latitudine"),
+            *("breitengrad", "breddegrad", "breddgrad", "breedtegraad"),
+            *("enlem", "lintang", "широта", "纬度", "緯度", "위도"),
+        ),
     ),
     (("easting", "east"), ("northing", "north")),
     (("x",), ("y",)),
@@ -76,7 +87,11 @@ def first_columns(
 
 def words_of(name: str) -> tuple[str, ...]:
     """Words and numbers of a name, in lower case: pickupLat_2 is pickup, lat, 2."""
-    apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
+    # One letter may be written as two characters, such as a and a diaeresis.
+    apart = unicodedata.normalize("NFKC", name)
+    apart = re.sub(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", apart)
+    # GPSLat is GPS, Lat; IDs is one word.
+    apart = re.sub(r"([A-ZÀ-ÖØ-Þ])([A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]{2})", r"\1 \2", apart)
     apart = re.sub(r"([a-zß-öø-ÿ])([A-ZÀ-ÖØ-Þ])", r"\1 \2", apart)
     return tuple(re.findall(r"[^\W_]+", apart.lower()))
 

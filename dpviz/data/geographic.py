@@ -1,0 +1,182 @@
+"""Which columns are a longitude and a latitude: by their names and declared bounds alone.
+
+Both are public, so a release may depend on them. Values of records never decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations, product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.reading.proposal import LOOKED_AT, PAIRS, words_of
+from dpviz.domain import Domain
+from dpviz.errors import InputError, shown
+
+#: Two columns in this order are longitude and latitude, the reverse, or neither.
+Placed = Literal["", "lonlat", "latlon"]
+
+#: Lowest and highest value of each column.
+Bounds = Sequence[Sequence[float]]
+
+_LON, _LAT = map(frozenset, PAIRS[0])
+
+#: Words that also mean length and width: they need a partner, and no other word but these.
+_LENGTH = frozenset(
+    ("länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος")
+)
+_WIDTH = frozenset(
+    ("breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség", "πλάτος")
+)
+_QUALIFIERS = frozenset(
+    (
+        *("geo", "gps", "wgs", "84", "grad", "dezimal", "geographische", "geografische"),
+        *("geograficzna", "zeměpisná", "földrajzi", "γεωγραφικό", "geografisch", "geografisk"),
+    )
+)
+
+#: Words that are found inside others, too: pickuplon, XLAT.
+_GLUED = tuple(
+    [one for one in axis if one.isascii() and one.startswith(first)]
+    for axis, first in zip(PAIRS[0], ("l", "lat"), strict=True)
+)
+
+
+def placed(columns: Sequence[str]) -> Placed:
+    """Return the order of two columns that are longitude and latitude by their names."""
+    if len(columns) != 2:
+        return ""
+    for lon, lat, order in ((0, 1, "lonlat"), (1, 0, "latlon")):
+        pair = columns[lon], columns[lat]
+        if _are_named(*pair) or _are_length_and_width(*pair):
+            return order  # type: ignore[return-value]
+    return ""
+
+
+def lon_first(columns: Sequence[str]) -> list[str]:
+    """Return the columns as a map shows them: of the first two, longitude comes before latitude."""
+    first = list(columns[:2])
+    return [*(first[::-1] if placed(first) == "latlon" else first), *columns[2:]]
+
+
+def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
+    """Whether two columns are longitude and latitude by their names and within their ranges."""
+    order = placed(columns)
+    if not order or len(bounds) != 2:
+        return False
+    lon, lat = bounds if order == "lonlat" else bounds[::-1]
+    return _within(lon, 360) and _within(lat, 90)
+
+
+def mixed_up(columns: Sequence[str], domain: Domain | None) -> str:
+    """Say in one sentence that bounds of degrees are those of another column; else empty.
+
+    Only a longitude exceeds 90 degrees. Bounds beyond 360 are of another unit, and pass.
+    """
+    if domain is None or not domain.declared or len(columns) != domain.ndim:
+        return ""
+    for lon, lat in permutations(range(domain.ndim), 2):
+        across, up = domain.bounds[lon], domain.bounds[lat]
+        if (
+            not _within(up, 90)
+            and _within(up, 360)
+            and _within(across, 360)
+            and _are_named(columns[lon], columns[lat])
+        ):
+            bounds = list(domain.bounds)
+            bounds[lon], bounds[lat] = (up, across) if _within(across, 90) else (across, (-90, 90))
+            order = ",".join(map(shown, columns))
+            return (
+                f"domain of {shown(columns[lat])} is {up[0]:g},{up[1]:g}, and a latitude ends at "
+                "-90 and 90: bounds stand in the order of the columns, for "
+                f'{order} for example "{Domain(tuple(bounds))}"; or rename a column that is no '
+                "latitude."
+            )
+    return ""
+
+
+def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
+    """Raise InputError where declared bounds of degrees are those of another column."""
+    if said := mixed_up(columns, domain):
+        raise InputError(said)
+
+
+def exchanged(columns: Sequence[str], points: NDArray[np.float64]) -> str:
+    """Say in one sentence that a latitude holds longitudes; else empty. For exploring alone.
+
+    Parameters
+    ----------
+    columns
+        Two names.
+    points
+        Shape (n, 2).
+    """
+    if not len(points) or len(columns) != 2 or placed(columns) == "":
+        return ""
+    lat = 1 if placed(columns) == "lonlat" else 0
+    looked = np.abs(points[:: len(points) // LOOKED_AT + 1])
+    beyond, other = looked[:, lat] > 90, looked[:, 1 - lat] <= 90
+    if not (beyond & other & (looked[:, lat] <= 360)).mean() > 0.5:
+        return ""
+    return (
+        f"Most values of {shown(columns[lat])} are beyond 90, where a latitude ends: are the "
+        f"values of {shown(columns[lat])} and {shown(columns[1 - lat])} exchanged? Then exchange "
+        "the two names in the file."
+    )
+
+
+def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
+    """Say in one sentence where maps and GeoJSON have two columns; empty for other numbers."""
+    if len(columns) != 2:
+        return ""
+    x, y = (shown(name, 40) for name in lon_first(columns))
+    if in_degrees(columns, bounds):
+        return (
+            f"{x} is the longitude (x) and {y} the latitude (y): maps have {x} to the right and "
+            f"{y} upwards, and GeoJSON has [{x}, {y}]."
+        )
+    unplaced = (
+        "its bounds are not those of degrees, so programs for maps can't place it"
+        if placed(columns)
+        else "programs for maps place it only if these are longitude and latitude"
+    )
+    return (
+        f"Maps have {x} to the right (x) and {y} upwards (y), and GeoJSON has [{x}, {y}]: "
+        f"{unplaced}."
+    )
+
+
+def _within(bounds: Sequence[float], most: float) -> bool:
+    return -most <= bounds[0] and bounds[1] <= most
+
+
+def _are_named(lon: str, lat: str) -> bool:
+    """Whether one name says longitude and the other latitude, whatever else they say."""
+    across, up = set(words_of(lon)), set(words_of(lat))
+    if across & _LON and up & _LAT and not across & _LAT and not up & _LON:
+        return True
+    return _are_glued("".join(words_of(lon)), "".join(words_of(lat)))
+
+
+def _are_glued(lon: str, lat: str) -> bool:
+    """Whether two names differ in one part alone, which is longitude in one, latitude in other."""
+    for across, up in product(*_GLUED):
+        at = lon.find(across)
+        while at >= 0:
+            if lat == lon[:at] + up + lon[at + len(across) :]:
+                return True
+            at = lon.find(across, at + 1)
+    return False
+
+
+def _are_length_and_width(lon: str, lat: str) -> bool:
+    """Whether two names are such words, with nothing else than what says where they are."""
+    across, up = set(words_of(lon)), set(words_of(lat))
+    return (
+        len(across & _LENGTH) == len(up & _WIDTH) == 1
+        and across - _LENGTH <= _QUALIFIERS
+        and up - _WIDTH <= _QUALIFIERS
+    )

@@ -1,0 +1,185 @@
+"""Longitude and latitude by names and bounds: which columns, which order, which mistakes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpviz import EUGkM
+from dpviz.data.cities import city_words
+from dpviz.data.geographic import (
+    axes_words,
+    exchanged,
+    in_degrees,
+    lon_first,
+    mixed_up,
+    placed,
+)
+from dpviz.data.reading.proposal import words_of
+from dpviz.data.stored import stored
+from dpviz.domain import Domain
+from dpviz.errors import InputError
+
+NAMES = [
+    ("lon", "lat"),
+    ("lng", "lat"),
+    ("Long.", "Lat."),
+    ("longitude", "latitude"),
+    ("LONGITUDE", "LATITUDE"),
+    ("pickup_longitude", "start lat"),
+    ("GPS_LON", "GPS_LAT"),
+    ("GPSLng", "GPSLat"),
+    ("decimalLongitude", "decimalLatitude"),
+    ("lon2", "lat2"),
+    ("longitudeE7", "latitudeE7"),
+    ("Longitude (deg)", "Latitude (deg)"),
+    ("x_lon", "y_lat"),
+    ("XLONG", "XLAT"),
+    ("pickuplongitude", "pickuplatitude"),
+    ("clon", "clat"),
+    ("lons", "lats"),
+    ("Längengrad", "Breitengrad"),
+    ("La\u0308ngengrad", "Breitengrad"),
+    ("Laenge", "Breite"),
+    ("geographische Länge", "geographische Breite"),
+    ("longitud", "latitud"),
+    ("longitudine", "latitudine"),
+    ("lengtegraad", "breedtegraad"),
+    ("længdegrad", "breddegrad"),
+    ("długość geograficzna", "szerokość geograficzna"),
+    ("boylam", "enlem"),
+    ("долгота", "широта"),
+    ("经度", "纬度"),
+]
+OTHERS = [
+    ("x", "y"),
+    ("coord_x", "coord_y"),
+    ("easting", "northing"),
+    ("lat", "time"),
+    ("lon", "depth"),
+    ("lat_lon_0", "lat_lon_1"),
+    ("lat_1", "lat_2"),
+    ("Kelch Länge", "Kelch Breite"),
+    ("length", "width"),
+    ("plateau", "belong"),
+    ("column 1", "column 2"),
+]
+
+
+@pytest.mark.parametrize("pair", NAMES, ids="-".join)
+def test_names_say_which_is_which_in_either_order(pair):
+    assert (placed(pair), placed(pair[::-1])) == ("lonlat", "latlon")
+    assert lon_first(pair) == lon_first(pair[::-1]) == list(pair)
+    assert lon_first([*pair[::-1], "time"]) == [*pair, "time"]
+
+
+@pytest.mark.parametrize("pair", OTHERS, ids="-".join)
+def test_other_names_keep_their_order(pair):
+    assert placed(pair) == placed(pair[::-1]) == ""
+    assert lon_first(pair[::-1]) == [*pair[::-1]]
+
+
+WORDS = st.sampled_from(
+    ["lon", "LAT", "long", "Latitude", "start", "x", "2", "GPS", "Breite", "la"]
+)
+NAME = st.tuples(st.sampled_from(["", "_", " "]), st.lists(WORDS, max_size=3)).map(
+    lambda one: one[0].join(one[1])
+)
+
+
+@settings(max_examples=200)
+@given(NAME, NAME)
+def test_any_names_have_one_order_or_none(one, other):
+    orders = placed((one, other)), placed((other, one))
+    assert orders in {("", ""), ("lonlat", "latlon"), ("latlon", "lonlat")}
+
+
+def test_numbers_of_rows_are_still_words():
+    assert [words_of(name) for name in ("IDs", "pickupLat_2", "userID")] == [
+        ("ids",), ("pickup", "lat", "2"), ("user", "id")
+    ]  # fmt: skip
+
+
+BOUND = st.floats(-400, 400).map(lambda value: round(value, 2))
+BOX = st.tuples(BOUND, st.floats(0.1, 200)).map(lambda one: (one[0], round(one[0] + one[1], 2)))
+
+
+@given(BOX, BOX)
+def test_a_latitude_beyond_90_degrees_is_a_mistake_in_either_order(lon, lat):
+    said = mixed_up(("lon", "lat"), Domain((lon, lat)))
+    turned = mixed_up(("lat", "lon"), Domain((lat, lon)))
+    assert bool(said) == bool(turned)
+    is_latitude = lat[0] >= -90 and lat[1] <= 90
+    of_degrees = all(-360 <= end <= 360 for end in (*lon, *lat))
+    assert bool(said) == (of_degrees and not is_latitude)
+    assert in_degrees(("lon", "lat"), (lon, lat)) == (of_degrees and is_latitude)
+    assert in_degrees(("lat", "lon"), (lat, lon)) == (of_degrees and is_latitude)
+    # What the sentence proposes is no mistake.
+    for columns, sentence in ((("lon", "lat"), said), (("lat", "lon"), turned)):
+        if sentence:
+            assert not mixed_up(columns, Domain.parse(sentence.split('"')[1]))
+    # No domain that was read off the data is refused, nor one of other columns.
+    assert not mixed_up(("lon", "lat"), Domain((lon, lat), declared=False))
+    assert not mixed_up(("Länge", "Breite"), Domain((lon, lat)))
+
+
+def test_one_pair_among_many_columns_is_enough():
+    domain = Domain.parse("0,9;-180,180;-90,90")
+    assert "domain of lat is -180,180" in mixed_up(("hour", "lat", "lon"), domain)
+    assert not mixed_up(("hour", "lon", "lat"), domain)
+    assert not mixed_up(("hour", "lat", "depth"), domain)
+
+
+WRONG = "-180,180;-90,90"
+
+
+def test_python_keeps_the_order_of_the_columns_and_refuses_mixed_bounds(tmp_path):
+    rng = np.random.default_rng(0)
+    points = rng.normal((51.3, 12.3), 0.02, (3000, 2))
+    frame = pd.DataFrame(points, columns=["lat", "lon"])
+    model = EUGkM(n_clusters=1, epsilon=5, domain="51,52;12,13", random_state=0).fit(frame)
+    assert model.cluster_centers_[0] == pytest.approx([51.3, 12.3], abs=0.05)
+    assert set(model.predict(frame)) == {0}
+    path = tmp_path / "points.parquet"
+    frame.to_parquet(path)
+    said = "domain of lat is -180,180, and a latitude ends at -90 and 90"
+    wrong = EUGkM(n_clusters=1, domain=WRONG)
+    for data in (frame, path):
+        with pytest.raises(InputError, match=said):
+            wrong.fit(data)
+    with pytest.raises(InputError, match=said):
+        stored(path, domain=Domain.parse(WRONG))
+    # An array has no names that could say so.
+    EUGkM(n_clusters=1, domain=WRONG).fit(points)
+
+
+def test_exchanged_values_are_said_aloud():
+    points = np.random.default_rng(0).normal((139.7, 35.7), 0.1, (500, 2))
+    assert exchanged(("lon", "lat"), points) == ""
+    assert exchanged(("lat", "lon"), points[:, ::-1]) == ""
+    assert exchanged(("x", "y"), points) == ""
+    for columns, values in ((("lat", "lon"), points), (("lon", "lat"), points[:, ::-1])):
+        assert "Most values of lat are beyond 90" in exchanged(columns, values)
+    # A cell that is no degree is another mistake.
+    points[0] = 51.3, 513412
+    assert exchanged(("lon", "lat"), points) == ""
+    assert exchanged(("lon", "lat"), points[:0]) == ""
+
+
+def test_a_city_shows_what_is_where():
+    leipzig = (12.2, 12.6), (51.2, 51.5)
+    for columns, bounds in ((("lon", "lat"), leipzig), (("lat", "lon"), leipzig[::-1])):
+        assert (
+            city_words(columns, bounds) == "The largest city inside is Leipzig, Sachsen, Germany."
+        )
+        said = city_words(columns[::-1], bounds)
+        assert "exchanged, Leipzig, Sachsen, Germany would be" in said
+        assert "maps have lon to the right and lat upwards" in axes_words(columns, bounds)
+        assert "GeoJSON has [lon, lat]" in axes_words(columns, bounds)
+    assert city_words(("lon", "lat"), ((0, 1), (0, 1))) == "No city is inside."
+    assert "Nuku" in city_words(("lon", "lat"), ((184, 185), (-22, -20)))
+    assert city_words(("x", "y"), leipzig) == ""
+    assert "to the right (x) and b upwards" in axes_words(("a", "b"), leipzig)
+    assert axes_words(("a", "b", "c"), leipzig) == ""
+    assert "not those of degrees" in axes_words(("lat", "lon"), ((0, 5e8), (0, 5e8)))
