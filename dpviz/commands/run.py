@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from dpviz.commands.options import check_options, check_repeats, config_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
 from dpviz.commands.source import capped, domain_of, engine_for, load, stored_data
+from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
-from dpviz.data.geographic import exchanged
 from dpviz.data.stored import Stored
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError

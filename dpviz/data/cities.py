@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpviz.data.background import FOLDER
-from dpviz.data.geographic import Bounds, in_degrees, lon_first
+from dpviz.data.geographic import Bounds, in_degrees, lon_first, placed
+from dpviz.data.reading.proposal import LOOKED_AT
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
@@ -76,6 +80,38 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
             f"exchanged, {exchanged[0].title} would be. Check the bounds."
         )
     return "No city is inside."
+
+
+def exchanged(
+    columns: Sequence[str], points: NDArray[np.float64], axes: tuple[int, int] = (0, 1)
+) -> str:
+    """Ask whether latitudes and longitudes are exchanged, if it looks so; else empty.
+
+    It looks at records, so it is for exploring alone.
+
+    Parameters
+    ----------
+    columns
+        Two names.
+    points, axes
+        Shape (n, d), and the positions of the two columns.
+    """
+    if not len(points) or not placed(columns):
+        return ""
+    # Most records: a few may be anywhere.
+    some = points[:: len(points) // LOOKED_AT + 1][:, axes]
+    low, high = np.quantile(some, (0.05, 0.95), axis=0)
+    box = np.stack([low, high], axis=1).tolist()
+    first, second = map(shown, columns)
+    why, bounds = "", box if placed(columns) == "lonlat" else box[::-1]
+    if not in_degrees(columns, box):
+        why = "most latitudes are beyond 90" if in_degrees(columns, box[::-1]) else ""
+    elif not cities_within(*bounds) and (there := cities_within(*bounds[::-1])):
+        why = f"{there[0].title} is where most records would then be, and no city where they are"
+    return why and (
+        f"Are the values of {first} and {second} exchanged? It looks so: {why}. Then exchange the "
+        "two names in the file."
+    )
 
 
 def box_around(city: City, width: float, *, swapped: bool = False) -> Domain:

@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from itertools import permutations, product
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpviz.data.reading.proposal import LOOKED_AT, PAIRS, words_of
+from dpviz.data.reading.proposal import PAIRS, words_of
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 
@@ -62,6 +59,11 @@ def lon_first(columns: Sequence[str]) -> list[str]:
     return [*(first[::-1] if placed(first) == "latlon" else first), *columns[2:]]
 
 
+def map_axes(columns: Sequence[str]) -> tuple[int, int]:
+    """Positions of the first two columns on a map: to the right, upwards."""
+    return (1, 0) if placed(columns[:2]) == "latlon" else (0, 1)
+
+
 def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
     """Whether two columns are longitude and latitude by their names and within their ranges."""
     order = placed(columns)
@@ -102,30 +104,6 @@ def check_bounds(columns: Sequence[str], domain: Domain | None) -> None:
     """Raise InputError where declared bounds of degrees are those of another column."""
     if said := mixed_up(columns, domain):
         raise InputError(said)
-
-
-def exchanged(columns: Sequence[str], points: NDArray[np.float64]) -> str:
-    """Say in one sentence that a latitude holds longitudes; else empty. For exploring alone.
-
-    Parameters
-    ----------
-    columns
-        Two names.
-    points
-        Shape (n, 2).
-    """
-    if not len(points) or len(columns) != 2 or placed(columns) == "":
-        return ""
-    lat = 1 if placed(columns) == "lonlat" else 0
-    looked = np.abs(points[:: len(points) // LOOKED_AT + 1])
-    beyond, other = looked[:, lat] > 90, looked[:, 1 - lat] <= 90
-    if not (beyond & other & (looked[:, lat] <= 360)).mean() > 0.5:
-        return ""
-    return (
-        f"Most values of {shown(columns[lat])} are beyond 90, where a latitude ends: are the "
-        f"values of {shown(columns[lat])} and {shown(columns[1 - lat])} exchanged? Then exchange "
-        "the two names in the file."
-    )
 
 
 def axes_words(columns: Sequence[str], bounds: Bounds) -> str:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.counts import cell_width
+from dpviz.data.geographic import map_axes
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.figures.ground import PLAIN, Ground
@@ -167,14 +168,14 @@ class KMeansPicture:
 def picture_of(
     trial: KMeansTrial, run: KMeansRun, columns: Sequence[str], title: str, mode: Mode
 ) -> KMeansPicture:
-    """Build the picture of a private run beside the true one."""
+    """Build the picture of a private run beside the true one, longitude to the right."""
     truth = trial.truth.beyond(run.centers)
     records = truth.records
     return KMeansPicture(
         truth=truth,
         left=truth.run,
         private=truth.matched(run),
-        raster=RecordRaster.of_records(records.points, records.domain, (0, 1)),
+        raster=RecordRaster.of_records(records.points, records.domain, map_axes(columns)),
         columns=columns,
         mode=mode,
         title=title,

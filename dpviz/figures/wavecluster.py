@@ -8,7 +8,7 @@ The first axis of the data runs to the right, the second upwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.counts import cell_width
+from dpviz.data.geographic import map_axes
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.figures import subbands
@@ -172,11 +173,15 @@ class WaveClusterPicture:
 def picture_of(
     trial: WaveClusterTrial, run: Run, columns: Sequence[str], title: str, mode: Mode
 ) -> WaveClusterPicture:
-    """Build the picture of a private run beside the true one."""
+    """Build the picture of a private run beside the true one, longitude to the right."""
+    truth = trial.truth
+    if map_axes(columns) == (1, 0):
+        truth = Truth(truth.source.turned(), truth.config)
+        run, columns = replace(run, stages=run.stages.turned()), columns[::-1]
     return WaveClusterPicture(
-        truth=trial.truth,
+        truth=truth,
         private=run.stages,
-        raster=Raster.of_source(trial.truth.source),
+        raster=Raster.of_source(truth.source),
         columns=columns,
         mode=mode,
         title=title,

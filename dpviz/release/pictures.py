@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,8 @@ class Frame:
         Room to the right of it.
     ticks
         Values and texts on each axis.
+    narrowest
+        Least width of the whole picture, for its heading.
     """
 
     columns: tuple[str, str]
@@ -77,6 +79,7 @@ class Frame:
     height: float
     right: float
     ticks: tuple[list[tuple[float, str]], list[tuple[float, str]]]
+    narrowest: float = _NARROWEST
 
     @classmethod
     def build(cls, document: Document, right: float) -> Frame:
@@ -116,7 +119,7 @@ class Frame:
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the whole picture."""
-        wide = max(self.left + self.width + self.right, _NARROWEST)
+        wide = max(self.left + self.width + self.right, self.narrowest)
         return wide, _TOP + self.height + _BOTTOM
 
     def place(self, x: float, y: float) -> tuple[float, float]:
@@ -278,7 +281,8 @@ def domain_svg(columns: Sequence[str], domain: Domain) -> str:
     names = lon_first(columns)
     box = domain if names == list(columns) else domain.select((1, 0))
     scale = scale_of(names, box)
-    frame = Frame.of(names, box.bounds, scale.panel(box) or 1.0, right=44, long=_SMALL_MAP)
+    frame = Frame.of(names, box.bounds, scale.panel(box) or 1.0, right=20, long=_SMALL_MAP)
+    frame = replace(frame, narrowest=_SMALL_MAP)
     parts: list[str] = []
     line = f"{names[0]} to the right, {names[1]} upwards"
     if in_degrees(names, box.bounds):

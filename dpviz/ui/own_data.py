@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 import streamlit as st
 
+from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
-from dpviz.data.geographic import exchanged, lon_first, placed
+from dpviz.data.geographic import lon_first, placed
 from dpviz.data.reading.apart import Upload, UploadedTable, prepare
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
@@ -220,7 +221,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         )
     if not named and own.shown.points is not None:
         names = [own.shown.columns[axis] for axis in own.axes]
-        if said := exchanged(names, own.shown.points[:, own.axes]):
+        if said := exchanged(names, own.shown.points, own.axes):
             show_warning(said)
     return own
 

@@ -366,7 +366,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     domain = request.domain
     if domain is not None and domain.ndim == 2:
         _show_svg(
-            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "24rem"
+            domain_svg(draft.active.dataset.columns, domain).encode(), "Declared domain", "22rem"
         )
 
 

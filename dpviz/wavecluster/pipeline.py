@@ -198,6 +198,16 @@ class Source:
         """Points that take part, inside the domain, shape (n, d)."""
         return self.gather()
 
+    def turned(self) -> Source:
+        """The same records of two columns in the other order."""
+        return replace(
+            self,
+            counts=np.ascontiguousarray(self.counts.T),
+            domain=self.domain.select((1, 0)),
+            gather=lambda: np.ascontiguousarray(self.points[:, ::-1]),
+            locate=None,
+        )
+
     def crossed(self, labels: NDArray[np.int32 | np.intp]) -> Crossed:
         """Count the records of each label in each cell: one pass over the points.
 
@@ -326,6 +336,10 @@ class Stages:
     wavelet: str
     level: int
     evidence: Evidence | Literal["untested"] = "untested"
+
+    def turned(self) -> Stages:
+        """The same stages of two columns in the other order."""
+        return replace(self, counts=self.counts.T, average=self.average.T, labels=self.labels.T)
 
     @property
     def significant(self) -> NDArray[np.bool_]:

@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz import EUGkM
-from dpviz.data.cities import city_words
+from dpviz.data.cities import city_words, exchanged
 from dpviz.data.geographic import (
     axes_words,
-    exchanged,
     in_degrees,
     lon_first,
     mixed_up,
@@ -155,16 +154,21 @@ def test_python_keeps_the_order_of_the_columns_and_refuses_mixed_bounds(tmp_path
 
 
 def test_exchanged_values_are_said_aloud():
-    points = np.random.default_rng(0).normal((139.7, 35.7), 0.1, (500, 2))
-    assert exchanged(("lon", "lat"), points) == ""
-    assert exchanged(("lat", "lon"), points[:, ::-1]) == ""
-    assert exchanged(("x", "y"), points) == ""
-    for columns, values in ((("lat", "lon"), points), (("lon", "lat"), points[:, ::-1])):
-        assert "Most values of lat are beyond 90" in exchanged(columns, values)
-    # A cell that is no degree is another mistake.
-    points[0] = 51.3, 513412
-    assert exchanged(("lon", "lat"), points) == ""
-    assert exchanged(("lon", "lat"), points[:0]) == ""
+    rng = np.random.default_rng(0)
+    said = "Are the values of lat and lon exchanged? It looks so: "
+    for place, why in (
+        ((139.7, 35.7), "most latitudes are beyond 90. "),
+        ((12.37, 51.34), "Leipzig, Sachsen, Germany is where most records would then be"),
+    ):
+        points = rng.normal(place, 0.1, (500, 2))
+        points[0] = place[0], 513412  # a cell that is no degree is another mistake
+        right = (("lon", "lat"), points), (("lat", "lon"), points[:, ::-1])
+        assert not any(exchanged(*one) for one in right)
+        assert exchanged(("lat", "lon"), points).startswith(said + why)
+        assert why in exchanged(("lon", "lat"), points[:, ::-1])
+        assert exchanged(("x", "y"), points) == ""
+    far = rng.normal((5e6, 3e5), 10, (50, 2))
+    assert exchanged(("lat", "lon"), far) == exchanged(("lat", "lon"), far[:0]) == ""
 
 
 def test_a_city_shows_what_is_where():

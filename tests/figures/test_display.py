@@ -131,3 +131,45 @@ def test_results_need_no_plotly_before_they_are_shown():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def around_leipzig(columns: list[str]) -> pd.DataFrame:
+    points = np.random.default_rng(0).normal((51.3, 12.3), (0.1, 0.2), (2000, 2))
+    return pd.DataFrame(points, columns=["lat", "lon"])[columns]
+
+
+def shown(estimator, columns: list[str]) -> Display:
+    """Fit and show; longitude is to the right, latitude upwards."""
+    domain = {"lat": (51, 52), "lon": (12, 13)}
+    table = around_leipzig(columns)
+    estimator.set_params(domain=[domain[name] for name in columns], random_state=0).fit(table)
+    display = Display.from_estimator(estimator, table)
+    layout = display.figure().layout
+    assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("lon", "lat")
+    assert (layout.xaxis.range, layout.yaxis.range) == ((12, 13), (51, 52))
+    return display
+
+
+def test_a_grid_has_longitude_to_the_right_in_either_order():
+    model = dpviz.PrivTHR(grid=(8, 16), level=1)
+    frame = shown(model, ["lat", "lon"]).frame()
+    other = shown(dpviz.PrivTHR(grid=(16, 8), level=1), ["lon", "lat"]).frame()
+    places = frame[["lon", "lat"]]
+    pd.testing.assert_frame_equal(places, other[["lon", "lat"]])
+    np.testing.assert_array_equal(frame["true cluster"] > 0, other["true cluster"] > 0)
+    np.testing.assert_array_equal(
+        frame["private cluster"] > 0, model.predict(places[["lat", "lon"]]) >= 0
+    )
+
+
+def test_centres_have_longitude_to_the_right_in_either_order():
+    for columns in (["lat", "lon"], ["lon", "lat"]):
+        model = dpviz.EUGkM(n_clusters=2)
+        figure = shown(model, columns).figure()
+        centers = pd.DataFrame(model.cluster_centers_, columns=columns)[["lon", "lat"]]
+        drawn = [np.column_stack([one.x, one.y]) for one in figure.data if one.type == "scatter"]
+        assert any(
+            np.allclose(np.sort(one, axis=0), np.sort(centers, axis=0), atol=1e-4)
+            for one in drawn
+            if one.shape == (2, 2)
+        )

@@ -226,6 +226,29 @@ MISTAKES: dict[str, Mistake] = {
         key_is_known=("secrets.randbits(63)", "0"),
     ),
     **_of(
+        "release/tables.py",
+        "release/test_axes.py",
+        cells_stay_as_they_are=(
+            "for row in zip(*result[name], strict=True)",
+            "for row in result[name]",
+        ),
+    ),
+    **_of(
+        "release/geojson.py",
+        "release/test_axes.py",
+        longitudes_stay_beyond_180=("at - (turn, 0)", "at"),
+    ),
+    **_of(
+        "data/geographic.py",
+        "data/test_geographic.py",
+        a_latitude_may_be_180=("not _within(up, 90)", "not _within(up, 180)"),
+    ),
+    **_of(
+        "ui/own_data.py",
+        "ui/test_axes.py",
+        bounds_stay_with_the_place=(".select((1, 0))", ""),
+    ),
+    **_of(
         "release/doubt.py",
         "release/test_doubt.py",
         few_null_sets=("round(sizes.shape[1] / LEVEL) - 1", "1"),

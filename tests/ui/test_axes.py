@@ -143,7 +143,7 @@ def test_mixed_bounds_are_refused_where_they_are_typed_and_before_the_review(hom
 def test_exchanged_values_are_said_where_data_are_looked_at() -> None:
     tokyo = table("lat,lon", town(139.7, 35.7, 500))
     test = load(opened("wavecluster", data="own"), "t.csv", tokyo)
-    said = "Most values of lat are beyond 90"
+    said = "most latitudes are beyond 90"
     assert any(said in one.value for one in test.warning)
     visit(test, "release")
     assert not any(said in one.value for one in test.warning)
