@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dpviz.commands.output import progress_line
-from dpviz.data.dataset import Dataset
+from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.read import read_counts, read_table
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
@@ -136,7 +136,8 @@ def load_for_release(given: argparse.Namespace) -> Dataset:
         return data
     header = given.header if given.header is not None else False if given.no_header else None
     table = read_table(_file(given), header=header, unreadable="missing", sheet=given.sheet)
-    others = [column for column in table.columns if column != given.unit]
+    unit = given.unit and position_of(given.unit, table.columns, table.name)
+    others = [name for axis, name in enumerate(table.columns) if axis != unit]
     if given.columns is None and len(others) > 2:
         raise columns_missing(others)
     data = table.select(given.columns, unit=given.unit, unreadable="missing")

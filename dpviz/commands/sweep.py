@@ -100,6 +100,8 @@ def read_subject(
     known = known_sample(given)
     with stored_data(given) as opened, engine_for(given) as engine:
         if opened:
+            for note in opened.notes:
+                say(f"note: {note.removesuffix('.')}")
             data = _on_grid(given, opened, engine)
             dataset, domain = data, None
         else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
+from dpviz.privacy.origin import Origin
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,6 +64,10 @@ class Dataset:
     doubtful
         Columns whose name may be a value of a first record that was read as names; such a name
         must not be published.
+    unit
+        Name of the column that ``units`` come from, if it has one.
+    origins
+        Files that were read; none of an upload or of an object in memory.
     """
 
     name: str
@@ -75,6 +80,8 @@ class Dataset:
     dropped: int = 0
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
+    unit: str | None = None
+    origins: tuple[Origin, ...] = ()
 
     def __post_init__(self) -> None:
         """Check shapes; fill in column names."""

@@ -29,10 +29,12 @@ from dpviz.data.dataset import position_of
 from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.kinds import LARGEST, MISSING, holds_numbers, plain, readable
+from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path
 from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
 from dpviz.formats import FORMATS
+from dpviz.privacy.origin import Origin, origins
 
 Floats = NDArray[np.float64]
 
@@ -54,11 +56,6 @@ _DAMAGED = "is no whole Parquet file, perhaps cut off"
 
 #: Bytes of a text file in which its columns are found.
 _HEAD = 2**18
-
-#: A path in an object store, such as "s3://bucket/folder".
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-
-_PATTERN = re.compile(r"[*?\[]")
 
 Where: TypeAlias = (
     "str | os.PathLike[str] | NDArray[np.generic] | Sequence[ArrayLike] | Iterator[ArrayLike] "
@@ -84,6 +81,10 @@ class Stored:
         Rows left out before there were parts, for lack of a person or a number.
     notes
         Sentences about changes made on the way, for the screen.
+    unit
+        Column of the persons of whom each has few records, if they were capped.
+    origins
+        Files, and their folder, that are read.
     """
 
     name: str
@@ -92,6 +93,8 @@ class Stored:
     domain: Domain | None = None
     dropped: int = 0
     notes: tuple[str, ...] = ()
+    unit: str | None = None
+    origins: tuple[Origin, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -107,12 +110,12 @@ def is_stored(source: object) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     text = os.fspath(source)
-    if _ADDRESS.match(text) or os.path.isdir(text):
+    if ADDRESS.match(text) or os.path.isdir(text):
         return True
     if os.path.isfile(text):
         is_known = text.lower().endswith((*ENDINGS, ".npy"))
         return is_known and os.path.getsize(text) > MAX_BYTES
-    return "\0" not in text and bool(_PATTERN.search(text)) and not os.path.exists(text)
+    return "\0" not in text and bool(PATTERN.search(text)) and not os.path.exists(text)
 
 
 def stored(
@@ -150,13 +153,16 @@ def stored(
     -----
     Rows without a finite number within ±1e300 in each chosen column are left out, and counted.
     """
-    if isinstance(source, str | os.PathLike) and os.fspath(source).lower().endswith(".npy"):
+    if isinstance(source, str | os.PathLike):
+        source = local_path(os.fspath(source))
+    if isinstance(source, str) and source.lower().endswith(".npy"):
         path = Path(source)
         with _no_traceback(str(path), "is no whole array of numbers"):
             # Its pages are read when they are needed, and need not stay in memory.
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
-    elif isinstance(source, str | os.PathLike):
-        found = _of_files(os.fspath(source), columns, name)
+        found = replace(found, origins=origins(path))
+    elif isinstance(source, str):
+        found = _of_files(source, columns, name)
     else:
         found = _of_arrays(source, columns, name or "data")
     if domain is not None:
@@ -240,7 +246,7 @@ class ParquetPart(FilePart):
 
     def batches(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
         """Cells of some columns, rows by rows."""
-        size = FAR_BUFFER if _ADDRESS.match(self.path) else BUFFER
+        size = FAR_BUFFER if ADDRESS.match(self.path) else BUFFER
         with (
             _no_traceback(self.path, _DAMAGED),
             _opened(self.path) as file,
@@ -310,7 +316,12 @@ class TextPart(FilePart):
 
 def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None) -> Stored:
     """Parts of a file, a folder or a pattern."""
-    paths = _paths(source)
+    folder, paths = _paths(source)
+    notes: tuple[str, ...] = ()
+    if ADDRESS.match(source):
+        files = tuple(map(_remote_origin, paths))
+    else:
+        paths, files, notes = each_once(paths)
     first, *others = (_opened_part(path) for path in paths)
     known, numeric = first[1], first[2]
     chosen = (
@@ -342,31 +353,39 @@ def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None
                 )
         parts += _split(replace(part, columns=names))
     title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
-    return Stored(name=title, columns=names, parts=tuple(parts))
+    return Stored(
+        name=title, columns=names, parts=tuple(parts), notes=notes, origins=(*folder, *files)
+    )
 
 
-def _paths(source: str) -> list[str]:
-    """Files of a path, a folder or a pattern, in the order of their names."""
-    if _ADDRESS.match(source):
+def _paths(source: str) -> tuple[tuple[Origin, ...], list[str]]:
+    """Folder that is named, if one is, and files to read in the order of their names."""
+    if ADDRESS.match(source):
         return _remote_paths(source)
+    folder: tuple[Origin, ...] = ()
     if os.path.isdir(source):
         with _no_traceback(source, "can't be listed"):
             names = [name for name in os.listdir(source) if _is_data(name)]
         found = sorted(filter(os.path.isfile, (os.path.join(source, name) for name in names)))
-        what = "folder"
+        folder, what = origins(source), "folder"
     elif os.path.exists(source):
-        return [os.path.abspath(source)]
+        return (), [_absolute(source)]
     else:
         found, what = sorted(filter(os.path.isfile, glob.glob(source))), "pattern"
-        if not _PATTERN.search(source):
+        if not PATTERN.search(source):
             raise InputError(f"{shown(source, 120)} does not exist: check the path.")
     if not found:
         raise InputError(
             f"the {what} {shown(source, 120)} has no file to read: give Parquet or CSV files "
             f"({', '.join(ENDINGS[:5])})."
         )
-    # Workers may have another working folder.
-    return [os.path.abspath(path) for path in found]
+    return folder, list(map(_absolute, found))
+
+
+def _absolute(path: str) -> str:
+    """Path for workers, whose working folder may be another; ".." after a link leads elsewhere."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)
 
 
 def _is_data(name: str) -> bool:
@@ -374,14 +393,14 @@ def _is_data(name: str) -> bool:
     return name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
 
 
-def _remote_paths(source: str) -> list[str]:
-    """Files of a path or folder of an object store."""
+def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str]]:
+    """Folder of an object store that is named, if one is, and files to read."""
     system, inner = _system(source)
     scheme = source[: source.index("://") + 3]
     with _no_traceback(source, "can't be listed"):
         facts = system.get_file_info(inner)
         if facts.type == pyarrow.fs.FileType.File:
-            return [source]
+            return (), [source]
         if facts.type == pyarrow.fs.FileType.Directory:
             listed_ = system.get_file_info(pyarrow.fs.FileSelector(inner))
             found = sorted(
@@ -389,11 +408,17 @@ def _remote_paths(source: str) -> list[str]:
                 if one.is_file and _is_data(one.base_name)
             )  # fmt: skip
             if found:
-                return [scheme + path.lstrip("/" * (scheme != "file://")) for path in found]
+                return (_remote_origin(source),), [scheme + path.lstrip("/") for path in found]
     raise InputError(
         f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
         "them."
     )
+
+
+def _remote_origin(address: str) -> Origin:
+    """Origin in a store: its options, and who asks, are no part of it."""
+    scheme, inner = address.split("://", 1)[0], _system(address)[1]
+    return Origin(f"{scheme.lower()}://{re.sub('^[^/@]*@', '', inner).strip('/')}")
 
 
 def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...]]:
@@ -574,7 +599,7 @@ def _finite(points: Floats) -> tuple[Floats, int]:
 def _opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
     """Bytes of a file, unpacked where its name ends in .gz."""
     packing = "gzip" if path.lower().endswith(".gz") else None
-    if _ADDRESS.match(path):
+    if ADDRESS.match(path):
         system, inner = _system(path)
         # Parquet jumps to its footer.
         is_parquet = path.lower().endswith(_PARQUET)
@@ -592,7 +617,7 @@ def _opened(path: str) -> Iterator[BinaryIO | pa.NativeFile]:
 
 def _mark(path: str) -> tuple[int, int]:
     """Size and time of the last change of a file."""
-    if not _ADDRESS.match(path):
+    if not ADDRESS.match(path):
         facts = os.stat(path)
         return facts.st_size, facts.st_mtime_ns
     system, inner = _system(path)
@@ -607,6 +632,7 @@ def _system_of(scheme: str) -> Any:
     """Store of fsspec for a scheme that pyarrow does not know."""
     try:
         import fsspec
+        from fsspec.implementations.local import LocalFileSystem
     except ImportError:
         raise InputError(
             f'addresses that start with "{shown(scheme)}://" need a package that is not '
@@ -614,6 +640,8 @@ def _system_of(scheme: str) -> Any:
         ) from None
     try:
         store = fsspec.filesystem(scheme)
+        if isinstance(store, LocalFileSystem):
+            raise ValueError("its files are on this computer, so give their path")
     except (ValueError, ImportError) as error:
         raise InputError(
             f'no store is known for "{shown(scheme)}://": {shown(str(error), 160)}.'

@@ -89,7 +89,7 @@ def capped(
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
     parts = [_file(part, source) for part in source.parts]
-    owner = parts[0].names[position_of(unit, parts[0].names, parts[0].title)]
+    owner = _owner(parts[0], unit)
     if owner in source.columns:
         raise InputError(
             f'column "{shown(owner)}" tells persons apart, so it can\'t be one of the columns to '
@@ -111,15 +111,27 @@ def capped(
             f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many
         )
         found = stored(folder, source.columns, name=source.name, domain=source.domain)
-        yield replace(found, dropped=source.dropped + dropped, notes=(*source.notes, *said))
+        yield replace(
+            found,
+            dropped=source.dropped + dropped,
+            notes=(*source.notes, *said),
+            unit=owner,
+            origins=source.origins,
+        )
 
 
 def opened(source: Where, columns: Sequence[str | int] | None, unit: str | None) -> Stored:
     """Open records; unless columns are told, all of numbers but that of the persons."""
     found = stored(source, columns)
-    if columns is None and unit in found.columns:
-        return stored(source, [column for column in found.columns if column != unit])
-    return found
+    if columns is not None or unit is None:
+        return found
+    owner = _owner(_file(found.parts[0], found), unit)
+    return stored(source, [one for one in found.columns if one != owner])
+
+
+def _owner(part: FilePart, unit: str | int) -> str:
+    """Name of the column of persons."""
+    return part.names[position_of(unit, part.names, part.title)]
 
 
 def _file(part: object, source: Stored) -> FilePart:

@@ -1,9 +1,12 @@
 """Records that stay in files: the same records, in the same order, as in memory."""
 
 import gzip
+import os
 import re
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -336,3 +339,101 @@ def test_a_domain_has_as_many_axes_as_columns(folder):
         InputError, match=r"has 1 lo,hi pair but .* has 2 chosen columns: .* per chosen column"
     ):
         stored(folder, domain=Domain(((0, 1),)))
+
+
+# -- one file, one part ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink], ids=["hard", "symbolic"])
+@pytest.mark.parametrize("named", ["folder", "pattern", "address"])
+def test_a_file_with_two_names_is_read_once(folder, link, named):
+    link(folder / "part-1.parquet", folder / "part-0-again.parquet")
+    (folder / "sub").mkdir()
+    name = {"folder": folder, "pattern": f"{folder}/*.parquet", "address": f"file://{folder}"}
+    found = stored(name[named])
+    points, _ = all_of(found)
+    assert len(points) == len(POINTS)
+    assert sorted(map(tuple, points)) == sorted(map(tuple, POINTS))
+    assert found.notes == (
+        "part-1.parquet is left out: another name of part-0-again.parquet, whose records count "
+        "once.",
+    )
+
+
+@settings(deadline=None, max_examples=20)  # files are written
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=8), st.booleans())
+def test_records_count_once_however_many_names_their_files_have(tmp_path_factory, names, hard):
+    place = tmp_path_factory.mktemp("names")
+    files = place / "files"
+    files.mkdir()
+    for number, rows in enumerate(np.split(POINTS, [300, 301])):
+        write(files / f"{number}.parquet", rows)
+    many = place / "many"
+    many.mkdir()
+    for number, target in enumerate(names):
+        (os.link if hard else os.symlink)(
+            files / f"{target}.parquet", many / f"{number}{'.pq' if number % 2 else '.parquet'}"
+        )
+    expected = sum([300, 1, 699][target] for target in set(names))
+    for found in (stored(many), stored(f"{many}/*"), stored(f"{place}/[mn]*/*")):
+        assert len(all_of(found)[0]) == expected
+        assert bool(found.notes) == (len(set(names)) < len(names))
+        assert len(found.notes) <= 1
+
+
+def test_a_person_in_a_linked_file_has_no_record_twice(folder):
+    from dpviz.data.stored_units import capped
+
+    frame = pd.DataFrame(POINTS[:6], columns=["x", "y"]).assign(who=[1, 1, 2, 3, 4, 5])
+    frame.to_parquet(folder / "part-0.parquet")
+    for number in (1, 2):
+        (folder / f"part-{number}.parquet").unlink()
+        os.link(folder / "part-0.parquet", folder / f"part-{number}.parquet")
+    with capped(stored(folder, ["x", "y"]), "who", 9) as few:
+        assert len(all_of(few)[0]) == 6
+        assert few.unit == "who"
+        assert [Path(one.path).name for one in few.origins] == [folder.name, "part-0.parquet"]
+
+
+def test_up_from_a_linked_folder_is_where_the_system_goes(folder, tmp_path_factory, monkeypatch):
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "deep"
+    elsewhere.mkdir()
+    (folder / "link").symlink_to(elsewhere)
+    write(elsewhere.parent / "part-0.parquet", POINTS[:5])
+    monkeypatch.chdir(folder)
+    for name in ("link/../", "link/../part-0.parquet", "link/../p*", f"{folder}/link/.."):
+        assert len(all_of(stored(name))[0]) == 5, name
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("?a=1", 'leave "\\?a=1" out'),
+        ("#a", 'leave "#a" out'),
+        ("/part-0.parquet?", 'leave "\\?" out'),
+    ],
+)
+def test_an_address_of_a_file_is_a_path_alone(folder, address, problem):
+    with pytest.raises(InputError, match=problem):
+        stored(f"file://{folder}{address}")
+    for host in ("elsewhere", ".", "user@localhost", "localhost:80"):
+        with pytest.raises(InputError, match="name no other computer, or give the path"):
+            stored(f"file://{host}{folder}")
+
+
+def test_signs_in_an_address_of_a_file_stand_for_others(tmp_path):
+    write(tmp_path / "a b#?ü%.parquet", POINTS)
+    for name in ("a%20b%23%3F%C3%BC%25.parquet", "a b%23%3fü%25.parquet"):
+        for scheme in ("file://", "FILE://", "local://", "file://localhost"):
+            assert len(all_of(stored(f"{scheme}{tmp_path}/{name}"))[0]) == len(POINTS)
+    np.save(tmp_path / "a b.npy", POINTS)
+    assert len(all_of(stored(f"file://{tmp_path}/a%20b.npy"))[0]) == len(POINTS)
+    with pytest.raises(InputError, match="does not exist"):
+        stored(f"file://{tmp_path}/a%00b")
+
+
+def test_no_other_store_leads_to_files_of_this_computer(folder, monkeypatch):
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.register_implementation("mine", type(fsspec.filesystem("file")), clobber=True)
+    with pytest.raises(InputError, match="so give their path"):
+        stored(f"mine://{folder}")

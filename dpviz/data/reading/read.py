@@ -8,6 +8,7 @@ pickled content is never loaded.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import BinaryIO, TypeAlias
 
 import numpy as np
@@ -30,6 +31,7 @@ from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.text import read_lines, read_text
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
+from dpviz.privacy.origin import origins
 
 Source: TypeAlias = (
     "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pd.DataFrame "
@@ -102,6 +104,7 @@ def read_table(
             limit = MAX_BYTES if max_bytes is None else max_bytes
             file = load(source, name, limit, headerless=isinstance(header, str))
             table = _from_file(file, header, unreadable, sheet)
+            table = replace(table, origins=origins(source))
     if not table.rows and unreadable == "refuse":
         raise InputError(
             f"{shown(table.name)} has no row: give a table with one row of numbers per record."
@@ -151,6 +154,7 @@ def read_counts(
         dimension.
     """
     with enough_memory(name or "the grid"):
+        read = origins(source)
         if not isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
             name = file.name
@@ -164,7 +168,7 @@ def read_counts(
     sides = tuple((0.0, float(side)) for side in counts.shape)
     if domain is not None:
         domain.check_ndim(counts.ndim, "dimension", shown(name))
-    return Dataset(name=name, counts=counts, domain=domain or Domain(sides))
+    return Dataset(name=name, counts=counts, domain=domain or Domain(sides), origins=read)
 
 
 def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:

@@ -30,6 +30,7 @@ from dpviz.data.reading.watch import passed
 from dpviz.data.units import identified
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
+from dpviz.privacy.origin import Origin
 
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
 #: treats it as missing: an error, or an effect on other cells, would reveal one record.
@@ -47,6 +48,9 @@ _FEW, _LOOKED_AT = 0.25, 1000
 
 #: Decimal marks, the usual one first.
 _MARKS: tuple[Style, ...] = ("point", "comma")
+
+#: What tells a column from another one of the same name, see :func:`unique_names`.
+_NUMBERED = re.compile(r" \([0-9]+\)\Z")
 
 #: Memory of one identifier besides its characters, in bytes.
 _STRING = 64
@@ -70,6 +74,8 @@ class Table:
         Columns whose name may be a value of a first record that was read as names.
     memory
         Maximum bytes of points and identifiers; None for no limit.
+    origins
+        As in :class:`~dpviz.data.dataset.Dataset`.
     """
 
     name: str
@@ -78,6 +84,7 @@ class Table:
     notes: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     memory: int | None = None
+    origins: tuple[Origin, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -140,6 +147,8 @@ class Table:
         """
         refuse = unreadable == "refuse"
         owner = None if unit is None else position_of(unit, self.columns, self.name)
+        if owner is not None and not refuse:
+            self._check_name(self.columns[owner])
         known = None if classes is None else position_of(classes, self.columns, self.name)
         others = {axis for axis in (owner, known) if axis is not None}
         with enough_memory(self.name):
@@ -181,6 +190,8 @@ class Table:
                     *_unclassed(found),
                 ),
                 doubtful=tuple(column for column in names if column in self.doubtful),
+                unit=None if owner is None else self.columns[owner],
+                origins=self.origins,
             )
 
     def numbers(self, axes: Sequence[int], way_out: str = "") -> Iterator[NDArray[np.float64]]:
@@ -260,6 +271,16 @@ class Table:
             start, stop = start + len(values), stop + number
         points.resize((stop, len(axes)), refcheck=False)  # frees the rest without a copy
         return points, keep
+
+    def _check_name(self, unit: str) -> None:
+        """Refuse a column of persons that only its place tells from another one of that name."""
+        plain = _NUMBERED.sub("", unit)
+        same = [one for one in self.columns if _NUMBERED.sub("", one) == plain]
+        if plain in same and len(same) > 1:
+            raise InputError(
+                f'{shown(self.name)} has several columns "{shown(plain)}", and one of them tells '
+                "persons apart: give each column a name of its own, since their order may change."
+            )
 
     def _no_number(self, axis: int, way_out: str) -> InputError:
         """Name the first cell of a column that holds text."""
