@@ -21,6 +21,7 @@ from dpviz.commands.source import (
 from dpviz.data.cities import city_words
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import axes_words
+from dpviz.data.source import is_nameless, local_path
 from dpviz.data.stored import Stored
 from dpviz.domain import Domain
 from dpviz.ending import say
@@ -41,7 +42,7 @@ _NAMELESS = "-"
 def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     """Release one clustering; return the report and its text for people."""
     check_options(given)
-    source = _source(given)
+    named = _source(given)
     if given.seed:
         say(f"note: --seed {given.seed} is ignored: nobody can repeat a release")
     # The key that selects a person's records is discarded.
@@ -58,7 +59,9 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             title=given.title,
         )
         budget = Budget(given.budget_file)
+        source = _payer(given, budget, named, data)
         is_new = budget.find(source) is None
+        noted = _note_problems(budget)
         done = release(
             data, request, engine=engine, budget=budget, source=source, total=given.total,
             folder=Path(given.out), before=partial(_note_place, data.columns, request.domain),
@@ -67,7 +70,8 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
     if is_new and given.total is not None:
         total = decimal(granted(given.total))
         say(f'note: "{source}" has a lifetime budget of {total} now')
-    _note_problems(budget)
+    if not noted:  # of a file that is new
+        _note_problems(budget)
     privacy, chosen = done.document["privacy"], done.document.get("chosen")
     report: Report = {
         "released": True,
@@ -101,10 +105,12 @@ def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
 
 
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:
-    """Refuse stored records whose columns or reading would tell about a record."""
+    """Refuse stored records whose columns or reading would tell about a record; say their notes."""
     check_parts(source)
     if given.columns is None and source.ndim > 2:
         raise columns_missing(source.columns)
+    for note in source.notes:  # on names of files: they hang on no record
+        say(f"note: {note.removesuffix('.')}")
 
 
 def _values(document: Document, names: list[str]) -> Report:
@@ -146,33 +152,47 @@ def _account_lines(account: Account) -> list[str]:
     ]
 
 
-def _note_problems(budget: Budget) -> None:
-    """Print problems that would otherwise go unnoticed."""
+def _note_problems(budget: Budget) -> bool:
+    """Print problems that would otherwise go unnoticed; return whether there are any."""
     if budget.unnoted:
         say(f"note: {budget.unnoted}")
+    return bool(budget.unnoted)
+
+
+def _payer(given: argparse.Namespace, budget: Budget, named: str, data: Dataset | Stored) -> str:
+    """Source that pays: the one that the files had before, whatever they are called now."""
+    if given.source is not None:
+        return named
+    owner = budget.owner(data.origins, proposed=named)
+    if owner is not None and owner != named:
+        say(f'note: what is read was released as source "{owner}" before, which pays')
+    return owner or named
 
 
 def _source(given: argparse.Namespace) -> str:
-    """Name of the data source in the budget file: the option, or the name of the sample or file.
+    """Name of a new data source: the option, or the name of the sample, file or folder.
 
-    A file's name has no folders, links or packing: the same file under another path must not get
-    another budget. Pipes have no name, or a new one each time (``/dev/fd/63``).
+    It has no folders, links or packing. Pipes have no name, or a new one each time
+    (``/dev/fd/63``); patterns and addresses of stores have many for the same files.
     """
     if given.source is not None:
         return str(given.source)
     if given.data != _NAMELESS and known_sample(given) is not None:
         return str(given.data)
+    path = local_path(given.data)
+    what = ""
     try:
-        named = Path(given.data).resolve()
+        named = Path(path).resolve()
         # The reader refuses a missing file and a folder.
-        nameless = given.data == _NAMELESS or (
-            Path(given.data).exists() and not (named.is_file() or named.is_dir())
-        )
+        if is_nameless(path):
+            what = "an address of a store" if "://" in path else "a pattern"
+        elif path == _NAMELESS or (Path(path).exists() and not (named.is_file() or named.is_dir())):
+            what = "a pipe"
     except (OSError, RuntimeError, ValueError):  # As above.
-        return str(given.data)
-    if nameless:
+        return path
+    if what:
         raise InputError(
-            "--source is missing: name the data source whose budget pays, since a pipe has no "
+            f"--source is missing: name the data source whose budget pays, since {what} has no "
             "name that stays."
         )
     return without_packing(named.name)

@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal
 
-from dpviz.errors import InputError, PrivacyRefusal, check_number
+from dpviz.errors import InputError, PrivacyRefusal, check_number, listed, shown
 from dpviz.privacy import names
+from dpviz.privacy.origin import Origin
 
 State = Literal["debited", "released"]
 
@@ -47,6 +50,9 @@ _SCHEMA = (
 
 #: Name, beside the public parameters of a debit, of a number that no other debit has.
 NONCE = "nonce"
+
+#: Name, there, of the files that were read and not yet known: [path, number] of each.
+ORIGINS = "origins"
 
 _RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER BY number"
 
@@ -138,7 +144,8 @@ class Log:
 
     A record is a number from 1, a kind, a source, an amount, a text, a time, and the hash of all
     these and of the previous record. Kinds: ``file`` (the first: a unique text), ``opened``
-    (a source with a total), ``debited`` (epsilon, parameters) and ``released`` (of which debit).
+    (a source with a total), ``debited`` (epsilon, parameters, files) and ``released`` (of which
+    debit).
     """
 
     connection: sqlite3.Connection
@@ -148,6 +155,10 @@ class Log:
     totals: dict[str, int] = field(default_factory=dict)
     spent: dict[str, int] = field(default_factory=dict)
     entries: list[Entry] = field(default_factory=list)
+    #: Source for which each file was read; the same by path, and by number with the file.
+    origins: dict[Origin, str] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    numbers: dict[str, tuple[str, Origin]] = field(default_factory=dict)
 
     @classmethod
     def begun(cls, connection: sqlite3.Connection, text: str, moment: str | None = None) -> Log:
@@ -178,6 +189,16 @@ class Log:
         log.stored = len(log.hashes)
         return log
 
+    @property
+    def newest(self) -> tuple[int, str]:
+        """Number and hash of the newest record."""
+        return len(self.hashes), self.hashes[-1]
+
+    def has(self, record: tuple[int, str]) -> bool:
+        """Whether the record of this number has this hash."""
+        number, found = record
+        return self.hashes[number - 1 : number] == [found]
+
     def append(
         self, kind: str, source: str, amount: int, text: str = "", moment: str | None = None
     ) -> None:
@@ -202,12 +223,18 @@ class Log:
             self.totals[source], self.spent[source] = amount, 0
         elif kind == "debited" and 0 < amount <= self.totals[source] - self.spent[source]:
             self.spent[source] += amount
+            what = dict(json.loads(text))
+            what.pop(NONCE, None)
+            for path, number in what.pop(ORIGINS, ()):
+                one = Origin(path, number)
+                self.origins[one] = self.paths[path] = source
+                self.numbers[number] = (source, one)
             self.entries.append(
                 Entry(
                     id=len(self.entries) + 1,
                     source=source,
                     epsilon=amount / MICRO,
-                    what={k: v for k, v in dict(json.loads(text)).items() if k != NONCE},
+                    what=what,
                     state="debited",
                     time=time,
                 )
@@ -226,6 +253,74 @@ class Log:
         names.check_new(source, self.totals)
         return None
 
+    def owner(
+        self, origins: Iterable[Origin], source: str | None = None, proposed: str | None = None
+    ) -> str | None:
+        """Source for which some of these files were read before; None if none of them was.
+
+        A file is known by its path, by the path of its folder if that was read as a folder, and
+        by its number on the disk, which it keeps when it is renamed. But the number of a deleted
+        file may belong to other data now: so it counts only for who names the source.
+
+        Parameters
+        ----------
+        origins
+            Files to read, and their folder.
+        source
+            Name that was given; None if there is none.
+        proposed
+            Name that a new source would have then.
+
+        Raises
+        ------
+        PrivacyRefusal
+            If the name is another one; without a name, if there are several sources, or a doubt.
+        """
+        sure: dict[str, Origin] = {}
+        doubtful: dict[str, Origin] = {}
+        for one in origins:
+            known = self.paths.get(one.path) or self.paths.get(one.folder)
+            if known is not None and one.path:
+                sure.setdefault(known, one)
+            if one.number in self.numbers and one.number:
+                known, before = self.numbers[one.number]
+                (sure if before.is_there() else doubtful).setdefault(known, one)
+        if len(sure) > 1:
+            raise PrivacyRefusal(
+                f"what is read belongs to the sources {listed(sure)}, and one release can't debit "
+                "several: release the files of each by themselves."
+            )
+        given = None if source is None else names.key(source)
+        for name, one in sure.items():
+            if given not in (None, names.key(name)):
+                is_new = one.path not in self.paths and one.number not in self.numbers
+                place = " is in a folder that" if is_new else ""
+                raise PrivacyRefusal(
+                    f'{shown(one.path, 120)}{place} was released as source "{name}" before, so '
+                    f'source = "{names.cleaned(source)}" would be a second budget for it: name '
+                    f"that source, or give other data a {'folder' if is_new else 'file'} of their "
+                    "own."
+                )
+        for name, one in doubtful.items():
+            if name not in sure and given != names.key(name):
+                raise PrivacyRefusal(
+                    f"{shown(one.path or 'the file', 120)} has the number on the disk of a file "
+                    f'that was released as source "{name}": name that source if the file was '
+                    "renamed, or release a copy of it if it holds other data."
+                )
+        if source is None and not sure:
+            alike = {_kind(path): path for path in self.paths}
+            for one in origins:
+                path = alike.get(_kind(one.path))
+                if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
+                    raise PrivacyRefusal(
+                        f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
+                        f'which was released as source "{self.paths[path]}", but for a number or '
+                        "a format: name that source for parts and versions of the same data, or "
+                        "else a new one."
+                    )
+        return next(iter(sure or doubtful), None)
+
     def account(self, name: str) -> Account:
         """Account of a source by the first spelling of its name."""
         total, spent = self.totals[name], self.spent[name]
@@ -236,6 +331,12 @@ class Log:
             remaining=(total - spent) / MICRO,
             entries=tuple(entry for entry in self.entries if entry.source == name),
         )
+
+
+def _kind(path: str) -> str:
+    """Path that is the same for all parts, years and formats of one table in a folder."""
+    folder, name = os.path.split(path)
+    return os.path.join(folder, re.sub("[0-9]+", "0", names.without_format(name)))
 
 
 def take_over(connection: sqlite3.Connection) -> None:

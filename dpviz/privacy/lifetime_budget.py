@@ -1,15 +1,19 @@
 """The lifetime budget of data sources: one SQLite file that every release debits first.
 
 The owner names a source; a hash of its content can't, because one more record would open a new
-budget. A release debits, draws, publishes and then marks its entry. A debit is final: a crash
-after it loses budget, never privacy.
+budget. Each debit remembers which files are read: under another name of the source they are
+refused, whatever they are called (:meth:`Log.owner`).
+
+A release debits, draws, publishes and then marks its entry. A debit is final: a crash after it
+loses budget, never privacy.
 
 The file holds a log whose records never change. Each has a hash that covers the previous record,
 so an edited, forged, moved or deleted record is detected. A note in this user's folder
 (:func:`dpviz.home.home`) stores the newest hash, so an older copy of the file is detected, too,
 and a file with all hashes recomputed. Not detectable: a new file in place of the old one, an older
 file whose note was restored or removed with it, an older file on another computer or used by
-another user. Anyone with write access to both file and note is trusted.
+another user; the same data in a copy, in memory or in an upload, under another name. Anyone with
+write access to both file and note is trusted.
 """
 
 from __future__ import annotations
@@ -25,19 +29,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.errors import InputError, PrivacyRefusal, shown
 from dpviz.home import home_folder, tighten
 from dpviz.privacy import names
 from dpviz.privacy.budget_log import (
     APPLICATION,
     MICRO,
     NONCE,
+    ORIGINS,
     VERSION,
     Account,
     DamagedError,
@@ -47,6 +52,7 @@ from dpviz.privacy.budget_log import (
     micro,
     take_over,
 )
+from dpviz.privacy.origin import Origin
 
 if sys.platform != "win32":
     import fcntl
@@ -100,8 +106,8 @@ class Budget:
     Attributes
     ----------
     unnoted
-        Why the note in this user's folder could not be written, in one sentence; empty if it
-        was. Then an older copy of the file is not detected; releases continue.
+        Why an older copy of the file is not detected, in one sentence: the note in this user's
+        folder is missing, or can't be written. Empty if there is one. Releases continue.
 
     Raises
     ------
@@ -113,7 +119,9 @@ class Budget:
         if "\0" in os.fspath(path) or not os.fspath(path):
             raise InputError("the name of the budget file is empty or has a zero byte in it.")
         self.path = Path(path)
-        self.unnoted = ""
+        self.unnoted = self._found_none = ""
+        #: Newest record that this object has written.
+        self._written: tuple[int, str] | None = None
 
     def open(self, source: str, total: float | None = None) -> Account:
         """Return the account of a source; its first use sets the total permanently.
@@ -145,6 +153,18 @@ class Budget:
         with self._transaction() as log:
             return log.find(source)
 
+    def owner(
+        self, origins: Sequence[Origin], source: str | None = None, proposed: str | None = None
+    ) -> str | None:
+        """Source for which some of these files were read before; see :meth:`Log.owner`.
+
+        Raises PrivacyRefusal if another source is named, or if none is and only a person can know.
+        """
+        if not origins or not self.exists():
+            return None
+        with self._transaction() as log:
+            return log.owner(origins, source, proposed)
+
     def exists(self) -> bool:
         """Whether the file exists; raise InputError if that can't be determined."""
         try:
@@ -160,6 +180,7 @@ class Budget:
         *,
         total: float | None = None,
         alike: Sequence[str] = (),
+        origins: Sequence[Origin] = (),
     ) -> Entry:
         """Debit epsilon from a source's budget, durably, before anything is drawn.
 
@@ -176,6 +197,8 @@ class Budget:
         alike
             Names in ``what`` whose values must be equal in all entries of a source: epsilons
             of different neighbours or privacy units don't add up.
+        origins
+            Files that are read, and their folder: from now on they belong to this source.
 
         Returns
         -------
@@ -185,18 +208,21 @@ class Budget:
         Raises
         ------
         PrivacyRefusal
-            If less remains; the message states the remaining epsilon.
+            If less remains; the message states the remaining epsilon. Or if the files belong
+            to another source.
         """
         # Two copies of the file may debit the same within one second: without a number of its own
         # both entries would have one hash, and the note would fit both.
         asked = micro("epsilon", epsilon)
-        text = _json(what)
+        _json(what)  # before a file is created
         opening = None if total is None else micro("total", total)
         with self._transaction(create=opening is not None) as log:
+            log.owner(origins, source)
             account = self._opened(log, source, opening)
             _check_alike(account, what, alike)
             account.check(epsilon)
-            log.append("debited", account.id, asked, text)
+            new = [one for one in origins if one not in log.origins]
+            log.append("debited", account.id, asked, _json(what, new))
             entry = log.entries[-1]
         return entry
 
@@ -252,6 +278,8 @@ class Budget:
                 yield log
                 self._check_place(place)
                 connection.execute("COMMIT")
+                if len(log.hashes) > log.stored:
+                    self._written = log.newest
                 # If the file was replaced meanwhile, the debit is lost, but nothing was drawn.
                 self._check_place(place)
         except sqlite3.Error as error:
@@ -315,6 +343,7 @@ class Budget:
             # A separate transaction: it persists even if the requested operation fails.
             connection.execute("COMMIT")
             connection.execute("BEGIN IMMEDIATE")
+            self._written = Log.read(connection).newest
         return Log.read(connection)
 
     def _version(self, connection: sqlite3.Connection) -> int | None:
@@ -334,19 +363,29 @@ class Budget:
         return int(version)
 
     def _note(self, log: Log) -> None:
-        """Note the newest record; refuse a file without the record of the last note."""
-        self.unnoted = ""
+        """Note the newest record; refuse a file without the record of the last note.
+
+        A file without a note gets one when it is written to: until then, whoever looks at it is
+        told.
+        """
+        self.unnoted = self._found_none
         if not log.stored:  # Note only written records: a crash now must not lock the user out.
             return
-        newest = (len(log.hashes), log.hashes[-1])
         try:
             note = home_folder("heads") / log.hashes[0]
             with _alone(note.parent):
                 noted = _noted(note)
-                if noted is not None and log.hashes[noted[0] - 1 : noted[0]] != [noted[1]]:
+                if noted is None and not (self._written and log.has(self._written)):
+                    self.unnoted = self._found_none = (
+                        f"{self} has no note in {shown(note.parent, 80)}, so nobody can tell "
+                        "whether it is an older copy: set DPVIZ_HOME to the folder with its note, "
+                        "or see that no entry is missing."
+                    )
+                    return
+                if noted is not None and not log.has(noted):
                     raise DamagedError("is an older or a changed copy, without what was noted last")
-                if noted != newest:
-                    _write_note(note, *newest)
+                if noted != log.newest:
+                    _write_note(note, *log.newest)
         except (InputError, OSError) as error:
             reason = getattr(error, "strerror", None) or str(error).rstrip(".")
             self.unnoted = (
@@ -495,8 +534,8 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
                 )
 
 
-def _json(what: Mapping[str, Any]) -> str:
-    """Return public parameters and a number of their own as JSON, or raise InputError."""
+def _json(what: Mapping[str, Any], origins: Iterable[Origin] = ()) -> str:
+    """Return public parameters, files and a number of their own as JSON, or raise InputError."""
     try:
         text = json.dumps({**what, NONCE: secrets.token_hex(16)}, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -505,4 +544,5 @@ def _json(what: Mapping[str, Any]) -> str:
         raise InputError(
             f"what = ... has {len(text):,} characters as JSON: keep it below {_LONGEST_WHAT:,}."
         )
-    return text
+    files = [[one.path, one.number] for one in origins]
+    return json.dumps({**json.loads(text), ORIGINS: files}) if files else text

@@ -113,6 +113,11 @@ def without_packing(file: str) -> str:
     return plain or file
 
 
+def without_format(file: str) -> str:
+    """Name of a file without the endings that say how its table is written."""
+    return _FORMATS.sub("", file) or file
+
+
 def _is_allowed(character: str) -> bool:
     """Whether a new name may have a character; compatibility forms are already replaced."""
     if character.isascii():
@@ -148,7 +153,7 @@ def _looks(name: str) -> set[str]:
     A person who ignores the case may recognize it by any of these.
     """
     plain = " ".join(unicodedata.normalize("NFKC", name).split())
-    stem = _FORMATS.sub("", plain) or plain
+    stem = without_format(plain)
     return {_skeleton(one) for one in (stem, stem.casefold(), stem.upper())}
 
 

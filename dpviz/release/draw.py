@@ -225,7 +225,9 @@ def release(
     engine
         Reads stored records; by default threads of this process.
     budget, source, total
-        Lifetime budget, the owner's name for the data, and its total epsilon where it is new.
+        Lifetime budget, the owner's name for the data, and its total epsilon where it is new. Data
+        that were read from files know them, and the budget does: the source that they had first
+        pays. Who reads them otherwise, or from a copy, has to name the source.
     folder
         Folder of the bundle; new or empty.
     before
@@ -234,16 +236,18 @@ def release(
     Raises
     ------
     PrivacyRefusal
-        Where the request must not be released, or the budget does not suffice.
+        Where the request must not be released, the budget does not suffice, or the files belong to
+        another source.
     InputError
         Where request, data, budget file or folder can't be used.
     """
     # All tests before the debit use the epsilon that the debit will grant.
-    request = request.granted(granted(request.config.epsilon))
+    request = _by_name(request.granted(granted(request.config.epsilon)), dataset)
     if isinstance(dataset, Stored):
         prepared = Prepared.of_stored(dataset, request, engine or Local())
     else:
         prepared = Prepared.build(dataset, request)
+    budget.owner(dataset.origins, source)
     _check_budget(budget, source, request.config.epsilon)
     files(prepared.draw(request.config.epsilon, null_sets=1))
     # An absolute path is not enough: "out/.." would name an existing folder.
@@ -252,8 +256,9 @@ def release(
     try:
         before()
         entry = budget.debit(
-            source, request.config.epsilon, prepared.what, total=total, alike=ALIKE
-        )
+            source, request.config.epsilon, prepared.what, total=total, alike=ALIKE,
+            origins=dataset.origins,
+        )  # fmt: skip
         try:
             drawn = prepared.draw(entry.epsilon)
             bundle = files(drawn)
@@ -270,6 +275,23 @@ def release(
         entry = budget.mark(entry)
         remaining = budget.open(source).remaining
     return Released(entry=entry, remaining=remaining, document=drawn, folder=folder, files=bundle)
+
+
+def _by_name(request: Request, data: Dataset | Stored) -> Request:
+    """The same with the name of the column of persons: its number may be another one's tomorrow."""
+    if request.unit is not None and data.unit is None and isinstance(data, Stored):
+        raise InputError(
+            f'unit = "{shown(request.unit)}" needs stored records with few of each person: open '
+            "them with dpviz.data.stored_units.capped."
+        )
+    if request.unit is None or data.unit in (None, request.unit):
+        return request
+    if not str(request.unit).isdigit():
+        raise InputError(
+            f'unit = "{shown(request.unit)}" is not what was read: the data have the persons of '
+            f'column "{shown(data.unit)}".'
+        )
+    return replace(request, unit=data.unit)
 
 
 def _check_names(dataset: Dataset) -> None:

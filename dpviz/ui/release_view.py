@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import zipfile
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -151,14 +152,17 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
     """Ask which source's lifetime budget pays; return its name and the total of a new source.
 
     The owner chooses the name: a new version of the data continues with the same budget. A sample
-    set proposes its own name.
+    set proposes its own name, a file of this computer that of the source that it was before. Where
+    another source owns the file, there is no name.
     """
-    sample = draft.active.sample
+    sample, origins = draft.active.sample, draft.active.complete.origins
     data, proposed = ("own", "") if sample is None else (sample.name, sample.name)
     names = st.session_state.setdefault(f"{_SOURCE}:names", {})
     left, right = st.columns(2)
     budget = _budget()
     known = budget.datasets() if budget.exists() else []
+    with suppress(PrivacyRefusal):
+        proposed = budget.owner(origins) or proposed
     if budget.unnoted:
         show_warning(f"Note: {budget.unnoted}")
     if known:
@@ -171,6 +175,14 @@ def payer(draft: ReleaseDraft) -> tuple[str, float | None]:
         "bundle.",
     ).strip()
     account = _account(source)
+    try:
+        budget.owner(origins, source or None)
+    except PrivacyRefusal as error:
+        if source:
+            show_error(f"Refused: {error}", icon=":material/block:")
+        else:
+            show_info(error, ":material/info:")
+        source = ""
     if account is None:
         total = right.number_input(
             "Lifetime budget of this source",

@@ -173,10 +173,35 @@ MISTAKES: dict[str, Mistake] = {
         disk_is_not_waited_for=("synchronous = EXTRA", "synchronous = OFF"),
         one_hard_link_is_fine=("if self.links > 1:", "if self.links > 2:"),
         older_copies_are_fine=(
-            "if noted is not None and log.hashes[noted[0] - 1 : noted[0]] != [noted[1]]:",
+            "if noted is not None and not log.has(noted):",
             "if noted is not None and not log.hashes:",
         ),
         replaced_file_is_fine=("if _Place.of(self.path) == place:", "if True:"),
+    ),
+    **_of(
+        "privacy/budget_log.py",
+        "commands/test_payer.py",
+        links_are_other_files=(
+            "if one.number in self.numbers and one.number:",
+            "if one.number not in self.numbers and one.number:",
+        ),
+        parts_are_not_their_folder=(
+            "self.paths.get(one.path) or self.paths.get(one.folder)",
+            "self.paths.get(one.path)",
+        ),
+    ),
+    **_of(
+        "privacy/lifetime_budget.py",
+        "commands/test_payer.py",
+        race_opens_two_budgets=(
+            "log.owner(origins, source)\n            account",
+            "account",
+        ),
+    ),
+    **_of(
+        "data/source.py",
+        "data/test_stored.py",
+        links_count_twice=("origin.number or origin.path", "path"),
     ),
     **_of(
         "privacy/lifetime_budget.py",

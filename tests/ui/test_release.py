@@ -16,10 +16,12 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpviz.command_line import main
 from dpviz.data.samples import load_sample
 from dpviz.families import CARDS
 from dpviz.kmeans.methods import METHODS as KMEANS
 from dpviz.privacy.lifetime_budget import Budget
+from dpviz.privacy.origin import Origin
 from dpviz.release.rehearsal import Rehearsal, rehearse
 from dpviz.ui import job, rehearsal_panel
 from dpviz.ui.messages import plain_text
@@ -240,6 +242,70 @@ def test_the_page_says_what_would_not_be_noticed(page, home: Path) -> None:
     assert any("an older copy of budget file" in one.value for one in test.warning)
     release_now(test)
     assert "Released as entry 1" in test.success[0].value
+
+
+def test_a_file_of_this_computer_is_the_source_that_it_was_on_the_command_line(
+    page, home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, other = tmp_path / "visits.csv", tmp_path / "link.csv"
+    path.write_bytes(TABLE)
+    os.link(path, other)
+    budget, out = home / "budget.db", tmp_path / "out"
+    command = ["release", str(path), "--columns", "x,y", "--domain", "0,100;0,100"]
+    command += ["--method", "privqt", "--grid", "8", "--epsilon", "0.5", "--source", "visits"]
+    home.mkdir()
+    assert main([*command, "--total", "1", "--budget-file", str(budget), "--out", str(out)]) == 0
+    capsys.readouterr()
+
+    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,100", epsilon=0.3)
+    test.text_input(key="own:path").set_value(str(other))
+    checked(test.run())
+    assert not test.error
+    source = control(test.text_input, "release:source")
+    assert source.value == "visits"
+    assert said(test).startswith("Lifetime budget 1: 0.5 spent, this release 0.3")
+    checked(source.set_value("visitors").run())
+    (refused,) = (one.value for one in test.error)
+    assert "link.csv was released as source" in refused
+    assert "visits" in refused
+    assert not any(one.label == "Review the release" and not one.disabled for one in test.button)
+    checked(control(test.text_input, "release:source").set_value("Visits").run())
+    assert not test.error
+    release_now(test)
+    (account,) = accounts(home)
+    assert (account.id, account.spent) == ("visits", 0.8)
+
+
+def test_a_file_that_may_be_of_a_known_source_asks_which(page, home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "visits-2025.csv"
+    path.write_bytes(TABLE)
+    home.mkdir()
+    before = Origin(str(tmp_path / "visits-2024.csv"), "1:2")
+    budget = Budget(home / "budget.db")
+    budget.debit("visits", 0.5, {}, total=1.0, origins=[before])
+    test = page(data="own", method="privqt", g=8, columns="x,y", domain="0,100;0,100", epsilon=0.3)
+    test.text_input(key="own:path").set_value(str(path))
+    checked(test.run())
+    assert any("is called like visits-2024.csv" in one.value for one in test.info)
+    checked(control(test.text_input, "release:source").set_value("visits").run())
+    assert not any("is called like" in one.value for one in test.info)
+    assert said(test).startswith("Lifetime budget 1: 0.5 spent")
+
+
+def test_a_moved_home_is_said_until_there_is_a_release(
+    page, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path / "before"))
+    home.mkdir()
+    Budget(home / "budget.db").open("incomes", 1.0)
+    monkeypatch.setenv("DPVIZ_HOME", str(home))
+    test = page(data="incomes", g=16, method="privqt", epsilon=0.2)
+    for _ in range(2):
+        assert any("has no note in" in one.value for one in test.warning)
+        checked(test.run())
+    release_now(test)
+    press(test, "Prepare another release")
+    assert not any("has no note in" in one.value for one in test.warning)
 
 
 def test_published_variants_are_refused_with_a_way_out(page, home: Path) -> None:
