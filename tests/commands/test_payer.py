@@ -182,6 +182,8 @@ def test_however_the_same_bytes_are_named_one_lifetime_budget_pays(
                 else:
                     name, options = list(in_all_ways(trips))[way[1]]
                     read = set(PARTS[:2] if "[01]" in name else PARTS)
+                    if "[01]" in name or "soft" in name:  # these lead nowhere after a rename
+                        read = {part for part in read if at[part] == part}
                 status, said = desk.release(name, "--total", TOTAL, *options, epsilon=epsilon)
                 assert status in (0, 2, 3), said
                 released += status == 0
