@@ -43,7 +43,11 @@ PARTS = ("part-0", "part-1", "part-2")
 
 @pytest.fixture(autouse=True)
 def nothing_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"privacy": {"certified": 0.0, "ledger": [], "odds": ""}}
+    said = {
+        "privacy": {"certified": 0.0, "ledger": [], "odds": ""},
+        "domain": {"columns": ["x", "y"], "bounds": [[0.0, 1.0], [0.0, 1.0]]},
+        "result": {"kind": "cells"},
+    }
     monkeypatch.setattr(draw.Prepared, "draw", lambda *_, **__: said)
     monkeypatch.setattr(draw, "files", lambda _: {"release.json": b"{}"})
 
