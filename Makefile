@@ -73,21 +73,39 @@ browser: $(VENV)/test.stamp
 	|| command -v chromium chromium-browser google-chrome >/dev/null 2>&1 \
 	|| $(BIN)/python -m playwright install chromium
 
-# Debian ships Python without venv: install it where we may.
+# An environment of an older Python, or one whose installation was interrupted, is made anew: pip takes a
+# half-copied package for a whole one. Debian ships Python without venv: it is installed where we may.
+NEWER := import sys; sys.version_info < (3, 11) and sys.exit("dpviz needs Python 3.11 or newer, and \
+$(PYTHON) is %d.%d: name another one, for example make PYTHON=python3.13." % sys.version_info[:2])
+USABLE := [ ! -e $(VENV)/installing ] && $(BIN)/python -c '$(NEWER)'
+ifneq ($(shell { $(USABLE); } >/dev/null 2>&1 && echo yes || echo no),yes)
+.PHONY: $(VENV)/made.stamp
+endif
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
 $(VENV)/made.stamp:
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); apt-get update -qq \
-	  && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); }
+	@command -v $(PYTHON) >/dev/null || { echo "dpviz needs Python 3.11 or newer, and there is no \
+	$(PYTHON): install it, or name another one, for example make PYTHON=python3.13." >&2; exit 1; }
+	@$(PYTHON) -c '$(NEWER)'
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -qq \
+	  && apt-get install -y -qq python3-venv; } || { echo "$(PYTHON) has no module venv: install \
+	it, for example by sudo apt-get install python3-venv." >&2; exit 1; }
+	@{ $(USABLE) && $(PIP) show pip; } >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	touch $@
 
 $(VENV)/run.stamp: $(VENV)/made.stamp requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $(VENV)/installing
+	$(PIP) install -r requirements.txt
+	rm $(VENV)/installing
 	@# Compiled code is kept on disk: better now than at the first look at the page.
 	-for method in twostage dprefine mcmc; do \
 	  $(BIN)/python -m dpviz run gaussians --method $$method --json > /dev/null; done
 	touch $@
 
 $(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+	touch $(VENV)/installing
+	$(PIP) install -r tests/requirements.txt
+	rm $(VENV)/installing
 	touch $@
 
 clean:

@@ -1,0 +1,102 @@
+"""`make run` on a machine as people have it: an old Python, none, an interrupted installation.
+
+The package index is not asked: the copy of the Makefile has an empty list of requirements.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+#: What a Python that reads this calls itself: a stand-in for one that is not installed here.
+OLD = "import sys; sys.version_info = (3, 9, 18, 'final', 0)"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "requirements.txt").touch()
+    return tmp_path
+
+
+def make(folder: Path, target: str = ".venv/made.stamp", **variables: str):
+    """Run make with this Python, and without what an outer make hands on."""
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    return subprocess.run(
+        ["make", "-s", target, f"PYTHON={sys.executable}"],
+        cwd=folder, env=outside | variables, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def old(folder: Path) -> dict[str, str]:
+    """Environment in which every Python says that it is 3.9."""
+    (folder / "old").mkdir(exist_ok=True)
+    (folder / "old" / "sitecustomize.py").write_text(OLD, encoding="utf-8")
+    return {"PYTHONPATH": str(folder / "old")}
+
+
+def test_an_old_python_is_refused_in_one_sentence_and_leaves_nothing(folder):
+    done = make(folder, **old(folder))
+    assert done.returncode
+    sentence, failed = done.stderr.splitlines()
+    assert sentence.startswith("dpviz needs Python 3.11 or newer, and ")
+    assert " is 3.9: name another one, for example make PYTHON=" in sentence
+    assert failed.startswith("make: ")
+    assert not (folder / ".venv").exists()
+
+
+def test_a_python_that_is_not_there_is_refused_in_one_sentence(folder):
+    done = subprocess.run(
+        ["make", "-s", ".venv/made.stamp", "PYTHON=python9.9"],
+        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode
+    assert done.stderr.startswith(
+        "dpviz needs Python 3.11 or newer, and there is no python9.9: install it, or name another"
+    )
+    assert not (folder / ".venv").exists()
+
+
+def test_an_environment_is_made_anew_where_it_is_old_or_unfinished_and_else_kept(folder):
+    done = make(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    mine = folder / ".venv" / "mine"
+    mine.touch()
+    make(folder)
+    assert mine.exists()
+    # A folder that somebody made by hand is used as it is.
+    (folder / ".venv" / "made.stamp").unlink()
+    make(folder)
+    assert mine.exists()
+    # Somebody stopped pip.
+    (folder / ".venv" / "installing").touch()
+    done = make(folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not mine.exists()
+    assert not (folder / ".venv" / "installing").exists()
+    # The Python that made it is no longer there, or was an old one.
+    mine.touch()
+    python = folder / ".venv" / "bin" / "python"
+    python.unlink()
+    python.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    python.chmod(0o755)
+    make(folder)
+    assert not mine.exists()
+
+
+def test_an_interrupted_installation_is_noticed(folder):
+    make(folder)
+    pip = folder / ".venv" / "bin" / "python"
+    pip.unlink()
+    pip.write_text('#!/bin/sh\n[ "$1" = -m ] && kill -INT $$\nexit 0\n', encoding="utf-8")
+    pip.chmod(0o755)
+    assert make(folder, ".venv/run.stamp").returncode
+    assert (folder / ".venv" / "installing").exists()
+    assert not (folder / ".venv" / "run.stamp").exists()
