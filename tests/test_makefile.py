@@ -31,7 +31,8 @@ def make(folder: Path, target: str = ".venv/made.stamp", **variables: str):
     outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     return subprocess.run(
         ["make", "-s", target, f"PYTHON={sys.executable}"],
-        cwd=folder, env=outside | variables, capture_output=True, text=True, timeout=120, check=False,
+        cwd=folder, env=outside | variables, capture_output=True, text=True, timeout=120,
+        check=False,
     )  # fmt: skip
 
 
