@@ -24,6 +24,7 @@ FLOORS = (
         "loop",
         "lru",
         "noise_source",
+        "replace",
         "serialize",
         "work",
     ),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 
@@ -17,21 +16,28 @@ from dpviz.ending import say
 from dpviz.errors import InputError
 from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
+from dpviz.replace import replacing
 from dpviz.serialize import no_formulas
 from dpviz.work import Progress
 
 T = TypeVar("T")
 
+#: How text is packed, by the ending of its file's name.
+_PACKINGS: dict[str, Literal["gzip", "bz2", "xz", "zip", "zstd"]] = {
+    ".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd",
+}  # fmt: skip
+
 
 def write_table(frame: pd.DataFrame, path: str) -> None:
     """Write CSV or Parquet; the name's ending decides."""
+    packing = next((how for end, how in _PACKINGS.items() if path.endswith(end)), None)
     try:
-        # Absolute, because pandas would treat a name such as http://... as a network address.
-        whole = os.path.abspath(path)
-        if path.endswith((".parquet", ".pq")):
-            frame.to_parquet(whole, index=False)
-        else:
-            no_formulas(frame).to_csv(whole, index=False)
+        # pandas gets no name: it would read http://... as an address, and must spell it in UTF-8.
+        with replacing(path) as file:
+            if path.endswith((".parquet", ".pq")):
+                frame.to_parquet(file, index=False)
+            else:
+                no_formulas(frame).to_csv(file, index=False, mode="wb", compression=packing)
     except (OSError, ValueError) as error:
         raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
 

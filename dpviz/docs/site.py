@@ -20,6 +20,7 @@ from typing import Any
 from dpviz import __version__
 from dpviz.docs import figures, generated
 from dpviz.docs.page import GROUPS, Page, title_of
+from dpviz.replace import replacing
 
 HERE = Path(__file__).parent
 
@@ -84,7 +85,8 @@ def build(folder: Path) -> int:
     for name, content in files.items():
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(content, encoding="utf-8")
+        with replacing(place) as file:
+            file.write(content.encode())
     return len(rendered)
 
 

@@ -20,6 +20,7 @@ import pandas as pd
 
 from dpviz.families import CARDS, score_of
 from dpviz.metrics.bands import band
+from dpviz.replace import replacing
 
 #: File of the figures.
 FILE = Path(__file__).with_name("benchmark.json")
@@ -396,7 +397,8 @@ def write(benchmark: Benchmark, path: Path = FILE) -> None:
         f'"{name}": [\n' + ",\n".join(_line(one) for one in entries) + "\n]"
         for name, entries in parts.items()
     )
-    path.write_text("{\n" + text + "\n}\n", encoding="utf-8")
+    with replacing(path) as file:
+        file.write(f"{{\n{text}\n}}\n".encode())
 
 
 _SERIES = ("score", "data", "method", "variant")

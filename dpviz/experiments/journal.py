@@ -19,6 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpviz.errors import InputError, shown
+from dpviz.replace import replacing
 from dpviz.serialize import no_formulas
 
 #: Scores of a row by name.
@@ -133,16 +134,11 @@ class Store:
             return
         # This identifies a file that remains after a kill as ours.
         self.connection.execute("PRAGMA user_version = 1")
-        part = _beside(self.out, "part")
-        as_csv = no_formulas(table).to_csv
-        write = table.to_parquet if self.out.suffix == ".parquet" else as_csv
-        try:
-            write(part, index=False)
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
-            os.replace(part, self.out)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(self.out, _beside(self.out, "part")) as file:
+            if self.out.suffix == ".parquet":
+                table.to_parquet(file, index=False)
+            else:
+                no_formulas(table).to_csv(file, index=False, mode="wb")
         # Under the lock: later, another sweep's journal may have this name.
         _beside(self.out, "journal").unlink(missing_ok=True)
 
@@ -155,11 +151,12 @@ class Store:
         if not self.out.exists():
             return {}
         try:
-            if self.out.suffix == ".parquet":
-                table = pd.read_parquet(self.out)
-            else:
-                # As text: Python's parser returns exactly the bits that were written.
-                table = pd.read_csv(self.out, dtype=str, keep_default_na=False).replace("", "nan")
+            with self.out.open("rb") as file:  # pandas takes no name that is no UTF-8
+                if self.out.suffix == ".parquet":
+                    table = pd.read_parquet(file)
+                else:
+                    # As text: Python's parser returns exactly the bits that were written.
+                    table = pd.read_csv(file, dtype=str, keep_default_na=False).replace("", "nan")
             missing = [name for name in KEYS if name not in table.columns]
             if missing:
                 raise ValueError(f"it has no column {missing[0]}")
@@ -185,12 +182,13 @@ def _check_out(out: Path) -> None:
     try:
         if out.is_dir():
             raise InputError(f'out = "{out}" is a folder: name a file in it.')
+        with suppress(FileNotFoundError):
+            out.stat()  # Links in a circle: not every Python's resolve refuses them.
         if not out.resolve().parent.is_dir():
             raise InputError(f'out = "{out}": that folder does not exist; create it first.')
-    except (OSError, RuntimeError) as error:  # links in a circle
-        reason = getattr(error, "strerror", error)
+    except OSError as error:
         raise InputError(
-            f"out = {shown(out)} can't be a file ({reason}): name another one."
+            f"out = {shown(out)} can't be a file ({error.strerror}): name another one."
         ) from None
 
 

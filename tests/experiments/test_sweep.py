@@ -3,14 +3,13 @@
 import json
 import math
 import os
-import resource
 import signal
 import sqlite3
 import struct
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from dpviz.families import FAMILIES, SCORES, trial_of
 from dpviz.family.family import Family
 from dpviz.family.score import OF_CLASSES
 from dpviz.privacy.ledger import Neighbours
+from tests.support.disk import files_no_larger_than
 from tests.support.read_only import obey_modes
 
 BOX, SMALL = Domain(((0, 1), (0, 1))), Domain(((0.3, 0.7), (0, 1)))
@@ -401,17 +401,6 @@ def journaled(out):
     """Names of the rows in a journal."""
     with closing(sqlite3.connect(journal_of(out))) as connection:
         return {run for (run,) in connection.execute("SELECT run FROM finished")}
-
-
-@contextmanager
-def files_no_larger_than(size):
-    """Let the system refuse to write on, as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
