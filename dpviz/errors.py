@@ -24,6 +24,13 @@ def check_number(name: str, value: object) -> float:
         raise InputError(f"{name} has more digits than a number can have here.") from None
 
 
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number of any type: 3, 3.0, np.int64(3), but not True."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return float(value).is_integer()
+
+
 def shown(value: object, length: int = 40) -> str:
     """Return ``value`` for a message: on one line, nothing unprintable, not too long."""
     text = str(value)

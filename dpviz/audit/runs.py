@@ -24,7 +24,7 @@ from dpviz.audit.transcript import (
     log_likelihood,
 )
 from dpviz.display import Displayed
-from dpviz.errors import InputError, check_number
+from dpviz.errors import InputError, check_number, is_whole
 from dpviz.families import family_of
 from dpviz.numbers import readable
 from dpviz.work import IsCancelled, Progress, Work
@@ -315,7 +315,7 @@ def _condition(name: str, event: Event) -> str:
 
 def checked_runs(runs: int) -> int:
     """Return the number of runs, or raise InputError."""
-    if isinstance(runs, bool) or int(runs) != runs or not FEWEST <= runs <= MOST_RUNS:
+    if not (is_whole(runs) and FEWEST <= runs <= MOST_RUNS):
         raise InputError(
             f"runs = {runs}: give a whole number from {FEWEST} to {MOST_RUNS:,}, for example "
             "20,000; what can be shown grows with its logarithm."

@@ -782,6 +782,11 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
     """Parts of arrays or of an iterator."""
     if callable(source) or isinstance(source, Iterator):
         return _of_iterator(source, columns, name)
+    if not isinstance(source, np.ndarray | Sequence):
+        raise InputError(
+            f"source is of type {type(source).__name__}: give a path, an array (n, d), a list of "
+            "arrays, or a function that returns an iterator of them."
+        )
     many = [source] if isinstance(source, np.ndarray) else list(source)
     tables = [_points(one, name) for one in many]
     if not tables or len({table.shape[1] for table in tables}) > 1:
@@ -820,6 +825,8 @@ def _of_iterator(source: Any, columns: Sequence[str | int] | None, name: str) ->
 def _points(values: ArrayLike, name: str) -> NDArray[np.generic]:
     """Array of records (n, d), or InputError; numbers keep their type until they are read."""
     points: NDArray[np.generic]
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(float), np.nan)  # Hidden values are missing.
     try:
         points = np.asarray(values)
         if points.dtype.kind not in "iuf":

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpviz.data.dataset import Dataset
@@ -75,7 +74,7 @@ class Estimator(ClusterMixin, BaseEstimator):
         """
         if isinstance(X, str | os.PathLike | Stored):
             return self._fit_stored(X, units)
-        points = validate_data(self, as_frame(X), dtype=np.float64, order="C")
+        points = self._points(X)
         dataset = dataset_of(self, points, units)
         taken = points if dataset.points is None else dataset.points
         domain = domain_of(self.domain, taken)
@@ -162,12 +161,34 @@ class Estimator(ClusterMixin, BaseEstimator):
         check_is_fitted(self, "run_")
         if isinstance(X, str | os.PathLike | Stored):
             return np.concatenate([np.empty(0, dtype=np.int32), *self.predict_parts(X)])
-        points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=False)
+        points = self._points(X, reset=False)
         return self._label(points)
+
+    def _points(self, X: Any, *, reset: bool = True) -> NDArray[np.float64]:
+        """Points (n, d) of an array or a table, as scikit-learn checks them."""
+        points: NDArray[np.float64]
+        try:
+            points = validate_data(self, as_frame(X), dtype=np.float64, order="C", reset=reset)
+        except ValueError as error:
+            # A TypeError stays one: scikit-learn asks for it.
+            reason, _, more = str(error).partition("\n")
+            way = "Reshape your data" if "Reshape your data" in more else "give finite numbers"
+            raise InputError(
+                f"X can't be read as points ({reason.rstrip('.:')}): {way}, one row per record and "
+                "one column per axis."
+            ) from None
+        return points
 
     def _fit(self, data: Dataset | Stored, domain: Domain | None, outside: Outside) -> None:
         """Run the method on a data set, and store what it found."""
-        family, given = self._family, self.get_params(deep=False)
+        # A NumPy scalar as the number that it is: its repr and its comparisons are others.
+        family, given = (
+            self._family,
+            {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.get_params(deep=False).items()
+            },
+        )
         seed = seed_of(given.get("random_state", 0))
         config = family.config(
             method=self._method,
@@ -217,7 +238,12 @@ def domain_of(given: DomainLike, points: NDArray[np.float64]) -> Domain:
         return given
     if isinstance(given, str):
         return Domain.from_data(points) if given == "data" else Domain.parse(given)
-    return Domain(tuple(given))
+    try:
+        return Domain(tuple(given))
+    except TypeError:
+        raise InputError(
+            f'domain = {given!r} is no box: give "data", "lo,hi;lo,hi", pairs, or a Domain.'
+        ) from None
 
 
 def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike | None) -> Dataset:
@@ -225,11 +251,21 @@ def dataset_of(estimator: object, points: NDArray[np.float64], units: ArrayLike 
     cap = _cap(estimator, units is not None)
     if units is None:
         return Dataset(name="X", points=points)
-    persons = np.asarray(units)
+    import pandas as pd  # only who names persons needs it
+
+    persons = np.asarray(as_frame(units))
     if persons.shape != (len(points),):
         raise InputError(
             f"units have shape {persons.shape} where there are {len(points)} points: give one "
             "identifier per point."
+        )
+    missing = pd.isna(persons)
+    if isinstance(units, np.ma.MaskedArray):
+        missing = missing | np.ma.getmaskarray(units)
+    if missing.any():
+        raise InputError(
+            f"units have no identifier at {int(missing.sum()):,} of {len(points):,} points: leave "
+            "these points out, for a point without a person can't be capped."
         )
     return cap_records(Dataset(name="X", points=points, units=persons), cap)
 
@@ -248,7 +284,14 @@ def _cap(estimator: object, has_units: bool) -> int:
 
 
 def as_frame(X: Any) -> Any:
-    """Convert a pyarrow Table to pandas; return anything else unchanged."""
+    """Convert a table or column of pyarrow or polars to pandas, and a matrix to an array.
+
+    Hidden values of a masked array are missing: NaN. All else is returned unchanged.
+    """
+    if isinstance(X, np.ma.MaskedArray) and X.dtype.kind in "biuf":
+        return np.ma.filled(X.astype(float), np.nan)
+    if isinstance(X, np.matrix):
+        return np.asarray(X)
     return X.to_pandas() if hasattr(X, "to_pandas") else X
 
 
@@ -257,9 +300,11 @@ def seed_of(random_state: Any) -> int:
     if random_state is None:
         # 128 bits from the system: an attacker who guesses the seed can remove the noise.
         return cast(int, np.random.SeedSequence().entropy)
-    if isinstance(random_state, int | np.integer):
-        if random_state < 0:
-            raise InputError(f"random_state = {random_state}: give a whole number from 0.")
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
-    words = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
+    if not isinstance(random_state, np.random.RandomState):
+        raise InputError(
+            f"random_state = {random_state!r}: give a whole number from 0, a RandomState or None."
+        )
+    words = random_state.randint(2**32, size=4, dtype=np.uint32)
     return int.from_bytes(words.tobytes())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from dpviz.errors import InputError, check_number
+from dpviz.errors import InputError, check_number, is_whole
 
 Relation = Literal["add_remove", "replace_one"]
 Composition = Literal["sequential", "parallel"]
@@ -43,10 +43,12 @@ class Neighbours:
             raise InputError(
                 f'neighbours = "{self.relation}" is unknown: choose add_remove or replace_one.'
             )
-        if isinstance(self.cap, bool) or int(self.cap) != self.cap or self.cap < 1:
+        if not (is_whole(self.cap) and self.cap >= 1):
             raise InputError(
                 f"cap = {self.cap}: keep a whole number of at least 1 record per person."
             )
+        # Not a NumPy scalar, whose comparisons are no booleans of Python.
+        object.__setattr__(self, "cap", int(self.cap))
 
     @property
     def multiplier(self) -> int:

@@ -15,8 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpviz.data.reading.read import read_counts
-from dpviz.domain import Domain
-from dpviz.family.estimator import Estimator, PrivateParameters
+from dpviz.family.estimator import (
+    DomainLike,
+    Estimator,
+    PrivateParameters,
+    as_frame,
+    domain_of,
+)
 from dpviz.family.parameter import GIVEN, Choose
 from dpviz.wavecluster.components import label_points
 from dpviz.wavecluster.family import FAMILY
@@ -36,7 +41,7 @@ class _WaveClusterEstimator(Estimator):
     wavelet: str = "haar"
     level: int = 1
 
-    def fit_counts(self, counts: ArrayLike, domain: Domain | str | None = None) -> Self:
+    def fit_counts(self, counts: ArrayLike, domain: DomainLike | None = None) -> Self:
         """Cluster a given grid of counts; this sets no ``labels_``.
 
         Parameters
@@ -46,9 +51,8 @@ class _WaveClusterEstimator(Estimator):
         domain
             The box that the grid covers; the default is the cell numbers.
         """
-        if isinstance(domain, str):
-            domain = Domain.parse(domain)
-        dataset = read_counts(np.asarray(counts), name="counts", domain=domain)
+        box = None if domain is None else domain_of(domain, np.empty((0, 0)))
+        dataset = read_counts(np.asarray(as_frame(counts)), name="counts", domain=box)
         self.__dict__.pop("labels_", None)
         self.n_features_in_ = dataset.ndim
         self._fit(dataset, None, "clip")

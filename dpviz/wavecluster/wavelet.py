@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dpviz.counts import pad
-from dpviz.errors import InputError
+from dpviz.errors import InputError, is_whole
 from dpviz.wavecluster.rank import rank_of
 
 #: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
@@ -53,7 +53,7 @@ def check_wavelet(wavelet: str) -> str:
 def check_level(level: int, shape: tuple[int, ...]) -> int:
     """Return the level, or raise InputError where the grid does not allow it."""
     highest = int(math.log2(min(shape)))
-    if isinstance(level, bool) or int(level) != level or not 1 <= level <= highest:
+    if not (is_whole(level) and 1 <= level <= highest):
         raise InputError(
             f"level = {level} does not fit a grid with {min(shape)} cells on its shortest side: "
             f"choose a whole number from 1 to {highest}."
