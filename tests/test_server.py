@@ -28,7 +28,7 @@ from streamlit.web.server.server_util import is_url_from_allowed_origins
 from dpviz import server as server_module
 from dpviz.errors import InputError
 from dpviz.ui import address, leave
-from tests.browser.conftest import _free_port, started_server
+from tests.browser.conftest import free_port, started_server
 from tests.support import APP, ROOT
 
 
@@ -144,7 +144,7 @@ def test_it_does_not_start_without_its_settings(tmp_path: Path, start: str) -> N
     command, port = STARTS[start]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-m", *command, port, str(_free_port())], cwd=tmp_path, env=environment,
+        [sys.executable, "-m", *command, port, str(free_port())], cwd=tmp_path, env=environment,
         timeout=60, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 2
@@ -171,7 +171,7 @@ def test_it_opens_a_browser_where_one_is_wanted(tmp_path: Path, start: str) -> N
     opener.chmod(0o755)
     command, port_option = STARTS[start]
     command = [one for one in command if "headless" not in one and one != "--no-browser"]
-    port = _free_port()
+    port = free_port()
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":1"}
     with subprocess.Popen(
         [sys.executable, "-m", *command, port_option, str(port)], cwd=ROOT, env=environment,

@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
+from time import monotonic
 from types import TracebackType
 from typing import Any
 
@@ -30,8 +31,12 @@ ANSWER, FIRST_WORKER = 10, 60
 #: What scheduler and workers have to import.
 _NEEDED = "import dpviz.engine.tables"
 
-#: Seconds between two looks at progress and cancelling.
-LOOK = 0.2
+#: Seconds between two looks at progress and cancelling, and between two at the workers.
+LOOK, PULSE = 0.2, 5.0
+
+#: Seconds without a worker, or without an answer of the scheduler, after which a run gives up. A
+#: worker that was ended for its memory is back sooner.
+LOST = 40.0
 
 
 @dataclass(kw_only=True)
@@ -71,7 +76,8 @@ class Cluster:
         trace: TracebackType | None,
     ) -> None:
         """Close the connection; scheduler and workers go on."""
-        self._client.close()
+        # A scheduler that has stopped answers no farewell.
+        self._client.close(timeout=PULSE)
 
     def tables(self, parts: Sequence[Titled], work: PartWork) -> list[Tables]:
         """Return the tables of every part, in the order of the parts."""
@@ -112,10 +118,18 @@ class Cluster:
         finished = Event()
         last.add_done_callback(lambda _: finished.set())
         left = leaves
+        seen = looked = monotonic()
         while True:
             steps.check()
             if finished.wait(LOOK):
                 break
+            if monotonic() > looked + PULSE:
+                answers, workers = self._pulse()
+                looked = monotonic()
+                if workers:
+                    seen = looked
+                elif looked > seen + LOST:
+                    raise self._lost(answers)
             done = [leaf for leaf in left if leaf.done()]
             left = [leaf for leaf in left if not leaf.done()]
             for leaf in done:
@@ -141,6 +155,25 @@ class Cluster:
         else:
             steps.advance(len(left))
             return found
+
+    def _pulse(self) -> tuple[bool, int]:
+        """Whether the scheduler answers, and how many workers it has."""
+        try:
+            facts = self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
+        except (OSError, TimeoutError):
+            return False, 0
+        return True, len(facts["workers"])
+
+    def _lost(self, answers: bool) -> InputError:
+        """Error for a run that nobody works on any more."""
+        scheduler = shown(self.scheduler)
+        return InputError(
+            f"the Dask scheduler at {scheduler} has had no worker for {LOST:.0f} s: start some "
+            f'with "dask worker {scheduler}", see the logs of the old ones, and run again.'
+            if answers
+            else f"the Dask scheduler at {scheduler} has not answered for {LOST:.0f} s: see "
+            "whether it still runs, start it and its workers again, and run again."
+        )
 
 
 def _read_alone(work: PartWork, part: Titled) -> Waiting:

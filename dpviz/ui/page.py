@@ -128,6 +128,17 @@ def frame() -> None:
     """Make the browser fetch plotly.js early, and lead the focus of a keyboard."""
     _mount_frame(key="frame", data=plotly_url(), height=1)
     _mount_keyboard(key="keyboard", height=1)
+    _ask_after_reconnect()
+
+
+@st.fragment(run_every="1d")
+def _ask_after_reconnect() -> None:
+    """Make the browser ask for a run whenever it reconnects; draw nothing.
+
+    Without a fragment that repeats itself, Streamlit's browser asks for one only if the last run
+    was a fragment's. A new session without a run, after a restart of the server or a long sleep,
+    does not know the fragment of a slider, and ignores it without a word.
+    """
 
 
 @st.cache_resource(show_spinner=False)

@@ -142,7 +142,7 @@ class Watched:
             self.hosts.add(parts.hostname or "")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -166,7 +166,8 @@ def serve(
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start an app of a checkout, its log in a folder; returns its address and its process.
 
-    It answers to the given hosts, or to those of the checkout's settings.
+    It answers to the given hosts, or to those of the checkout's settings, at a free port or the
+    given one.
     """
     options["cwd"] = root
     command = ["streamlit", "run", str(root / script), "--server.headless", "true"]
@@ -186,7 +187,7 @@ def _started(
     command: list[str], prefix: str, folder: Path, **options: Any
 ) -> tuple[str, subprocess.Popen[bytes]]:
     """Start a module with arguments; its options for port and address begin with the prefix."""
-    port, root = _free_port(), options.setdefault("cwd", ROOT)
+    port, root = options.pop("port", None) or free_port(), options.setdefault("cwd", ROOT)
     command = [*command, f"{prefix}port", str(port), f"{prefix}address", "127.0.0.1"]
     # Budgets and bundles of the tests stay in their own folder.
     environment = {**os.environ, "PYTHONPATH": str(root), "DPVIZ_HOME": str(folder / "home")}

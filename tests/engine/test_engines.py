@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -111,6 +112,44 @@ def test_a_scheduler_that_dies_is_named(tmp_path, capfd):
         cluster.total(parts, both)
     (tmp_path / "go").touch()
     assert not capfd.readouterr().err
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Give up soon."""
+    for name, seconds in {"PULSE": 0.5, "LOST": 2.0, "ANSWER": 2}.items():
+        monkeypatch.setattr(f"dpviz.engine.dask.{name}", seconds)
+
+
+def test_workers_that_are_all_gone_are_named(impatient, tmp_path):
+    parts = write_parts(tmp_path, 4, told=tmp_path)
+    with started(workers=0) as (address, _):
+        command = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--no-nanny",
+                   "--nthreads", "1", "--no-dashboard"]  # fmt: skip
+        with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as worker:
+            with (
+                Cluster(scheduler=address, cancelled=killing(tmp_path)) as cluster,
+                pytest.raises(InputError, match=rf"^the Dask scheduler at {address} has had no "
+                              r"worker for 2 s: start some .* run again\.\Z"),
+            ):  # fmt: skip
+                cluster.total(parts, both)
+            assert worker.wait() == -signal.SIGKILL
+
+
+def test_a_scheduler_that_is_frozen_is_named(impatient, tmp_path):
+    parts = write_parts(tmp_path, 4, told=tmp_path)
+    with started() as (address, process):
+        stop = killing(tmp_path, process, signal.SIGSTOP)
+        try:
+            with (
+                Cluster(scheduler=address, cancelled=stop) as cluster,
+                pytest.raises(InputError, match=rf"^the Dask scheduler at {address} has not "
+                              r"answered for 2 s: .* run again\.\Z"),
+            ):  # fmt: skip
+                cluster.total(parts, both)
+        finally:
+            (tmp_path / "go").touch()
+            os.kill(process, signal.SIGCONT)
 
 
 def test_workers_without_dpviz_are_refused(tmp_path):

@@ -22,10 +22,10 @@ def dask_workers() -> Iterator[str]:
 
 
 @contextmanager
-def started() -> Iterator[tuple[str, int]]:
-    """Address and process of a scheduler with two workers."""
+def started(workers: int = 2) -> Iterator[tuple[str, int]]:
+    """Address and process of a scheduler with some workers."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.support.cluster"],
+        [sys.executable, "-m", "tests.support.cluster", str(workers)],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
@@ -42,7 +42,7 @@ def serve() -> None:
     from distributed import LocalCluster
 
     with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+        n_workers=int(sys.argv[1]), threads_per_worker=1, processes=True, dashboard_address=None,
         host="127.0.0.1",
     ) as cluster:  # fmt: skip
         print(cluster.scheduler_address, flush=True)

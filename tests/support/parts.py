@@ -100,12 +100,14 @@ def stored_parts(folder: Path, tables: list[np.ndarray], told: Path | None = Non
     return parts
 
 
-def killing(place: Path, process: int | None = None) -> Callable[[], bool]:
+def killing(
+    place: Path, process: int | None = None, by: int = signal.SIGKILL
+) -> Callable[[], bool]:
     """Never cancels, but kills whoever is told to wait, or a process meanwhile, and notes it."""
 
     def ask() -> bool:
         if (place / "reader").exists() and not (place / "killed").exists():
-            os.kill(process or reader(place), signal.SIGKILL)
+            os.kill(process or reader(place), by)
             (place / "killed").touch()
         return False
 
