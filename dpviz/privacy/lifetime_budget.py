@@ -465,9 +465,10 @@ def _connected(path: Path) -> sqlite3.Connection:
             connection.execute("PRAGMA synchronous = EXTRA")
             connection.execute("PRAGMA fullfsync = ON")
             return connection
-        except sqlite3.Error as error:
+        except BaseException as error:
             connection.close()  # An open connection would block other processes that wait.
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            busy = isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_BUSY
+            if not busy or time.monotonic() > until:
                 raise
         time.sleep(random.uniform(0, 0.2))
 

@@ -73,7 +73,7 @@ def _changed(act: Callable[[Page], None]) -> Callable[[Page], None]:
 
 def _level(page: Page) -> None:
     other = "Hard" if "level=2" in page.url else "Easy"
-    page.locator("label", has_text=re.compile(f"^{other}: ε")).click()
+    page.get_by_role("radio", name=re.compile(f"^{other}: ε")).click()
 
 
 #: A page, and a hand on it of which the page shows the effect.

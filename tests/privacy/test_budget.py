@@ -575,6 +575,28 @@ def test_what_can_not_be_written_is_not_granted(budget: Budget) -> None:
     assert budget.open("visits").spent == 0
 
 
+def test_a_file_that_can_not_be_opened_is_closed(
+    budget: Budget, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An open connection would keep its lock until Python frees it."""
+    budget.open("visits", 1.0)
+    connect, opened = sqlite3.connect, []
+
+    class Unreadable(sqlite3.Connection):
+        def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
+            raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+
+    def remembered(*args: object, **options: object) -> sqlite3.Connection:
+        opened.append(connect(*args, **options, factory=Unreadable))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", remembered)
+    with pytest.raises(InputError, match="is damaged"):
+        budget.datasets()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        opened[0].total_changes  # noqa: B018 - it asks the connection
+
+
 def test_damage_ends_in_a_sentence(tmp_path: Path) -> None:
     whole = Budget(tmp_path / "whole.db")
     for number in range(3):

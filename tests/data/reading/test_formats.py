@@ -285,7 +285,7 @@ def test_what_an_archive_unpacks_to_fits_into_the_memory(kind, monkeypatch):
     if kind == "shapes":
         data = zipped({"a.shp": shp([]), "a.dbf": bytes(2**25), "a.prj": b" " * 2**25})
     else:
-        texts = "<sst>" + f"<si><t>{'a' * 2**15}</t></si>" * 2**10 + "</sst>"
+        texts = "<sst>" + f"<si><t>{'a' * 2**15}</t></si>" * (2**10 + 2) + "</sst>"
         data = workbook({"a": sheet([["x"], [1]])}, parts={"xl/sharedStrings.xml": texts})
     # As if a file might take less: 64 MB in all, 32 MB of them for what is held.
     monkeypatch.setattr("dpviz.data.reading.files._MORE", 2**26 + 2**27)
