@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     option(running, "repeats", "R", "draws", WHOLE, default=1)
     option(running, "labels", "FILE", "write the points with their clusters")
     share(running, "method", "variant")
-    share(running, "classes")
+    share(running, "classes", "leave-out")
     _add_families(running)
 
     sweeping = _command(
@@ -184,7 +184,7 @@ def _parser() -> argparse.ArgumentParser:
     option(sweeping, "scores", "S,S", f"the cheap ones unless told; of {scores}", listed(str))
     option(sweeping, "out", "FILE", "csv or parquet file to write", required=True)
     option(sweeping, "repeats", "R", "draws of each; 10 unless told", WHOLE, default=10)
-    share(sweeping, "classes", "jobs", "resume")
+    share(sweeping, "classes", "leave-out", "jobs", "resume")
     _add_families(sweeping)
 
     drawing = _command(
@@ -205,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
     )
     share(drawing, "columns", kind=listed(str))
-    share(drawing, "no-header", "sheet", "classes", "domain", "outside", "neighbours")
+    share(drawing, "no-header", "sheet", "classes", "leave-out", "domain", "outside", "neighbours")
     option(drawing, "variant", "V", "sound or published; published unless told")
     share(drawing, "seed")
     option(drawing, "out", "FOLDER", "folder to write", required=True)
@@ -335,7 +335,7 @@ def _command(
         epilog=f"example: python -m dpviz {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(command=command, json=False, classes=None, labels=None)
+    parser.set_defaults(command=command, json=False, classes=None, labels=None, leave_out=False)
     return parser
 
 

@@ -33,6 +33,8 @@ class Reproduction:
         Column of the file, or of the sample set, with known classes, if there is one.
     sheet
         Sheet of an Excel file with several.
+    leave_out
+        Whether rows of the file with something else than a number are left out.
     domain, outside, config, seed
         As in the run, of either family.
     """
@@ -43,6 +45,7 @@ class Reproduction:
     unit: str | None = None
     classes: str | None = None
     sheet: str | None = None
+    leave_out: bool = False
     domain: Domain
     outside: Outside
     config: Configuration
@@ -150,6 +153,8 @@ def _points(run: Reproduction) -> tuple[str, str]:
         for name, column in (("unit", run.unit), ("classes", run.classes))
         if column is not None
     )
+    if run.leave_out:
+        file, others = (f'{given}, unreadable="leave out"' for given in (file, others))
     return "read_table", f"read_table({file}).select({run.columns!r}{others}).points"
 
 
@@ -184,6 +189,8 @@ def command(run: Reproduction) -> str:
         parts.append("--counts")
     elif run.columns:
         parts += ["--columns", columns_option(run.columns)]
+    if run.leave_out:
+        parts.append("--leave-out")
     for name, value in run.options.items():
         sides = ",".join(map(str, value)) if isinstance(value, tuple) else value
         parts += [f"--{name}", sides]

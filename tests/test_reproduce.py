@@ -97,6 +97,14 @@ def test_a_sheet_is_repeated_by_its_name(capsys, tmp_path, counts):
     repeated(capsys, data, data=str(path), counts=counts, sheet="it's one")
 
 
+def test_rows_left_out_are_left_out_again(capsys, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,b\n" + "".join(f"{at % 9},{at % 11}\n" for at in range(99)) + "x,3\n5\n")
+    data = read_table(path, unreadable="leave out").select(unreadable="leave out")
+    assert data.dropped == 2
+    repeated(capsys, data, data=str(path), leave_out=True)
+
+
 def test_a_grid_of_counts_is_repeated_as_counts(capsys, tmp_path):
     path = tmp_path / "counts.npy"
     np.save(path, np.random.default_rng(0).poisson(3, (20, 24)))

@@ -65,6 +65,7 @@ _SHARED: dict[str, tuple[str | None, str, Callable[[str], Any], dict[str, Any]]]
 _FLAGS = {
     "counts": "DATA is a grid of counts",
     "no-header": "the first line is data",
+    "leave-out": "rows with something else than a number are left out",
     "resume": "go on with what an interrupted sweep left behind",
     "json": "print one JSON object",
 }

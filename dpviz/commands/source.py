@@ -8,12 +8,16 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from dpviz.commands.output import progress_line
 from dpviz.data.dataset import Dataset, position_of
 from dpviz.data.geographic import check_bounds
+from dpviz.data.reading.far import box_without_far, far_sentence
 from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.reading.table import Table, Unreadable
+from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.data.stored import Stored, is_stored
 from dpviz.data.stored_units import capped as capped_parts
@@ -96,7 +100,7 @@ def stored_data(
                 f"--{name} goes with data in memory; of data that is read part by part, {why}: "
                 "leave it out, or name a single file and no engine."
             )
-    source = opened(given.data, given.columns, given.unit)
+    source = opened(given.data, given.columns, given.unit, leave_out=given.leave_out)
     if check is not None:
         check(source)
     if given.unit is None:
@@ -125,8 +129,40 @@ def load(given: argparse.Namespace) -> Dataset:
     data = _sample_or_counts(given)
     if data is not None:
         return data
-    table = read_table(_file(given), header=False if given.no_header else None, sheet=given.sheet)
-    return table.select(given.columns, unit=given.unit, classes=given.classes)
+    header = False if given.no_header else None
+    # What rows do to a table is said once its columns are chosen.
+    table = read_table(_file(given), header=header, unreadable="leave out", sheet=given.sheet)
+    unreadable: Unreadable = "leave out" if given.leave_out else "refuse"
+    try:
+        data = table.select(
+            given.columns, unit=given.unit, classes=given.classes, unreadable=unreadable
+        )
+    except UnreadableError as error:
+        _list("not read", error.rows)
+        raise InputError(
+            f"{error.sentence.removesuffix('.')}, or leave {error.rows.these} out with --leave-out."
+        ) from None
+    if data.unread:
+        _list("left out", data.unread)
+    return data if given.domain not in (None, "data") else _with_far(table, data)
+
+
+def _list(what: str, rows: NamedRows) -> None:
+    """Name rows on standard error."""
+    for line in rows.lines:
+        say(f"{what}: {line}")
+
+
+def _with_far(table: Table, data: Dataset) -> Dataset:
+    """The same data, with a note on rows that are far from all others."""
+    assert data.points is not None  # noqa: S101 - a table has points
+    box = box_without_far(data.points, data.columns)
+    if box is None:
+        return data
+    rows = table.outside(data.columns, box.bounds)
+    said = far_sentence(rows, box, data.columns)
+    note = f'{said} --domain "{box}" --outside drop leaves {rows.these} out.'
+    return replace(data, notes=(*data.notes, note))
 
 
 def load_for_release(given: argparse.Namespace) -> Dataset:
@@ -191,7 +227,7 @@ def _sample(name: str, given: argparse.Namespace) -> Dataset:
 
 def _check_counts(given: argparse.Namespace) -> None:
     """Refuse options that apply only to records."""
-    for option in ("unit", "columns", "no_header", "header", "grid", "classes"):
+    for option in ("unit", "columns", "no_header", "header", "grid", "classes", "leave_out"):
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpviz.data.reading.unread import NamedRows
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
 from dpviz.privacy.origin import Origin
@@ -68,6 +69,9 @@ class Dataset:
         Name of the column that ``units`` come from, if it has one.
     origins
         Files that were read; none of an upload or of an object in memory.
+    unread
+        Those of the dropped records that hold something else than a number, where a person left
+        them out.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Dataset:
     doubtful: tuple[str, ...] = ()
     unit: str | None = None
     origins: tuple[Origin, ...] = ()
+    unread: NamedRows | None = None
 
     def __post_init__(self) -> None:
         """Check shapes; fill in column names."""

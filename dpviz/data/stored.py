@@ -34,6 +34,7 @@ from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
 from dpviz.formats import FORMATS
+from dpviz.numbers import counted
 from dpviz.privacy.origin import Origin, origins
 
 Floats = NDArray[np.float64]
@@ -124,6 +125,7 @@ def stored(
     *,
     name: str | None = None,
     domain: Domain | None = None,
+    leave_out: bool = False,
 ) -> Stored:
     """Open records that stay where they are.
 
@@ -142,6 +144,9 @@ def stored(
         What to call the data, by default the name of the file or folder.
     domain
         Declared bounds of the chosen columns, in their order.
+    leave_out
+        Whether rows of text count as missing where a cell is no number, or fields are too many or
+        too few: for exploring.
 
     Raises
     ------
@@ -162,7 +167,7 @@ def stored(
             found = _of_arrays(np.load(path, mmap_mode="r"), columns, name or path.name)
         found = replace(found, origins=origins(path))
     elif isinstance(source, str):
-        found = _of_files(source, columns, name)
+        found = _of_files(source, columns, name, leave_out)
     else:
         found = _of_arrays(source, columns, name or "data")
     if domain is not None:
@@ -272,11 +277,14 @@ class TextPart(FilePart):
         Lines before the first record.
     decimal
         Sign before the decimals.
+    leave_out
+        Whether what can't be read counts as missing.
     """
 
     delimiter: str
     skipped: int
     decimal: str = "."
+    leave_out: bool = False
 
     def rows_at_most(self) -> int:
         """A field and a line break take two bytes; packed text is a tenth as large, about."""
@@ -287,7 +295,7 @@ class TextPart(FilePart):
         # Names may be repeated: columns are told apart by their numbers.
         every = [str(number) for number in range(len(self.names))]
         wanted = [str(self.names.index(column)) for column in columns]
-        kinds = [pa.float64() if column in self.columns else pa.string() for column in columns]
+        kinds = [pa.string()] * len(columns) if self.leave_out else self._kinds(columns)
         read = pyarrow.csv.ReadOptions(
             use_threads=False, skip_rows=self.skipped, column_names=every
         )
@@ -300,6 +308,15 @@ class TextPart(FilePart):
         )
         # Later rows may have line breaks in quotes, too: else their halves became records.
         parse = pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        ragged = 0
+
+        def skip(row: pyarrow.csv.InvalidRow) -> str:
+            nonlocal ragged
+            ragged += bool(row.text.strip())
+            return "skip"
+
+        if self.leave_out:
+            parse.invalid_row_handler = skip
         with (
             _no_traceback(self.path, "can't be read as rows of numbers"),
             _opened(self.path) as file,
@@ -308,13 +325,32 @@ class TextPart(FilePart):
             for batch in reader:
                 for begin in range(0, len(batch), CHUNK):
                     few = batch.slice(begin, CHUNK)
-                    yield [few[number] for number in wanted]
+                    cells = [few[number] for number in wanted]
+                    yield self._cell_by_cell(columns, cells) if self.leave_out else cells
+        if ragged:
+            yield [pa.nulls(ragged, kind) for kind in self._kinds(columns)]
+
+    def _kinds(self, columns: Sequence[str]) -> list[pa.DataType]:
+        """Types of the cells of some columns."""
+        return [pa.float64() if column in self.columns else pa.string() for column in columns]
+
+    def _cell_by_cell(self, columns: Sequence[str], cells: list[pa.Array]) -> list[pa.Array]:
+        """The same cells, those of chosen columns as numbers, NaN where one holds none."""
+        from dpviz.data.reading.cells import as_numbers
+
+        style: Any = "point" if self.delimiter == "," else "either"
+        return [
+            pa.array(as_numbers(one, style)[0]) if column in self.columns else one
+            for column, one in zip(columns, cells, strict=True)
+        ]
 
 
 # -- finding files -----------------------------------------------------------------------------
 
 
-def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None) -> Stored:
+def _of_files(
+    source: str, columns: Sequence[str | int] | None, name: str | None, leave_out: bool
+) -> Stored:
     """Parts of a file, a folder or a pattern."""
     folder, paths = _paths(source)
     notes: tuple[str, ...] = ()
@@ -339,6 +375,8 @@ def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None
         raise InputError(f"columns = {listed(names)}: name each column once.")
     parts: list[Part] = []
     for path, (part, there, numbers) in zip(paths, [first, *others], strict=True):
+        if leave_out and isinstance(part, TextPart):
+            part, numbers = replace(part, leave_out=True), there
         for column in names:
             if column not in there:
                 other = Path(paths[0]).name
@@ -347,9 +385,11 @@ def _of_files(source: str, columns: Sequence[str | int] | None, name: str | None
                     "has: give files with the same columns."
                 )
             if column not in numbers:
+                text = isinstance(part, TextPart)
+                way_out = ", or leave out rows without one (--leave-out)" if text else ""
                 raise InputError(
                     f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: choose '
-                    f"among {listed(numbers)}."
+                    f"among {listed(numbers)}{way_out}."
                 )
         parts += _split(replace(part, columns=names))
     title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
@@ -683,8 +723,16 @@ def _no_traceback(path: str, problem: str) -> Iterator[None]:
         if cell:
             raise InputError(
                 f'{shown(path, 120)} has a cell that is no number, "{shown(cell[2])}", in column '
-                f"{int(cell[1]) + 1}: choose other columns, or write numbers with a point, such as "
-                "3.14."
+                f"{int(cell[1]) + 1}: choose other columns, write numbers with a point, such as "
+                "3.14, or leave such rows out (--leave-out on the command line)."
+            ) from None
+        ragged = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
+        if ragged:
+            row, wanted, got = map(int, ragged.groups())
+            raise InputError(
+                f"row {row} of {shown(path, 120)} has {counted(got, 'field')} where others have "
+                f"{wanted:,}: correct it, or leave such rows out "
+                "(--leave-out on the command line)."
             ) from None
         raise InputError(_with_reason(path, problem, error)) from None
 

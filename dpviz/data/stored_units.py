@@ -120,13 +120,20 @@ def capped(
         )
 
 
-def opened(source: Where, columns: Sequence[str | int] | None, unit: str | None) -> Stored:
+def opened(
+    source: Where,
+    columns: Sequence[str | int] | None,
+    unit: str | None,
+    *,
+    leave_out: bool = False,
+) -> Stored:
     """Open records; unless columns are told, all of numbers but that of the persons."""
-    found = stored(source, columns)
+    found = stored(source, columns, leave_out=leave_out)
     if columns is not None or unit is None:
         return found
     owner = _owner(_file(found.parts[0], found), unit)
-    return stored(source, [one for one in found.columns if one != owner])
+    others = [one for one in found.columns if one != owner]
+    return stored(source, others, leave_out=leave_out)
 
 
 def _owner(part: FilePart, unit: str | int) -> str:

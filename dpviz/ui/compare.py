@@ -37,11 +37,12 @@ from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.explorer import FIRST
-from dpviz.ui.messages import show_caption, show_info
-from dpviz.ui.own_data import OwnData, own_data
+from dpviz.ui.messages import show_caption
+from dpviz.ui.own_data import OwnData, loaded, own_data
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.paper_sets import given_subject, paper_sets_panel
 from dpviz.ui.parameters import boxes, parser
+from dpviz.ui.rows import offer_box, show_notes
 from dpviz.ui.state import Control, CorrectedError, choice, number, whole
 from dpviz.ui.worker_times import MOST_PRICE
 
@@ -446,8 +447,8 @@ def _own_data(state: CompareState) -> OwnData | None:
     try:
         return own_data(state, many=many)
     except NothingLoadedError as error:
-        if state.get("columns"):
-            show_info(error, icon=":material/upload_file:")
+        if state.get("columns") or loaded():
+            error.show()
         return None
 
 
@@ -457,6 +458,8 @@ def _own_subject(state: CompareState, own: OwnData | None) -> Subject | None:
         return None
     dataset = own.current
     domain = domain_panel(state, dataset, own.identity)
+    show_notes(state, dataset)
+    offer_box(state, dataset, None if domain.declared else own.far)
     suited = [one for one, _ in suiting(sample(FIRST))]
     places, below = st.columns(len(suited), vertical_alignment="bottom"), st.container()
     for column, one in zip(places, suited, strict=True):
@@ -493,7 +496,9 @@ def _request(
     data: list[str] = [name for name in state.get("data") if name != UPLOAD or own]
     methods = tuple(name for name in METHODS if name in state.get("methods"))
     if not data:
-        hint = "Load a file" if UPLOAD in state.get("data") else "Choose at least one data set"
+        hint = "Choose at least one data set"
+        if UPLOAD in state.get("data"):
+            hint = "Leave rows out or choose other columns" if loaded() else "Load a file"
         raise InputError(f"{hint} on the left.")
     if not methods:
         raise InputError("Choose at least one method on the left.")

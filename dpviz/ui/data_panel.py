@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.reading.unread import NamedRows
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.domain import Domain, Outside
 from dpviz.errors import listed
@@ -20,6 +21,7 @@ from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import AnyTable, OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
+from dpviz.ui.rows import show_notes
 from dpviz.ui.state import UrlState
 
 
@@ -49,6 +51,8 @@ class ActiveData:
         Sheet of an Excel file with several, or None.
     ground
         What maps of these two stand on.
+    far
+        Rows far from all others where the bounds span the data, and a box around those.
     """
 
     dataset: Dataset
@@ -61,6 +65,7 @@ class ActiveData:
     axes: tuple[int, int] = (0, 1)
     sheet: str | None = None
     ground: Ground = PLAIN
+    far: tuple[NamedRows, Domain] | None = None
 
     @property
     def title(self) -> str:
@@ -133,6 +138,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         sample=facts,
         sheet=own.sheet if own else None,
         axes=shown_axes,
+        far=own.far if own and not domain.declared else None,
     )
     show_caption(
         f"Active: {active.title} · {counted(dataset.n, 'record')} · "
@@ -140,8 +146,9 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         + (f" · {len(dataset.classes.names)} classes" if dataset.classes else ""),
         help=facts.description if facts else None,
     )
-    for note in dataset.notes:
-        show_caption(note)
+    show_notes(state, dataset)
+    if named and dataset.dropped:
+        show_caption("The explorers name the rows that can't be read.")
     if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
         show_info(
             "Each record is protected by itself. Can a person have several? Then name the column "

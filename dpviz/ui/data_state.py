@@ -22,11 +22,14 @@ MOST_RECORDS = 1000
 
 COUNTS = "counts"
 
+#: Rows with something else than a number are left out.
+READABLE = "readable"
+
 #: Argument of the reader for each format.
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
 #: Controls of own data alone; they stay as they are while sample sets are looked at.
-_OF_OWN_DATA = ("format", "sheet", "columns", "classes", "unit", "cap")
+_OF_OWN_DATA = ("format", "sheet", "rows", "columns", "classes", "unit", "cap")
 
 
 class DataState(UrlState):
@@ -74,6 +77,8 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         "format": Control("", choice("format", tuple(FORMATS))),
         # Of an Excel file; empty for the first.
         "sheet": Control("", str),
+        # Which rows of own data: all, each of which must be readable, or the readable ones.
+        "rows": Control("", choice("rows", ("", READABLE))),
         # Columns of own data, the two shown ones first; empty until they are proposed or named.
         "columns": Control("", lambda text: columns_option(columns_of(text))),
         "classes": Control("", str),

@@ -18,13 +18,13 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.show import lazy_expander
 from dpviz.ui.state import UrlState, following
 
-#: A box on a picture tells of the data what its drawer saw.
+#: A box that was drawn on a picture, or leaves out what is far away, tells of the data.
 DRAWN = (
-    "This box was drawn on a picture of the data: it counts as declared only if public knowledge "
-    "alone would have led you to the same bounds. Change what would not."
+    "This box comes from a look at the data: it counts as declared only if public knowledge alone "
+    "would have led you to the same bounds. Change what would not."
 )
 
-#: Session entry with the last box that was drawn: all pages share the domain, so this as well.
+#: Session entry with the last such box: all pages share the domain, so this as well.
 DRAWN_KEY = "app:domain:drawn"
 
 #: Any bounds of longitude and latitude.
@@ -170,10 +170,15 @@ def _boxes(state: UrlState, dataset: Dataset, identity: str, setting: str, *, lo
         show_error(error)
 
 
-def cut_out(state: UrlState, domain: str) -> None:
-    """Make a part of a map the domain; points outside would pile up at its border like clusters."""
+def cut_out(state: UrlState, domain: str, *, seen: bool = False) -> None:
+    """Make a part of a map the domain; points outside would pile up at its border like clusters.
+
+    ``seen`` says that the part was chosen by a look at the data.
+    """
     state.set("domain", domain)
     state.set("outside", "drop")
+    if seen:
+        st.session_state[DRAWN_KEY] = domain
 
 
 def _city(state: UrlState, dataset: Dataset, axes: tuple[int, int]) -> None:

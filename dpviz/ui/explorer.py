@@ -36,6 +36,7 @@ from dpviz.ui.parameters import (
     sliders_of,
 )
 from dpviz.ui.readouts import show_ledger, show_reason
+from dpviz.ui.rows import offer_box
 from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import MAX_SEED
 from dpviz.ui.show import lazy_expander
@@ -118,6 +119,7 @@ def build_explorer(
     """
     with place or st.sidebar:
         active = sidebar(state)
+    offer_box(state, active.dataset, active.far)
     live_part(_explore, state, active, family, draw)
 
 
@@ -299,6 +301,7 @@ def show_code(settings: RunSettings, domain: Domain) -> None:
         unit=active.unit,
         classes=None if classes is None else classes.column,
         sheet=active.sheet,
+        leave_out=active.dataset.unread is not None,
         seed=settings.seed,
     )
     st.code(python_lines(again), language="python")

@@ -13,7 +13,7 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.figures.ground import Ground
 from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.domain_panel import DRAWN_KEY, cut_out
+from dpviz.ui.domain_panel import cut_out
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.state import Control, UrlState, choice
 
@@ -119,8 +119,7 @@ def take_box(state: UrlState, active: ActiveData, box: Any) -> None:
     except InputError as error:
         show_error(str(error))
         return
-    cut_out(state, domain)
-    st.session_state[DRAWN_KEY] = domain
+    cut_out(state, domain, seen=True)
     st.rerun(scope="app")
 
 

@@ -13,9 +13,11 @@ from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import lon_first, placed
 from dpviz.data.reading.apart import Upload, UploadedTable, prepare
+from dpviz.data.reading.far import box_without_far
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table, Unreadable
+from dpviz.data.reading.unread import NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import watching
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
@@ -23,13 +25,15 @@ from dpviz.errors import InputError, shown
 from dpviz.families import FAMILIES
 from dpviz.formats import ACCEPTED
 from dpviz.lru import LRUCache
+from dpviz.numbers import counted
 from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.address import on_this_machine
-from dpviz.ui.data_state import COUNTS, FORMATS, DataState
+from dpviz.ui.data_state import COUNTS, FORMATS, READABLE, DataState
 from dpviz.ui.job import Job, follow, job_of, start
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.page import NothingLoadedError
+from dpviz.ui.rows import offer_rows
 from dpviz.ui.state import following
 from dpviz.work import IsCancelled, Progress
 
@@ -79,6 +83,10 @@ class OwnData:
     axes: tuple[int, int] = (0, 1)
     chosen: object = None
     error: str = ""
+    #: Rows that may be left out, so that the columns can be read.
+    unread: NamedRows = NO_ROWS
+    #: Rows far from all others, and a box around those.
+    far: tuple[NamedRows, Domain] | None = None
     sheet: str | None = None
 
     @property
@@ -186,7 +194,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             # Settings that came by a link, or stayed after a reload, wait for the first file.
             if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
                 st.session_state[_SETTINGS_OF] = file.file_id
-                for name in ("columns", "classes", "domain"):
+                for name in ("rows", "columns", "classes", "domain"):
                     if name in state:
                         state.set(name, "")
         except _ReadingError:
@@ -196,10 +204,12 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             own.error = str(error)
     if own.table is not None and uploaded is None:
         show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
-    failure = own.error
+    failure, own.unread = own.error, NO_ROWS
     if own.table is not None:
         try:
             _choose(state, own, many, named)
+        except UnreadableError as error:
+            failure, own.unread = failure or error.sentence, error.rows
         except InputError as error:
             if named:
                 if own.error:
@@ -211,6 +221,16 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         if own.shown:
             still = f" Still on the screen: {own.shown.name}, {' and '.join(own.shown.columns)}."
         show_error(failure + still)
+    offer = partial(offer_rows, state, own.unread)
+    if own.shown is None and own.table is not None:
+        problem = "is loaded, but not on the screen yet:"
+        if bad := own.unread.rows:
+            them = "it" if bad == 1 else "them"
+            problem = f"has {counted(bad, 'row')} that can't be read: leave {them} out, or"
+        raise NothingLoadedError(
+            f"{shown(own.table.name)} {problem} choose other columns on the left.", offer
+        )
+    offer()
     if own.shown is None:
         columns = columns_of(state.get("columns"))
         raise NothingLoadedError(
@@ -224,6 +244,12 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         if said := exchanged(names, own.shown.points, own.axes):
             show_warning(said)
     return own
+
+
+def loaded() -> bool:
+    """Whether a file was read, which may not be on the screen yet."""
+    own: OwnData | None = st.session_state.get(_OWN)
+    return own is not None and own.table is not None
 
 
 def _forget_path() -> None:
@@ -408,7 +434,8 @@ def _read(
                 "one, or use the command line."
             )
         return grid
-    unreadable: Unreadable = "missing" if released else "refuse"
+    # What rows do to a table is said once its columns are chosen.
+    unreadable: Unreadable = "missing" if released else "leave out"
     if of:
         return of.table(header=header, unreadable=unreadable, sheet=sheet)
     return read_table(uploaded, name=name, header=header, unreadable=unreadable, sheet=sheet)
@@ -445,7 +472,7 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     if table is None or isinstance(table, Dataset):
         own.shown, own.whole, own.axes = table, table, (0, 1)
         own.identity = table.digest if table else ""
-        own.unit = None
+        own.unit = own.far = None
         return
     if "classes" in state and state.get("classes") not in ("", *table.columns):
         state.set("classes", "")
@@ -457,23 +484,25 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         show_error(f"Protects is a record now: {no_unit(table, unit)}.")
     wide = len(table.columns) > 2
     classes = None if named else state.get("classes") or None
+    leave_out = not named and state.get("rows") == READABLE
     used, shown = (
         _named(state, own, table, many)
         if named and wide
-        else _proposed(state, own, table, many, named, classes)
+        else _proposed(state, own, table, many, classes, leave_out=leave_out, named=named)
     )
     if not named and wide:
         _class_box(state, table)
     unit, cap = state.get("unit"), state.get("cap") or 1
     unit = unit if unit in table.columns else None
-    selection = (own.loaded, shown, used, unit, cap, classes)
+    selection = (own.loaded, shown, used, unit, cap, classes, leave_out)
     if selection != own.chosen:
-        unreadable: Unreadable = "missing" if named else "refuse"
+        unreadable: Unreadable = "missing" if named else "leave out" if leave_out else "refuse"
         select = partial(
             table.select, used, unit=unit, classes=classes, least=2, unreadable=unreadable
         )
         key = (table, tuple(used or ()), unit, classes, unreadable)
         whole = _shared().get(key, select) if own.local else select()
+        own.far = None if named else _far(table, whole)
         own.shown = whole if unit is None else cap_records(whole, cap)
         own.whole, own.unit = whole, unit
         # Typed bounds stay when the privacy unit changes.
@@ -483,6 +512,13 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
     if not (named and wide):
         _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])))
         own.asked = ()
+
+
+def _far(table: AnyTable, data: Dataset) -> tuple[NamedRows, Domain] | None:
+    """Rows that are far from all others, and a box around those."""
+    assert data.points is not None  # noqa: S101 - a table has points
+    box = box_without_far(data.points, data.columns)
+    return None if box is None else (table.outside(data.columns, box.bounds), box)
 
 
 def no_unit(table: AnyTable, unit: str) -> str:
@@ -557,19 +593,28 @@ def _named(
 
 
 def _proposed(
-    state: DataState, own: OwnData, table: AnyTable, many: bool, named: bool, classes: str | None
+    state: DataState,
+    own: OwnData,
+    table: AnyTable,
+    many: bool,
+    classes: str | None,
+    *,
+    leave_out: bool,
+    named: bool,
 ) -> tuple[list[str] | None, tuple[str, str]]:
     """Choose from numeric columns; return those to cluster and the two to show."""
     columns = table.columns
-    numeric = columns if named else table.numeric_columns
-    numeric = tuple(name for name in numeric if name != classes)
+    usable = {*(columns if named else table.numeric_columns)} - {classes}
+    nearly = {*(() if named else table.nearly_numeric)} - {classes}
+    offered = tuple(name for name in columns if name in usable | nearly)
+    numeric = tuple(name for name in columns if name in (usable | nearly if leave_out else usable))
     names = tuple(lon_first(own.asked or columns_of(state.get("columns"))))
     fits = len(names) > 1 and set(names) <= set(columns)
     # The column of persons is no axis, unless somebody chose it as one.
     misfit = classes in names or (names == own.proposed and state.get("unit") in names)
     if not own.asked and (not fits or misfit):
         others = [name for name in columns if name != classes]
-        names = tuple(lon_first(_first(state, table, numeric, others)))
+        names = tuple(lon_first(_first(state, table, offered, others)))
         own.proposed = own.looked = names
     across, up = names[0], names[1] if len(names) > 1 else names[0]
     every = many and len(names) > 2 and set(numeric) <= set(names)

@@ -42,7 +42,24 @@ _ENTERED, _SHOWN = "app:entered", "app:shown"
 
 
 class NothingLoadedError(InputError):
-    """Own data is chosen, but no file is uploaded yet."""
+    """Own data is chosen, but there is none on the screen yet.
+
+    Parameters
+    ----------
+    sentence
+        Why, and the way out.
+    below
+        Shows the way out below the sentence.
+    """
+
+    def __init__(self, sentence: str, below: Callable[[], None] = lambda: None) -> None:
+        super().__init__(sentence)
+        self._below = below
+
+    def show(self) -> None:
+        """Show the sentence, and the way out."""
+        show_info(self, icon=":material/upload_file:")
+        self._below()
 
 
 def run_page(name: str, page_state: Callable[[], State], build: Callable[[State], None]) -> None:
@@ -65,7 +82,7 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
         try:
             build(state)
         except NothingLoadedError as error:
-            show_info(error, icon=":material/upload_file:")
+            error.show()
             state.write()
 
 

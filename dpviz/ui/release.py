@@ -51,8 +51,8 @@ def page_state() -> DataState:
     """All controls of the page, from the link or the session."""
     first = sample(FIRST)
     controls = data_controls(FIRST, many=True)
-    # Known classes are for exploring alone.
-    del controls["classes"]
+    # Known classes are for exploring alone; a release leaves out what it can't read in any case.
+    del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))

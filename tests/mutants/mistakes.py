@@ -494,4 +494,32 @@ MISTAKES: dict[str, Mistake] = {
             "np.floor(pick / down * below)",
         ),
     ),
+    **_of(
+        "data/reading/table.py",
+        "data/reading/test_unread.py",
+        many_rows_are_left_out=("(0 if refuse else FEW * len(points))", "(0 if refuse else 1e9)"),
+        large_numbers_are_not_named=("wrong |= large & stay[:, None]", "pass"),
+        cells_are_named_whole=("target, shown(cell)))", "target, cell))"),
+    ),
+    **_of(
+        "data/reading/text.py",
+        "data/reading/test_unread.py",
+        rows_count_without_skipped_ones=("place + (line <= place)", "place + (line < 0)"),
+        a_release_forgets_ragged_lines=("ragged += others", "ragged += 0"),
+    ),
+    **_of(
+        "data/reading/far.py",
+        "data/reading/test_far.py",
+        a_double_range_is_far=("_NEAR = (0.05, 0.95), 5.0", "_NEAR = (0.05, 0.95), 0.5"),
+        zero_is_never_a_place=("max(lo, -hi) > (hi - lo) / 2", "max(lo, -hi) > -(hi - lo)"),
+        nines_are_numbers=("max(lo - nines, nines - hi) > hi - lo", "False"),
+    ),
+    **_of(
+        "ui/own_data.py",
+        "ui/test_rows.py",
+        the_next_file_has_the_choice_of_the_last=(
+            '("rows", "columns", "classes", "domain")',
+            '("columns", "classes", "domain")',
+        ),
+    ),
 }

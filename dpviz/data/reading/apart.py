@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock, Semaphore, Timer
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -31,10 +31,13 @@ from dpviz.data.dataset import Dataset
 from dpviz.data.reading.files import megabytes
 from dpviz.data.reading.reader import TYPES, unpacked
 from dpviz.data.reading.table import Unreadable
+from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.errors import InputError, shown
 from dpviz.threads import processors
 from dpviz.work import Cancelled
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
@@ -141,7 +144,10 @@ class _Reader:
                 if "done" in head:
                     passed(head["done"], head["total"])
                 elif "error" in head:
-                    raise InputError(str(head["error"])[:_LONGEST])
+                    said = str(head["error"])[:_LONGEST]
+                    if "rows" in head:
+                        raise UnreadableError(said, NamedRows.of(head["rows"]))
+                    raise InputError(said)
                 else:
                     return head["answer"], arrays
         finally:
@@ -294,6 +300,14 @@ class Upload:
         except (KeyError, TypeError, ValueError, StopIteration):
             raise self._failed(0) from None
 
+    def _checked(self, make: Callable[[Any], T], *question: Any) -> T:
+        """Make something of an answer; one of another form counts as the reader's end."""
+        answer = self._ask(*question)
+        try:
+            return make(answer)
+        except (KeyError, TypeError, ValueError):
+            raise self._failed(0) from None
+
     def _ask(self, *question: Any, **named: Any) -> Any:
         return self._answer(question, named)[0]
 
@@ -382,7 +396,20 @@ class UploadedTable:
     @cached_property
     def numeric_columns(self) -> tuple[str, ...]:
         """Names of the columns that hold numbers throughout."""
-        return tuple(self.upload._ask("numeric", self.how))
+        return self._numeric[0]
+
+    @property
+    def nearly_numeric(self) -> tuple[str, ...]:
+        """Names of further columns that hold few cells that are no numbers."""
+        return self._numeric[1]
+
+    @cached_property
+    def _numeric(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        def both(answer: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            throughout, nearly = answer
+            return tuple(throughout), tuple(nearly)
+
+        return self.upload._checked(both, "numeric", self.how)
 
     def select(
         self,
@@ -407,3 +434,8 @@ class UploadedTable:
         """As :func:`dpviz.data.reading.proposal.first_columns`."""
         across, up = self.upload._ask("first", self.how, list(numeric), list(but))
         return across, up
+
+    def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
+        """As :meth:`dpviz.data.reading.table.Table.outside`."""
+        question = ("outside", self.how, list(columns), list(bounds))
+        return self.upload._checked(NamedRows.of, *question)

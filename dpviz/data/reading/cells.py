@@ -101,7 +101,11 @@ class Cells(ABC):
 
     def row(self, position: int) -> int:
         """Number in the source, from 1, of the row at ``position``."""
-        return position + 1
+        return self.row_numbers([position])[0]
+
+    def row_numbers(self, positions: Sequence[int]) -> list[int]:
+        """Numbers in the source, from 1, of the rows at some positions, in ascending order."""
+        return [position + 1 for position in positions]
 
     @cached_property
     def kinds(self) -> dict[int, Kind]:

@@ -15,10 +15,14 @@ from dpviz.data.reading.files import File, megabytes
 from dpviz.data.reading.lines import TAB, Lines
 from dpviz.data.reading.shapefile import EACH_POINT
 from dpviz.data.reading.text import check_text
+from dpviz.data.reading.unread import Slips
 from dpviz.errors import InputError, listed, shown
 
 #: Names of the coordinates, with which every table starts.
 PLACE = ("lon", "lat")
+
+#: Coordinates of a feature without a place: a row that is counted, as an empty line is not.
+NOWHERE = ("nan", "nan")
 
 #: Longest text of one feature, or of another member of the file, in bytes. Objects take up to
 #: twenty times as much.
@@ -65,7 +69,7 @@ class _NoJsonError(Exception):
         self.place = place
 
 
-def geojson_as_text(file: File, released: bool) -> File:
+def geojson_as_text(file: File, released: bool, *, lenient: bool = False) -> File:
     """Make lines of text of all points; the first line has the names.
 
     Parameters
@@ -75,6 +79,8 @@ def geojson_as_text(file: File, released: bool) -> File:
     released
         No record may tell which columns there are, so there are only the coordinates; a feature
         that is no point counts as missing.
+    lenient
+        Whether a few such features are rows without numbers.
 
     Raises
     ------
@@ -84,7 +90,7 @@ def geojson_as_text(file: File, released: bool) -> File:
     name, data = file.name, file.data.removeprefix(b"\xef\xbb\xbf")
     check_text(data, name)
     lines = Lines(name, file.memory // 2)
-    table = _Table(name, lines, released)
+    table = _Table(name, lines, released, Slips(allowed=lenient))
     try:
         for item in _items(data, released):
             table.add(item)
@@ -94,6 +100,7 @@ def geojson_as_text(file: File, released: bool) -> File:
             f"{shown(name)} can't be read in line {line}, which is no GeoJSON or has a feature of "
             f"more than {megabytes(_LONGEST)}: write it again, or save the table as CSV."
         ) from None
+    table.slips.check(table.rows)
     if not table.rows and not released:
         raise InputError(
             f"{shown(name)} has no point: give GeoJSON with features that are points, or a CSV "
@@ -114,7 +121,8 @@ def geojson_as_text(file: File, released: bool) -> File:
 class _Table:
     """Rows of a table from features."""
 
-    def __init__(self, name: str, lines: Lines, released: bool) -> None:
+    def __init__(self, name: str, lines: Lines, released: bool, slips: Slips) -> None:
+        self.slips = slips
         self._name, self._lines, self._released = name, lines, released
         self.columns: dict[str, int] = {}
         self._nested: dict[str, None] = {}
@@ -173,7 +181,7 @@ class _Table:
     def _points(self, geometry: Any) -> list[tuple[str, str]]:
         """Points of a geometry; one without coordinates for a feature that has no place."""
         if geometry is None:
-            return [("", "")]
+            return [NOWHERE]
         kind = geometry.get("type") if isinstance(geometry, dict) else None
         if kind == "Point":
             return [self._point(geometry.get("coordinates"))]
@@ -187,17 +195,21 @@ class _Table:
             if not nested:
                 return [point for one in inner for point in self._points(one)]
         if self._released:
-            return [("", "")]
+            return [NOWHERE]
+        problem = f'has no geometry that can be read, "{shown(kind)}": give Point or MultiPoint.'
         if kind in ("LineString", "MultiLineString", "Polygon", "MultiPolygon"):
-            raise InputError(
-                f"feature {self._number:,} of {shown(self._name)} is a {kind}, and only points can "
-                "be clustered: make points of it first (QGIS: Vector, Geometry Tools, Centroids), "
-                "or leave it out."
+            problem = (
+                f"is a {kind}, and only points can be clustered: make points of it first (QGIS: "
+                "Vector, Geometry Tools, Centroids), or leave it out."
             )
-        raise InputError(
-            f"feature {self._number:,} of {shown(self._name)} has no geometry that can be read, "
-            f'"{shown(kind)}": give Point or MultiPoint.'
-        )
+        return [self._slip(problem, kind)]
+
+    def _slip(self, problem: str, held: object) -> tuple[str, str]:
+        """Text in place of coordinates that can't be read."""
+        feature = f"feature {self._number:,} of {shown(self._name)}"
+        self.slips.add(InputError(f"{feature} {problem}"))
+        text = f"feature {self._number:,}: {shown(held)}"
+        return text, text
 
     def _point(self, coordinates: Any) -> tuple[str, str]:
         """Longitude and latitude; nothing where there are none."""
@@ -206,11 +218,11 @@ class _Table:
             if _is_number(lon) and _is_number(lat):
                 return repr(lon), repr(lat)
         if coordinates == [] or self._released:
-            return "", ""
-        raise InputError(
-            f"feature {self._number:,} of {shown(self._name)} has the coordinates "
-            f'"{shown(coordinates)}": give two numbers, longitude and latitude.'
+            return NOWHERE
+        problem = (
+            f'has the coordinates "{shown(coordinates)}": give two numbers, longitude and latitude.'
         )
+        return self._slip(problem, coordinates)
 
     def _fields(self, properties: dict[str, Any]) -> list[str]:
         """Texts of the properties, in the order of the columns."""

@@ -53,15 +53,15 @@ def first_columns(
     A pair that is named as a place is (``lon`` and ``lat``, ``pickup_x`` and ``pickup_y``) comes
     first, then the two columns that look most continuous, in the order of the table: those with
     fractions before those without, then by the number of different values, up to a tenth of that of
-    the rows. Columns that number the rows come last, and constant ones are never proposed where
-    two others are left.
+    the rows. Columns that number the rows come last, and constant ones, or ones with cells that are
+    no numbers, are never proposed where two others are left.
 
     Parameters
     ----------
     table
         The table.
     numeric
-        Its columns to choose from, two or more.
+        Its columns to choose from, two or more, also those that are nearly numeric.
     but
         Columns that are taken only where no two others are left that vary.
     """
@@ -80,6 +80,8 @@ def first_columns(
             rest = without(words[across], pair[0])
             if rest is not None and rest in found[1]:
                 return across, found[1][rest]
+    clean = [name for name in numeric if name not in table.nearly_numeric]
+    numeric = clean if len(clean) > 1 else numeric
     if len(numeric) > 2:
         numeric = _most_continuous({name: seen[name] for name in numeric}, words)
     return numeric[0], numeric[1]
@@ -104,14 +106,7 @@ def without(words: tuple[str, ...], axis: Sequence[str]) -> tuple[str, ...] | No
 
 def _first_rows(table: Table, numeric: Sequence[str]) -> dict[str, Floats]:
     """Finite numbers in the first rows of each column."""
-    axes = [table.columns.index(name) for name in numeric]
-    seen, rows = [], 0
-    for block in table.numbers(axes):
-        seen.append(block[: LOOKED_AT - rows].copy())
-        rows += len(seen[-1])
-        if rows >= LOOKED_AT:
-            break
-    values = np.concatenate(seen)
+    values = table.first_numbers([table.columns.index(name) for name in numeric], LOOKED_AT)
     finite = np.isfinite(values)
     return {name: values[finite[:, at], at] for at, name in enumerate(numeric)}
 

@@ -71,7 +71,9 @@ def read_table(
         Reading takes at most four times the size of a file and 1 GB of memory.
     unreadable
         ``"missing"``, for a release: no content of one record affects whether or how the others
-        are read; see Notes.
+        are read; see Notes. ``"leave out"``: a few records that would stop the reading don't.
+        Features that are no points, and formulas without results, are cells without numbers; rows
+        of another number of fields are left out.
     sheet
         Name of the sheet of an Excel workbook; needed where several hold data.
 
@@ -95,7 +97,7 @@ def read_table(
     not text, or are GeoJSON, are whole. Rows that would not fit into the
     memory for a file of its size are refused without telling how many there are.
     """
-    if isinstance(header, str) and unreadable == "refuse":
+    if isinstance(header, str) and unreadable != "missing":
         raise InputError(f'header = "{shown(header)}" goes with unreadable = "missing" alone.')
     with enough_memory(name or "the table"):
         if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
@@ -105,7 +107,7 @@ def read_table(
             file = load(source, name, limit, headerless=isinstance(header, str))
             table = _from_file(file, header, unreadable, sheet)
             table = replace(table, origins=origins(source))
-    if not table.rows and unreadable == "refuse":
+    if not table.rows and unreadable != "missing":
         raise InputError(
             f"{shown(table.name)} has no row: give a table with one row of numbers per record."
         )
@@ -217,10 +219,10 @@ def _from_file(
     file: File, header: bool | str | None, unreadable: Unreadable, sheet: str | None
 ) -> Table:
     """Make a table, which may have no row, of a file."""
-    released = isinstance(header, str) or unreadable == "missing"
+    released, lenient = unreadable == "missing", unreadable == "leave out"
     archive = Archive(file) if file.format == "zip" else None
     if archive is not None and WORKBOOK in archive.names:
-        file = sheet_as_text(file, archive, sheet, header, released)
+        file = sheet_as_text(file, archive, sheet, header, released, lenient=lenient)
         header = None if isinstance(header, str) else header
     elif sheet is not None:
         raise InputError(
@@ -230,12 +232,14 @@ def _from_file(
     elif archive is not None:
         file, header = _of_archive(file, archive, released), None if released else True
     elif file.format == "geojson":
-        file, header = geojson_as_text(file, released), None if released else True
+        file, header = geojson_as_text(file, released, lenient=lenient), None if released else True
     if file.format == "npy":
         return read_array(read_npy(file), file.name, file.memory)
     if file.format == "parquet":
         return read_parquet(file)
-    return read_lines(file, header) if released else read_text(file, header)  # type: ignore[arg-type]
+    if released:
+        return read_lines(file, header)
+    return read_text(file, header, skip_ragged=lenient)  # type: ignore[arg-type]
 
 
 def _of_archive(file: File, archive: Archive, released: bool) -> File:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +29,7 @@ from dpviz.data.reading.files import enough_memory
 from dpviz.data.reading.proposal import first_columns
 from dpviz.data.reading.read import read_counts, read_table, sheets_of
 from dpviz.data.reading.table import Table
+from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import watching
 from dpviz.domain import Domain
 from dpviz.errors import InputError
@@ -74,9 +76,10 @@ class Reading:
         """A grid of counts."""
         return read_counts(self._data, name=self._name, **how)
 
-    def numeric(self, how: dict[str, Any]) -> tuple[str, ...]:
-        """Names of a table's numeric columns."""
-        return self._read(how).numeric_columns
+    def numeric(self, how: dict[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of a table's numeric columns, and of those that nearly are."""
+        table = self._read(how)
+        return table.numeric_columns, table.nearly_numeric
 
     def first(self, how: dict[str, Any], numeric: list[str], but: list[str]) -> tuple[str, str]:
         """Names of the columns to show first."""
@@ -85,6 +88,12 @@ class Reading:
     def select(self, how: dict[str, Any], chosen: dict[str, Any]) -> Dataset:
         """Points of some columns."""
         return self._read(how).select(**chosen)
+
+    def outside(
+        self, how: dict[str, Any], columns: list[str], bounds: list[tuple[float, float]]
+    ) -> dict[str, Any]:
+        """Rows outside of some bounds."""
+        return asdict(self._read(how).outside(columns, bounds))
 
     def _read(self, how: dict[str, Any]) -> Table:
         """Table as read in one way; only the last one is kept."""
@@ -97,7 +106,7 @@ class Reading:
 #: What may be asked for.
 QUESTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(Reading, name)
-    for name in ("sheets", "table", "counts", "numeric", "first", "select")
+    for name in ("sheets", "table", "counts", "numeric", "first", "select", "outside")
 }
 
 
@@ -130,6 +139,7 @@ def packed(value: Any) -> tuple[Any, list[NDArray[Any]]]:
         "dropped": value.dropped,
         "notes": value.notes,
         "doubtful": value.doubtful,
+        "unread": value.unread and asdict(value.unread),
         "points": put(value.points),
         "counts": put(value.counts),
         "units": put(value.units),
@@ -166,6 +176,7 @@ def unpacked(value: dict[str, Any], arrays: list[NDArray[Any]]) -> Dataset:
         dropped=value["dropped"],
         notes=tuple(value["notes"]),
         doubtful=tuple(value["doubtful"]),
+        unread=value["unread"] and NamedRows.of(value["unread"]),
     )
 
 
@@ -221,6 +232,8 @@ def _answer(reading: Reading, question: list[Any], output: BinaryIO) -> None:
         with enough_memory(reading._name), watching(report, lambda: False):
             head, arrays = packed(QUESTIONS[name](reading, *given, **named))
         write(output, {"answer": head}, arrays)
+    except UnreadableError as error:
+        write(output, {"error": error.sentence, "rows": asdict(error.rows)})
     except InputError as error:
         write(output, {"error": str(error)})
 

@@ -22,7 +22,9 @@ from dpviz.data.reading.cells import MAX_COLUMNS, check_width
 from dpviz.data.reading.files import File
 from dpviz.data.reading.lines import TAB, Lines
 from dpviz.data.reading.text import is_number, names_of
+from dpviz.data.reading.unread import Slips
 from dpviz.errors import InputError, listed, shown
+from dpviz.numbers import counted
 
 WORKBOOK = "xl/workbook.xml"
 
@@ -418,7 +420,13 @@ def _refusing_damage(name: str) -> Iterator[None]:
 
 
 def sheet_as_text(
-    file: File, archive: Archive, sheet: str | None, header: bool | str | None, released: bool
+    file: File,
+    archive: Archive,
+    sheet: str | None,
+    header: bool | str | None,
+    released: bool,
+    *,
+    lenient: bool = False,
 ) -> File:
     """Make lines of text of one sheet.
 
@@ -431,6 +439,9 @@ def sheet_as_text(
     released
         No record may tell which sheet is read, how many columns there are, or whether it is
         refused.
+    lenient
+        Whether a few formulas without results are cells without numbers, and a few cells beside
+        the named columns are left out, as in a release.
 
     Raises
     ------
@@ -444,7 +455,8 @@ def sheet_as_text(
     lines = Lines(file.name, (file.memory - archive.held) // 2)
     where = f'sheet "{shown(chosen.name)}" of {shown(file.name)}'
     merged: list[str] = []
-    first = before = 0
+    slips = Slips(allowed=lenient)
+    first = before = rows = beside = 0
     names: list[str] = []
     if isinstance(header, str):
         names = names_of(header, file.name)
@@ -462,28 +474,38 @@ def sheet_as_text(
             names = names or row
         if NO_RESULT in cells.values():
             at = next(at for at, text in cells.items() if text == NO_RESULT)
-            if not released or (number == first and not isinstance(header, str)):
-                raise InputError(
-                    f"row {number}, column {column_letters(at)} of {where} holds a formula "
-                    "without its result: open the file in a spreadsheet program and save it again."
-                )
-            cells = {at: "" if text == NO_RESULT else text for at, text in cells.items()}
+            error = InputError(
+                f"row {number}, column {column_letters(at)} of {where} holds a formula without its "
+                "result: open the file in a spreadsheet program and save it again."
+            )
+            if number == first and not isinstance(header, str):
+                raise error
+            if not released:
+                slips.add(error)
+            held = "" if released else "formula without a result"
+            cells = {at: held if text == NO_RESULT else text for at, text in cells.items()}
         wide = max(cells) + 1
         if not open_width and wide > len(names):
             if not released:
                 at = min(at for at in cells if at >= len(names))
-                raise InputError(
+                error = InputError(
                     f"row {number}, column {column_letters(at)} of {where} holds "
                     f'"{shown(cells[at])}", but row {first}, the first one, names no such column: '
                     "give every column a name there, and remove titles above the names."
                 )
+                slips.add(error)
+                beside += 1
             wide = len(names)
         if number > before + 1:
             lines.skip(number - before - 1)
         lines.add([cells.get(at, "") for at in range(wide)])
         before = number
+        rows += 1
+    slips.check(rows)
     _check_merged(merged, first, where, named=not open_width and not isinstance(header, str))
     notes = (_COMMAS,) if released else ()
+    if beside:
+        notes = (f"Cells beside the named columns are left out in {counted(beside, 'row')}.",)
     return replace(file, format="text", data=lines.text(), separator=TAB, notes=notes)
 
 

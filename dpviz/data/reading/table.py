@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -19,6 +20,7 @@ from dpviz.data.reading.cells import (
     UNCLEAR,
     Cells,
     Style,
+    TooLargeError,
     as_numbers,
     looks_grouped,
     text_cells,
@@ -26,6 +28,7 @@ from dpviz.data.reading.cells import (
 )
 from dpviz.data.reading.files import enough_memory, megabytes
 from dpviz.data.reading.kinds import LARGEST, holds_numbers
+from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import identified
 from dpviz.domain import Domain
@@ -33,8 +36,9 @@ from dpviz.errors import InputError, listed, shown
 from dpviz.privacy.origin import Origin
 
 #: Treatment of a cell that is not a number: an error with its place, or a missing value. A release
-#: treats it as missing: an error, or an effect on other cells, would reveal one record.
-Unreadable: TypeAlias = Literal["refuse", "missing"]
+#: treats it as missing: an error, or an effect on other cells, would reveal one record. To leave
+#: rows out reads them as a release does, names them, and refuses where they are many.
+Unreadable: TypeAlias = Literal["refuse", "leave out", "missing"]
 
 #: Most known classes. More are identifiers or measurements, and tables of them get slow.
 MOST_CLASSES = 1000
@@ -42,9 +46,8 @@ MOST_CLASSES = 1000
 #: Class of the records that have nothing in the class column.
 NO_CLASS = "none"
 
-#: Most cells that are no numbers, for each one that is, in a column that is left out with a word;
-#: so many first cells tell.
-_FEW, _LOOKED_AT = 0.25, 1000
+#: First cells of a column that tell whether it holds few that are no numbers.
+_LOOKED_AT = 1000
 
 #: Decimal marks, the usual one first.
 _MARKS: tuple[Style, ...] = ("point", "comma")
@@ -76,6 +79,8 @@ class Table:
         Maximum bytes of points and identifiers; None for no limit.
     origins
         As in :class:`~dpviz.data.dataset.Dataset`.
+    ragged
+        Rows of another number of fields, which are left out.
     """
 
     name: str
@@ -85,6 +90,7 @@ class Table:
     doubtful: tuple[str, ...] = ()
     memory: int | None = None
     origins: tuple[Origin, ...] = ()
+    ragged: NamedRows = NO_ROWS
 
     @property
     def rows(self) -> int:
@@ -100,6 +106,24 @@ class Table:
                 for axis, name in enumerate(self.columns)
                 if self.cells.kind(axis) not in ("unclear", "text", "nothing")
             )
+
+    @cached_property
+    def nearly_numeric(self) -> tuple[str, ...]:
+        """Names of further columns whose first rows hold numbers, and few other things."""
+        axes = [at for at in range(len(self.columns)) if self._is_mixed(at)]
+        found = []
+        with enough_memory(self.name), suppress(TooLargeError):
+            block = next(self.cells.blocks(axes), []) if axes else []
+            for axis, cells in zip(axes, block, strict=False):
+                values, wrong = as_numbers(cells[:_LOOKED_AT], self.cells.style)
+                numbers = np.count_nonzero(np.isfinite(values))
+                if numbers and np.count_nonzero(wrong) <= FEW * numbers:
+                    found.append(self.columns[axis])
+        return tuple(found)
+
+    def _is_mixed(self, axis: int) -> bool:
+        """Whether a column holds cells that are no numbers, or that may be two."""
+        return self.cells.kind(axis) in ("text", "unclear")
 
     def select(
         self,
@@ -130,7 +154,8 @@ class Table:
         unreadable
             ``"missing"``, for a release: every cell is read independently, and text or a number
             beyond ±1e300 counts as missing. All columns are chosen by default, because the data
-            decides which of them hold numbers.
+            decides which of them hold numbers. ``"leave out"``, for exploring, reads columns with
+            such cells alike: the data set names the rows, and they may be few only.
 
         Returns
         -------
@@ -143,16 +168,17 @@ class Table:
             If a column is unknown, fewer than ``least`` are left, the classes are one of them or
             more than ``MOST_CLASSES``, the domain has another dimension, or the points don't fit
             into memory; unless such cells count as missing, also if a column holds text, no row is
-            left, or a number is beyond ±1e300.
+            left, or a number is beyond ±1e300: an :class:`UnreadableError` where these rows are
+            few.
         """
-        refuse = unreadable == "refuse"
+        refuse, released = unreadable == "refuse", unreadable == "missing"
         owner = None if unit is None else position_of(unit, self.columns, self.name)
-        if owner is not None and not refuse:
+        if owner is not None and released:
             self._check_name(self.columns[owner])
         known = None if classes is None else position_of(classes, self.columns, self.name)
         others = {axis for axis in (owner, known) if axis is not None}
         with enough_memory(self.name):
-            axes = self._axes(columns, others, least, refuse)
+            axes = self._axes(columns, others, least, unreadable)
             if known in axes:
                 raise InputError(
                     f'column "{shown(self.columns[known])}" holds the known classes, which no '
@@ -165,9 +191,13 @@ class Table:
             self.check_memory(len(axes), len(others))
             found = None if known is None else self._classes(known, len(axes))
             units, there = (None, None) if owner is None else self._units(owner, len(axes))
-            points, keep = self._points(axes, there, refuse)
-            dropped = len(keep) - len(points)
-            if refuse and not len(points):
+            if refuse and (self.ragged.rows or any(map(self._is_mixed, axes))):
+                raise self._refusal(axes, there)
+            points, keep, rows = self._points(axes, there, released=released)
+            if not released and rows.rows > (0 if refuse else FEW * len(points)):
+                raise self._refusal(axes, there)
+            dropped = len(keep) - len(points) + self.ragged.rows
+            if not released and not len(points):
                 with_unit = "" if unit is None else f" and anything in {shown(unit)}"
                 raise InputError(
                     f"{shown(self.name)} has no row with a finite number in each of "
@@ -180,13 +210,14 @@ class Table:
                 points=points,
                 columns=names,
                 domain=domain,
-                units=units[keep] if units is not None and dropped else units,
+                units=units[keep] if units is not None and len(points) < len(keep) else units,
                 classes=found,
                 dropped=dropped,
+                unread=None if refuse or released else rows,
                 notes=(
                     *self.notes,
                     *left_out,
-                    *_notes(points, dropped, names, unit),
+                    *_notes(points, dropped, names, unit, ragged=self.ragged.rows > 0),
                     *_unclassed(found),
                 ),
                 doubtful=tuple(column for column in names if column in self.doubtful),
@@ -202,15 +233,30 @@ class Table:
         InputError
             If a cell holds text; the sentence ends with ``way_out``.
         """
+        for axis in axes:
+            if self._is_mixed(axis):
+                raise self._no_number(axis, way_out)
+        return (values for values, _, _ in self._decoded(axes, self._styles(axes)))
+
+    def _styles(self, axes: Sequence[int]) -> list[Style]:
+        """How the columns write numbers; mixed ones are read cell by cell."""
         styles: list[Style] = []
         for axis in axes:
             kind = self.cells.kind(axis)
-            if kind == "text":
-                raise self._no_number(axis, way_out)
-            if kind == "unclear":
-                raise self._unclear(axis)
-            styles.append("point" if kind == "nothing" else kind)
-        return self._decoded(axes, styles)
+            if kind == "text" or kind == "unclear":
+                styles.append(self.cells.style)
+            else:
+                styles.append("point" if kind == "nothing" else kind)
+        return styles
+
+    def first_numbers(self, axes: Sequence[int], most: int) -> NDArray[np.float64]:
+        """First rows of some columns as floats (m, d), NaN where there is no number."""
+        seen: list[NDArray[np.float64]] = []
+        for values, _, _ in self._decoded(axes, self._styles(axes)):
+            seen.append(values[: most - sum(map(len, seen))].copy())
+            if sum(map(len, seen)) >= most:
+                break
+        return np.concatenate(seen)
 
     def single_numbers(self, axes: Sequence[int]) -> Iterator[NDArray[np.float64]]:
         """The same, each cell read by itself: NaN where it holds no number, or one of two.
@@ -229,48 +275,94 @@ class Table:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""
         return self.cells.row(position)
 
+    def outside(self, columns: Sequence[str], bounds: Sequence[tuple[float, float]]) -> NamedRows:
+        """Rows with a number in each column, one of them outside of closed bounds."""
+        axes = [position_of(column, self.columns, self.name) for column in columns]
+        found = _Found()
+        with enough_memory(self.name):
+            for values, _, cells in self._decoded(axes, self._styles(axes)):
+                known = np.isfinite(values).all(axis=1)
+                out = [
+                    (one < lo) | (one > hi) for one, (lo, hi) in zip(values.T, bounds, strict=True)
+                ]
+                found.add(np.stack([one & known for one in out], axis=1), cells)
+            return self._named(found, axes)
+
     def _decoded(
         self, axes: Sequence[int], styles: Sequence[Style]
-    ) -> Iterator[NDArray[np.float64]]:
-        """Successive rows of some columns as floats (m, d), NaN where there is no number."""
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_], list[pa.Array]]]:
+        """Successive rows of some columns: floats, where there is something else, and cells.
+
+        The floats (m, d) are NaN where there is no number.
+        """
         read = 0
         for columns in self.cells.blocks(axes):
             values = np.empty((len(columns[0]), len(axes)))
+            wrong = np.empty(values.shape, dtype=bool)
             for target, (column, style) in enumerate(zip(columns, styles, strict=True)):
-                values[:, target] = as_numbers(column, style)[0]
+                values[:, target], wrong[:, target] = as_numbers(column, style)
             read += len(values)
             passed(read, self.rows)
-            yield values
+            yield values, wrong, columns
 
     def _points(
-        self, axes: list[int], known: NDArray[np.bool_] | None, refuse: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Points (n, d) of the rows with a finite number in each column, and the mask of these."""
-        styles = [self.cells.style] * len(axes)
-        blocks = self.numbers(axes) if refuse else self._decoded(axes, styles)
+        self, axes: list[int], known: NDArray[np.bool_] | None, *, released: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NamedRows]:
+        """Points (n, d) of the rows with a finite number in each column, and the mask of these.
+
+        The third part names the rows with something else than a number; never for a release.
+        """
+        styles = [self.cells.style] * len(axes) if released else self._styles(axes)
         keep = np.ones(self.rows, dtype=bool) if known is None else known
         points = np.empty((self.rows, len(axes)))
+        found = _Found()
         start = stop = 0  # of the rows read, and of the remaining rows
-        for values in blocks:
+        for values, wrong, cells in self._decoded(axes, styles):
             stay = keep[start : start + len(values)]
             for column in values.T:
                 stay &= np.isfinite(column)
             large = np.abs(values) > LARGEST
             if large.any():
-                named = np.argwhere(large & stay[:, None])
-                if refuse and len(named):
-                    row, target = named[0]
-                    raise InputError(
-                        f'row {self.row(start + int(row))}, column "'
-                        f'{shown(self.columns[axes[target]])}" holds {values[row, target]:g}: '
-                        "numbers beyond ±1e300 are too large to compute with; rescale the column."
-                    )
+                wrong |= large & stay[:, None]
                 stay &= ~large.any(axis=1)
+            if not released:
+                found.add(wrong, cells)
             number = int(np.count_nonzero(stay))
             points[stop : stop + number] = values if number == len(values) else values[stay]
             start, stop = start + len(values), stop + number
         points.resize((stop, len(axes)), refcheck=False)  # frees the rest without a copy
-        return points, keep
+        return points, keep, self._named(found, axes) | self.ragged
+
+    def _named(self, found: _Found, axes: Sequence[int]) -> NamedRows:
+        """Rows that were found, by their numbers in the source."""
+        numbers = self.cells.row_numbers([position for position, _, _ in found.first])
+        first = [
+            (row, self.columns[axes[target]], cell)
+            for row, (_, target, cell) in zip(numbers, found.first, strict=True)
+        ]
+        return NamedRows(rows=found.rows, first=tuple(first))
+
+    def _refusal(self, axes: list[int], known: NDArray[np.bool_] | None) -> InputError:
+        """Say which cell is no number, and name all such rows where they are few."""
+        mixed = [axis for axis in axes if self._is_mixed(axis)]
+        worse = [axis for axis in mixed if self.columns[axis] not in self.nearly_numeric]
+        few, rows = not worse, NO_ROWS
+        if few:
+            copy = None if known is None else known.copy()
+            points, _, rows = self._points(axes, copy)
+            few = 0 < rows.rows <= FEW * len(points)
+        if mixed:
+            error = self._no_number((worse or mixed)[0], "")
+        elif self.ragged.rows:
+            row, _, cell = self.ragged.first[0]
+            error = InputError(f"row {row} has {cell}: correct the row.")
+        else:
+            row, column, cell = rows.first[0]
+            error = InputError(
+                f'row {row}, column "{shown(column)}" holds {cell}: numbers beyond ±1e300 are too '
+                "large to compute with; rescale the column."
+            )
+        return UnreadableError(str(error), rows) if few else error
 
     def _check_name(self, unit: str) -> None:
         """Refuse a column of persons that only its place tells from another one of that name."""
@@ -283,7 +375,9 @@ class Table:
             )
 
     def _no_number(self, axis: int, way_out: str) -> InputError:
-        """Name the first cell of a column that holds text."""
+        """Name the first cell of a column that holds text, or may be two numbers."""
+        if self.cells.kind(axis) == "unclear":
+            return self._unclear(axis)
         cell, place = "text", ""
         # As most of the column is written; where all cells are numbers so, the column may not be.
         style = self._mostly(axis) or "point"
@@ -316,7 +410,7 @@ class Table:
                 seen += len(values)
                 if seen == _LOOKED_AT:
                     break
-            if numbers and slips <= _FEW * numbers:
+            if numbers and slips <= FEW * numbers:
                 return style
         return None
 
@@ -424,13 +518,20 @@ class Table:
             )
 
     def _axes(
-        self, columns: Sequence[str | int] | None, others: set[int], least: int, refuse: bool
+        self,
+        columns: Sequence[str | int] | None,
+        others: set[int],
+        least: int,
+        unreadable: Unreadable,
     ) -> list[int]:
         """Positions of the chosen columns; enough of them, none twice."""
+        refuse = unreadable != "missing"
         if columns is not None:
             axes = [position_of(column, self.columns, self.name) for column in columns]
         else:
             proposed = set(self.numeric_columns if refuse else self.columns)
+            if unreadable == "leave out":
+                proposed |= {*self.nearly_numeric}
             named = enumerate(self.columns)
             axes = [axis for axis, name in named if name in proposed and axis not in others]
         if len(set(axes)) != len(axes):
@@ -472,6 +573,33 @@ class Table:
         )
 
 
+class _Found:
+    """Rows that are found in successive blocks: their number, and the first of them.
+
+    Attributes
+    ----------
+    rows
+        How many.
+    first
+        Position in the table, position of the column and text of its cell.
+    """
+
+    def __init__(self) -> None:
+        self.rows = self._start = 0
+        self.first: list[tuple[int, int, str]] = []
+
+    def add(self, mask: NDArray[np.bool_], cells: Sequence[pa.Array]) -> None:
+        """Add the rows of a block that have a cell in a mask (m, d)."""
+        if mask.any():
+            found = np.flatnonzero(mask.any(axis=1))
+            for position in found[: NAMED - len(self.first)].tolist():
+                target = int(mask[position].argmax())
+                cell = _one_cell(cells[target], position)
+                self.first.append((self._start + position, target, shown(cell)))
+            self.rows += len(found)
+        self._start += len(mask)
+
+
 def _one_cell(cells: pa.Array, position: int) -> str:
     """Text of one cell."""
     cell = cells[position : position + 1]
@@ -510,15 +638,22 @@ def identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_]
 
 
 def _notes(
-    points: NDArray[np.float64], dropped: int, names: tuple[str, ...], unit: str | int | None
+    points: NDArray[np.float64],
+    dropped: int,
+    names: tuple[str, ...],
+    unit: str | int | None,
+    *,
+    ragged: bool,
 ) -> list[str]:
     """Sentences about the rows left out and about points that are all equal."""
     notes = []
     if dropped:
         rows = "1 row was" if dropped == 1 else f"{dropped:,} rows were"
         owner = "" if unit is None else f', or there is nothing in "{shown(unit)}"'
+        fields = ", or the row has more or fewer fields than the first" if ragged else ""
         notes.append(
-            f"{rows} left out: a value in {listed(names)} is missing, NaN or infinite{owner}."
+            f"{rows} left out: a value in {listed(names)} is missing, infinite or no "
+            f"number{owner}{fields}."
         )
     if len(points) > 1 and (points == points[0]).all():
         notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
@@ -544,6 +679,7 @@ def named_table(
     memory: int | None = None,
     notes: tuple[str, ...] = (),
     doubtful: Sequence[int] = (),
+    ragged: NamedRows = NO_ROWS,
 ) -> Table:
     """Give columns unique names; only those at the positions ``flat`` have cells.
 
@@ -551,6 +687,8 @@ def named_table(
     ----------
     doubtful
         Positions of the columns whose name may be a value.
+    ragged
+        Rows that were left out.
 
     Raises
     ------
@@ -575,6 +713,7 @@ def named_table(
         notes=notes,
         doubtful=tuple(unique[axis] for axis in doubtful),
         memory=memory,
+        ragged=ragged,
     )
     table.check_memory(1)
     return table

@@ -10,7 +10,7 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,8 +34,10 @@ from dpviz.data.reading.cells import (
 from dpviz.data.reading.files import File
 from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.table import Table, named_table
+from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows
 from dpviz.data.reading.watch import passed
 from dpviz.errors import InputError, listed, shown
+from dpviz.numbers import counted
 
 #: Possible separators of the fields of a row; if several fit, the first is used.
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
@@ -78,6 +80,8 @@ class Layout:
         Sentences about changes made on reading.
     typed
         Whether the text was made of a format that tells numbers from text.
+    ragged
+        Number of lines that were left out for another number of fields.
     """
 
     delimiter: str
@@ -87,10 +91,12 @@ class Layout:
     first_row: int = 1
     notes: tuple[str, ...] = ()
     typed: bool = False
+    ragged: int = 0
 
 
-#: Maximum number of skipped lines of spaces or tabs; empty lines do not count.
-_MOST_BLANK = 100_000
+#: Maximum number of skipped lines of spaces or tabs; empty lines do not count. And of rows of
+#: another number of fields that a person may leave out.
+_MOST_BLANK = _MOST_RAGGED = 100_000
 
 
 class TextCells(Cells):
@@ -107,29 +113,57 @@ class TextCells(Cells):
     detect_kinds
         Whether to detect the kinds of the columns, as :attr:`kinds`; otherwise each cell is
         read independently.
+    skip_ragged
+        Whether to leave out a few rows that have more or fewer fields than the layout.
+
+    Attributes
+    ----------
+    ragged
+        The rows left out.
 
     Raises
     ------
     InputError
-        If a row has more or fewer fields than the layout.
+        If other rows have more or fewer fields than the layout.
     """
 
-    def __init__(self, data: bytes, layout: Layout, name: str, *, detect_kinds: bool) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        layout: Layout,
+        name: str,
+        *,
+        detect_kinds: bool,
+        skip_ragged: bool = False,
+    ) -> None:
+        self._skip_ragged, self.ragged = skip_ragged, NO_ROWS
         self._body = pa.py_buffer(data)[layout.body :]
         self._layout, self._name = layout, name
         self._empty = re.compile(rb"\S").search(data, layout.body) is None
         self._block = min(max(_BLOCK, 2**14 * len(layout.names)), _WIDE_BLOCK)
-        if layout.delimiter != "," and not detect_kinds:
+        if layout.delimiter != ",":
             self.style = "either"
         while not self._scan(detect_kinds=detect_kinds):
             self._block *= 8
+
+    def _find_ragged(self, rows: int) -> NamedRows:
+        """Name the rows that were skipped, or refuse them where they are not few."""
+        if rows > min(FEW * self.rows, _MOST_RAGGED):
+            self._skip_ragged = False
+            deque(self._parsed([0]), maxlen=0)
+        found: list[pyarrow.csv.InvalidRow] = []
+        for _ in self._parsed([0], skipped=[], ragged=found):
+            if len(found) >= NAMED:
+                break
+        first = [(self._layout.first_row + one.number - 1, "", _fields(one)) for one in found]
+        return NamedRows(rows=rows, first=tuple(first[:NAMED]))
 
     def _scan(self, *, detect_kinds: bool) -> bool:
         """Check all rows; return False if a record is longer than a block."""
         axes = range(len(self._layout.names) if detect_kinds else 1)
         commas = self._layout.delimiter != ","
         detectors = [KindDetector(commas=commas) for _ in axes if detect_kinds]
-        self.rows = 0
+        self.rows = self._skipped = 0
         try:
             for columns in self.blocks(axes):
                 self.rows += len(columns[0])
@@ -137,6 +171,8 @@ class TextCells(Cells):
                     detector.add(column)
         except _StraddlingError:
             return False
+        if self._skipped:
+            self.ragged = self._find_ragged(self._skipped)
         for axis, one in enumerate(detectors):
             self.kinds[axis] = kind = one.kind
             if kind == "text" and looks_grouped(one.odd):
@@ -168,49 +204,71 @@ class TextCells(Cells):
         """Successive cells of a column as in the file, none of them null."""
         return (batch.column(0) for batch in self._parsed([axis], as_written=True))
 
-    def row(self, position: int) -> int:
-        """Number in the file, from 1, of the row at ``position``, which has values.
+    def row_numbers(self, positions: Sequence[int]) -> list[int]:
+        """Numbers in the file, from 1, of rows at ascending positions, which have values.
 
         A second parse includes empty lines, as rows without values. So the rank of a row among
         the rows with values gives its line.
         """
         every = range(len(self._layout.names))
+        ranks: list[int] = []
         rank = start = 0
-        for batch in self._parsed(every):
-            rank += int(np.count_nonzero(_has_value(batch)[: position - start]))
-            start += len(batch)
-            if start > position:
+        for batch in self._parsed(every) if positions else ():
+            known = _has_value(batch)
+            for position in positions[len(ranks) :]:
+                if position >= start + len(batch):
+                    break
+                ranks.append(rank + int(np.count_nonzero(known[: position - start])))
+            if len(ranks) == len(positions):
                 break
-        blank: list[int] = []
-        start = 0
-        for batch in self._parsed(every, blank=blank):
+            rank += int(np.count_nonzero(known))
+            start += len(batch)
+        skipped: list[int] = []
+        places: list[int] = []
+        rank = start = 0
+        for batch in self._parsed(every, skipped=skipped) if positions else ():
             found = np.flatnonzero(_has_value(batch))
-            if rank < len(found):
-                start += int(found[rank])
+            for one in ranks[len(places) :]:
+                if one >= rank + len(found):
+                    break
+                places.append(start + int(found[one - rank]))
+            if len(places) == len(ranks):
                 break
-            rank -= len(found)
+            rank += len(found)
             start += len(batch)
-        for line in blank:  # of white space: these are skipped by both
-            start += line <= start
-        return self._layout.first_row + start
+        for line in sorted(skipped):
+            places = [place + (line <= place) for place in places]
+        return [self._layout.first_row + place for place in places]
 
     def _parsed(
-        self, axes: Sequence[int], *, as_written: bool = False, blank: list[int] | None = None
+        self,
+        axes: Sequence[int],
+        *,
+        as_written: bool = False,
+        skipped: list[int] | None = None,
+        ragged: list[pyarrow.csv.InvalidRow] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Parse some columns block by block.
 
-        With ``blank``, empty lines become rows without values, and the positions of other
-        lines of white space are appended to ``blank``.
+        With ``skipped``, empty lines become rows without values, and the positions of other
+        lines that are no rows are appended to it; with ``ragged``, rows that are skipped.
         """
         if self._empty:
             return
         names = [str(axis) for axis in range(len(self._layout.names))]
         wrong: list[pyarrow.csv.InvalidRow] = []
-        white = [] if blank is None else blank
+        places = [] if skipped is None else skipped
+        white = 0
 
         def handle(row: pyarrow.csv.InvalidRow) -> str:
-            if len(white) <= _MOST_BLANK and not row.text.strip():
-                white.append(row.number - 1)
+            nonlocal white
+            blank = not row.text.strip()
+            if (blank and white <= _MOST_BLANK) or (self._skip_ragged and not blank):
+                white += blank
+                self._skipped += not blank
+                places.append(row.number - 1)
+                if ragged is not None and not blank:
+                    ragged.append(row)
                 return "skip"
             wrong.append(row)
             return "error"
@@ -227,7 +285,7 @@ class TextCells(Cells):
                 parse_options=pyarrow.csv.ParseOptions(
                     delimiter=self._layout.delimiter,
                     newlines_in_values=True,
-                    ignore_empty_lines=blank is None,
+                    ignore_empty_lines=skipped is None,
                     invalid_row_handler=handle,
                 ),
                 convert_options=pyarrow.csv.ConvertOptions(
@@ -240,14 +298,13 @@ class TextCells(Cells):
                 passed(body.tell(), self._body.size)
                 yield batch
         except pa.ArrowInvalid as error:
-            if len(white) > _MOST_BLANK:
+            if white > _MOST_BLANK:
                 raise InputError(
                     f"{shown(self._name)} has more than {_MOST_BLANK:,} lines of nothing but "
                     "spaces or tabs: remove them."
                 ) from None
-            if wrong and blank is None:  # its number counts empty lines: parse them too
-                for _ in self._parsed([0], blank=[]):
-                    pass
+            if wrong and skipped is None:  # its number counts empty lines: parse them too
+                deque(self._parsed([0], skipped=[]), maxlen=0)
             if wrong:
                 raise InputError(_ragged(wrong[0], self._layout)) from None
             if "straddl" in str(error) and self._block <= len(self._body):
@@ -280,20 +337,24 @@ def _ragged(row: pyarrow.csv.InvalidRow, layout: Layout) -> str:
     else:
         way_out = f"remove a {mark}, or put quotes around text that contains one."
     return (
-        f"row {layout.first_row + row.number - 1} has {row.actual_columns:,} "
-        f"field{'s' * (row.actual_columns != 1)} where the "
+        f"row {layout.first_row + row.number - 1} has {_fields(row)} where the "
         f"{'header' if layout.header else 'first row'} has {row.expected_columns:,}: {way_out}"
     )
 
 
-def read_text(file: File, header: bool | None) -> Table:
-    """Read CSV and similar formats."""
+def _fields(row: pyarrow.csv.InvalidRow) -> str:
+    """Number of fields of a row, in words."""
+    return counted(row.actual_columns, "field")
+
+
+def read_text(file: File, header: bool | None, *, skip_ragged: bool = False) -> Table:
+    """Read CSV and similar formats; a few ragged rows may be left out."""
     check_text(file.data, file.name)
     data, notes = file.data, file.notes
     if file.separator is None:
         data, notes = without_runs_of_spaces(data)
     layout = layout_of(data, file.name, header, file.separator)
-    cells = TextCells(data, layout, file.name, detect_kinds=True)
+    cells = TextCells(data, layout, file.name, detect_kinds=True, skip_ragged=skip_ragged)
     if not cells.rows:
         raise InputError(
             f"{shown(file.name)} holds only a header: add at least one row of numbers below it."
@@ -305,6 +366,7 @@ def read_text(file: File, header: bool | None) -> Table:
         memory=file.memory,
         notes=(*notes, *layout.notes),
         doubtful=_doubtful(layout, header),
+        ragged=cells.ragged,
     )
     return replace(table, notes=(*table.notes, *_of_marks(table)))
 
@@ -344,6 +406,7 @@ def read_lines(file: File, header: bool | str | None) -> Table:
         memory=file.memory,
         notes=notes,
         doubtful=_doubtful(layout, header),
+        ragged=NamedRows(rows=layout.ragged),
     )
 
 
@@ -527,15 +590,17 @@ def independent_lines(
         first, start = data[start:end].decode().removesuffix("\n"), end
     delimiter, names = _named(first, name, spaces=isinstance(header, str), separator=separator)
     mark = "," if delimiter == " " else delimiter
-    parts = []
+    parts, ragged = [], 0
     while start < len(data):
         end = data.find(b"\n", start + _BLOCK) + 1 or len(data)
         lines = data[start:end]
         if delimiter == " ":
             lines = b"\n".join(b",".join(line.split()) for line in lines.split(b"\n"))
-        parts.append(_lines_of_width(lines, mark, len(names)))
+        lines, others = _lines_of_width(lines, mark, len(names))
+        parts.append(lines)
+        ragged += others
         start = end
-    return b"".join(parts), Layout(delimiter=mark, names=names, header=True)
+    return b"".join(parts), Layout(delimiter=mark, names=names, header=True, ragged=ragged)
 
 
 def names_of(header: str, name: str) -> list[str]:
@@ -571,8 +636,10 @@ def _named(
     return marks[0], found[marks[0]]
 
 
-def _lines_of_width(data: bytes, mark: str, width: int) -> bytes:
+def _lines_of_width(data: bytes, mark: str, width: int) -> tuple[bytes, int]:
     """Lines of ``width`` fields; lines with another or an unclear number of fields are left out.
+
+    The second part is the number of these, without blank lines.
 
     Parameters
     ----------
@@ -594,13 +661,16 @@ def _lines_of_width(data: bytes, mark: str, width: int) -> bytes:
         separators &= ~inside
         odd = np.logical_or.reduceat(doubtful, starts)
     keep = odd | (np.add.reduceat(separators, starts, dtype=np.intp) == width - 1)
+    others = 0 if keep.all() else int((np.logical_or.reduceat(signs > 32, starts) & ~keep).sum())
     data = signs[np.repeat(keep, sizes)].tobytes()
     ends = np.cumsum(sizes[keep])
     parts, upto = [], 0
     for end, size in zip(ends[odd[keep]].tolist(), sizes[odd].tolist(), strict=True):
-        parts += [data[upto : end - size], _row(data[end - size : end - 1], mark, width)]
+        row = _row(data[end - size : end - 1], mark, width)
+        others += not row
+        parts += [data[upto : end - size], row]
         upto = end
-    return b"".join([*parts, data[upto:]])
+    return b"".join([*parts, data[upto:]]), others
 
 
 def _quoted(

@@ -1,0 +1,161 @@
+"""A few rows so far away from all others that a picture shows nothing else: for exploring alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.data.geographic import placed
+from dpviz.data.reading.unread import FEW, NamedRows
+from dpviz.domain import Domain
+from dpviz.errors import shown
+from dpviz.numbers import counted
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+#: Largest longitude and latitude, either sign.
+_DEGREES = (360.0, 90.0)
+
+#: Far rows stretch a column so many times, and are at most so many: a share of all, or a few.
+_STRETCH, _SHARE, _LEAST, _MOST = 20.0, 0.01, 3, 20
+
+#: Rows that a sentence names.
+_NAMED = 3
+
+#: Fewer rows tell nothing; so many tell where most are.
+_ROWS, _LOOKED_AT = 20, 100_000
+
+#: Quantiles between which most rows of a column are, and how many times their distance others may
+#: be away from them.
+_QUANTILES, _NEAR = (0.05, 0.95), 5.0
+
+
+def box_without_far(points: Floats, columns: Sequence[str]) -> Domain | None:
+    """Box of round numbers around all points but a few that are far away; None where none are.
+
+    Far are: a longitude beyond 360 or latitude beyond 90, by the names of the columns, or both 0
+    where no other is near; nines such as -9999 far from all other numbers, which stand for no
+    value; and at most 20 rows, and 1% of all (or 3), without which a column's range is less than a
+    twentieth.
+
+    Parameters
+    ----------
+    points
+        Shape (n, d).
+    columns
+        Names of the columns.
+    """
+    if len(points) < _ROWS:
+        return None
+    degrees = _degrees(columns)
+    keep = np.ones(len(points), dtype=bool)
+    for axis, most in enumerate(degrees):
+        if most:
+            keep &= np.abs(points[:, axis]) <= most
+    if not _are_few(~keep):  # these are no degrees
+        degrees = [0.0] * len(degrees)
+        keep[:] = True
+    for axis in range(points.shape[1]):
+        keep &= _without_nines(points[:, axis], keep)
+    keep &= _without_zeros(points, degrees, keep)
+    for axis in range(points.shape[1]):
+        keep &= _without_few(points[:, axis], keep)
+    if keep.all() or not _are_few(~keep):
+        return None
+    bounds = Domain.from_data(points[keep]).bounds
+    return Domain(tuple(_round(*pair, most) for pair, most in zip(bounds, degrees, strict=True)))
+
+
+def far_sentence(rows: NamedRows, box: Domain, columns: Sequence[str]) -> str:
+    """Say which rows are far away."""
+    lie = "lies" if rows.rows == 1 else "lie"
+    where = ", ".join(
+        f"{shown(name)} {lo:.15g} to {hi:.15g}"
+        for name, (lo, hi) in zip(columns, box.bounds, strict=True)
+    )
+    named = "; ".join(rows.named(_NAMED))
+    return f"{counted(rows.rows, 'row')} {lie} far from all others, which have {where}: {named}."
+
+
+def _degrees(columns: Sequence[str]) -> list[float]:
+    """Largest values of longitude and latitude where two columns are these; 0 for all others."""
+    most = [0.0] * len(columns)
+    for lon, lat in permutations(range(len(columns)), 2):
+        if placed((columns[lon], columns[lat])) == "lonlat":
+            most[lon], most[lat] = _DEGREES
+            break
+    return most
+
+
+def _are_few(rows: Mask) -> bool:
+    """Whether these rows (n,) are few enough to be errors."""
+    return bool(np.count_nonzero(rows) <= FEW * len(rows))
+
+
+def _range(values: Floats) -> tuple[float, float]:
+    """Smallest and largest value."""
+    return float(values.min()), float(values.max())
+
+
+def _without_nines(values: Floats, keep: Mask) -> Mask:
+    """Mask (n,) without an extreme value of nines that is farther away than all others are wide."""
+    for _ in range(4):
+        kept = values[keep]
+        for nines in _range(kept) if kept.size else ():
+            digits = f"{abs(nines):.15g}".replace(".", "")
+            others = keep & (values != nines)
+            if len(digits) < 3 or {*digits} != {"9"} or not others.any() or not _are_few(~others):
+                continue
+            lo, hi = _range(values[others])
+            if max(lo - nines, nines - hi) > hi - lo:
+                keep = others
+                break
+        else:
+            break
+    return keep
+
+
+def _without_zeros(points: Floats, degrees: list[float], keep: Mask) -> Mask:
+    """Mask (n,) without places at 0, 0, unless others are near: they stand for no place."""
+    places = points[:, np.array(degrees) > 0]
+    if not places.size:
+        return keep
+    others: Mask = keep & (places != 0).any(axis=1)
+    if not others.any() or not _are_few(keep & ~others):
+        return keep
+    for column in places.T:
+        lo, hi = _range(column[others])
+        if max(lo, -hi) > (hi - lo) / 2:
+            return others
+    return keep
+
+
+def _without_few(values: Floats, keep: Mask) -> Mask:
+    """Mask (n,) without a few values that stretch the range."""
+    kept = values[keep]
+    if not kept.size:
+        return keep
+    lo, hi = np.quantile(kept[:: max(len(kept) // _LOOKED_AT, 1)], _QUANTILES)
+    width = hi - lo
+    near = keep & (values >= lo - _NEAR * width) & (values <= hi + _NEAR * width)
+    far = np.count_nonzero(keep) - np.count_nonzero(near)
+    most = min(max(_SHARE * len(values), _LEAST), _MOST, len(values) / _ROWS)
+    if width <= 0 or not 0 < far <= most:
+        return keep
+    whole, rest = _range(kept), _range(values[near])
+    return near if whole[1] - whole[0] > _STRETCH * (rest[1] - rest[0]) else keep
+
+
+def _round(lo: float, hi: float, most: float) -> tuple[float, float]:
+    """Wider bounds in hundredths of the power of ten below the width; degrees as far as they go."""
+    step = 10.0 ** (math.floor(math.log10(hi - lo)) - 2)
+    digits = max(-round(math.log10(step)), 0)
+    lo, hi = math.floor(lo / step) * step, math.ceil(hi / step) * step
+    if most:
+        lo, hi = max(lo, -most), min(hi, most)
+    return round(lo, digits), round(hi, digits)
