@@ -126,9 +126,7 @@ def test_wrong_class_columns_are_one_sentence() -> None:
     with pytest.raises(InputError, match='column "y" holds the known classes'):
         read(text, "y", columns=["x", "y"])
     lines = "".join(f"{i},{i % 7},{i % (MOST_CLASSES + 1)}\n" for i in range(MOST_CLASSES + 1))
-    with pytest.raises(
-        InputError, match='"kind" holds 1,001 different classes; the limit is 1,000'
-    ):
+    with pytest.raises(InputError, match='"kind" holds more than 1,000 different classes'):
         read("x,y,kind\n" + lines)
     fitting = read("x,y,kind\n" + lines.replace(f",{MOST_CLASSES}\n", ",0\n"))
     assert fitting.classes is not None

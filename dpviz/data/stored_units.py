@@ -36,7 +36,7 @@ from dpviz.data.stored import (
     stored,
     whole_rows,
 )
-from dpviz.data.units import cap_records, identified, smallest_hashes, unrounded
+from dpviz.data.units import ROUNDED, cap_records, hash_places, identified, smallest_hashes
 from dpviz.errors import InputError, shown
 from dpviz.numbers import counted
 from dpviz.work import IsCancelled, Progress, Work
@@ -46,9 +46,6 @@ ROWS = 2**20
 
 #: Most files of persons: each has a buffer of its own.
 MOST = 256
-
-#: Key of the hash that deals persons to files; no secret, and no part of the choice.
-_KEY = "persons to files"
 
 
 @contextmanager
@@ -101,12 +98,16 @@ def capped(
         files = min(max(math.ceil(rows / ROWS), 1), MOST)
         steps = Work(len(parts) + files, "parts", progress, cancelled)
         pick = partial(smallest_hashes, cap=cap, seed=seed)
-        dropped, left = _deal(parts, owner, source.columns, folder, files, pick, steps)
+        dropped, rounded, left = _deal(parts, owner, source.columns, folder, files, pick, steps)
         for number in range(files):
             steps.check()
             left += _cap(folder / f"{number:03}.parquet", source.columns, cap, seed)
             steps.advance()
-        notes = {"without a person or a finite number": dropped, f"beyond {cap} of a person": left}
+        notes = {
+            "without a person or a finite number": dropped - rounded,
+            ROUNDED: rounded,
+            f"beyond {cap} of a person": left,
+        }
         said = tuple(
             f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many
         )
@@ -158,14 +159,15 @@ def _deal(
     files: int,
     pick: Callable[[Floats, pd.Categorical], NDArray[np.intp]],
     steps: Work,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Write rows to the files of their persons, those that a batch picks.
 
-    Returns the number of rows without a person or a finite number, and of those not picked.
+    Returns the number of rows without a person or a finite number, of those among them with a
+    rounded identifier, and of those not picked.
     """
     names = [f"{axis}" for axis in range(len(columns))]
     schema = pa.schema([*((name, pa.float64()) for name in names), ("person", pa.large_string())])
-    dropped = left = 0
+    dropped = rounded = left = 0
     with ExitStack() as stack:
         writers = [
             stack.enter_context(
@@ -176,13 +178,13 @@ def _deal(
         for part in parts:
             steps.check()
             for cells in part.batches([*columns, owner]):
-                points, persons, gone = _known(cells)
+                points, persons, gone, shared = _known(cells)
                 dropped += gone
+                rounded += shared
                 picked = pick(points, persons)
                 left += len(points) - len(picked)
                 points, persons = points[picked], persons[picked]
-                place = pd.util.hash_array(persons.categories.to_numpy(), hash_key=f"{_KEY:.16}")
-                place = (place % files)[persons.codes]
+                place = hash_places(persons, files)
                 order = np.argsort(place, kind="stable")
                 ends = np.searchsorted(place[order], np.arange(files + 1))
                 text = pa.array(persons.categories, pa.large_string())
@@ -193,18 +195,19 @@ def _deal(
                     writers[number].write_batch(pa.record_batch([*own, person], schema=schema))
             part.check()
             steps.advance()
-    return dropped, left
+    return dropped, rounded, left
 
 
-def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int]:
-    """Records (m, d) with their persons, and how many rows lack either."""
+def _known(cells: Sequence[pa.Array]) -> tuple[Floats, pd.Categorical, int, int]:
+    """Records (m, d) with their persons, how many rows lack either, and how many a clear person."""
     points = as_points(cells[:-1])
-    persons, known, _ = identifiers(exact(cells[-1]))
-    known = known & unrounded(persons)
+    persons, known, rounded, _ = identifiers(exact(cells[-1]))
     finite = whole_rows(points)
     if finite is not None:
         known &= finite
-    return points[known], identified(persons[known]), int((~known).sum())
+    shared = int(np.count_nonzero(known & rounded))
+    known &= ~rounded
+    return points[known], identified(persons[known]), int((~known).sum()), shared
 
 
 def _cap(path: Path, columns: Sequence[str], cap: int, seed: int) -> int:

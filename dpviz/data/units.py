@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 
 from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
-from dpviz.data.reading.cells import NUMBER
+from dpviz.data.reading.cells import NUMBER, cell_text
+from dpviz.data.reading.kinds import MISSING
 from dpviz.errors import InputError
 from dpviz.numbers import counted
 
@@ -22,6 +25,33 @@ if TYPE_CHECKING:
 
 #: Numbers with more digits than this are compared as text.
 _MOST_DIGITS = 400
+
+#: Key of the hash that puts the rows of a person together.
+_KEY = "persons together"
+
+#: Rows whose persons are looked at together.
+_ROWS = 2**18
+
+#: A number with an exponent, as programs and spreadsheets write it: it may have been rounded. They
+#: write a sign or a decimal mark; without both, as in 12e3, it is a code and a name of its own. So
+#: it is with an exponent that no double has.
+_EXPONENT = re.compile(
+    r"[+-]?((\d+[eEdD][+-]|(\d+[.,]\d*|[.,]\d+)[eEdD][+-]?)([0-2]?\d{1,2}|3[0-2]\d)"
+    r"|(?i:inf|infinity))",
+    re.ASCII,
+)
+
+#: A whole number as programs write it that hold it as a float.
+_FLOAT = re.compile(r"[+-]?0*(\d{16,})\.0*", re.ASCII)
+
+#: Parts of seconds at the end of a time: other programs write more zeros, or none.
+_SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
+
+#: What is said of rows whose identifier may be that of several persons.
+ROUNDED = (
+    "an identifier is rounded or has an exponent, so several persons may share it; write "
+    "identifiers in full, or as text with a letter in front"
+)
 
 
 def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
@@ -50,17 +80,55 @@ def cap_records(dataset: Dataset, cap: int, seed: int = 0) -> Dataset:
         raise InputError("cap needs a unit column: name the column that tells persons apart.")
     if cap < 1:
         raise InputError(f"cap = {cap}: keep a whole number of at least 1 record per person.")
-    known = dataset.take(unrounded(dataset.units))
-    assert known.units is not None  # noqa: S101 - those of the data set
-    assert known.points is not None  # noqa: S101 - likewise
-    keep = smallest_hashes(known.points, identified(known.units), cap, seed)
+    points, units, alone = dataset.points, dataset.units, 0
+
+    def pick(rows: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Of some rows at most so many of each person; counts the rows with a person."""
+        nonlocal alone
+        persons = identified(units[rows])
+        known = persons.codes >= 0
+        rows, persons = rows[known], persons[known]
+        alone += len(rows)
+        return rows[smallest_hashes(points[rows], persons, cap, seed)]
+
+    # What all rows leave is among what some leave: no person fills the memory.
+    starts = range(0, len(units), _ROWS)
+    chosen = _joined([pick(np.arange(one, min(one + _ROWS, len(units)))) for one in starts])
+    if len(starts) > 1:
+        found = alone
+        places = _few_persons(units[chosen])
+        chosen, alone = np.sort(_joined([pick(chosen[rows]) for rows in places])), found
     notes = {
-        "identifiers of more than 15 digits among decimals can't be told apart; write them as "
-        "text, with a letter in front": dataset.n - known.n,
-        f"at most {cap} of each person are kept": known.n - len(keep),
+        f"nobody is named, or {ROUNDED}": dataset.n - alone,
+        f"at most {cap} of each person are kept": alone - len(chosen),
     }
     said = [f"{counted(many, 'record')} left out: {why}." for why, many in notes.items() if many]
-    return replace(known.take(keep), notes=(*dataset.notes, *said))
+    return replace(dataset.take(chosen), notes=(*dataset.notes, *said)) if said else dataset
+
+
+def _joined(parts: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    return np.concatenate([np.empty(0, dtype=np.intp), *parts])
+
+
+def _few_persons(units: NDArray[np.generic]) -> Iterator[NDArray[np.intp]]:
+    """Places of the rows of some persons at a time, in their order: all at once may be too many."""
+    parts = -(-len(units) // _ROWS)
+    part = np.empty(len(units), dtype=np.uint16)
+    for start in range(0, len(units), _ROWS):
+        part[start : start + _ROWS] = hash_places(identified(units[start : start + _ROWS]), parts)
+    for number in range(parts):
+        yield np.flatnonzero(part == number)
+
+
+def hash_places(persons: pd.Categorical, places: int) -> NDArray[np.intp]:
+    """One of so many places (n,) for the rows of each person; no secret, no part of the choice."""
+    import pandas as pd
+
+    names = persons.categories.to_numpy()
+    found = pd.util.hash_array(names, hash_key=_KEY) % np.uint64(places)
+    # The last place is also that of the rows without a person.
+    whole = np.append(found, np.uint64(0)).astype(np.intp)
+    return np.asarray(whole[persons.codes])
 
 
 def smallest_hashes(
@@ -81,44 +149,64 @@ def smallest_hashes(
     return np.sort(order[rank < cap])
 
 
-def unrounded(units: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Mask (n,) of the identifiers that no rounding has made equal to others.
-
-    The others count as missing: a refusal would reveal one record.
-    """
-    if units.dtype.kind not in "fO":
-        return np.ones(len(units), dtype=bool)
-    return np.array(
-        [not (isinstance(unit, float) and abs(unit) >= MAX_EXACT) for unit in units.tolist()],
-        dtype=bool,
-    )
-
-
-def identified(units: NDArray[np.generic]) -> pd.Categorical:
+def identified(units: NDArray[np.generic], *, rounded: bool = False) -> pd.Categorical:
     """Text of every identifier (n,), independent of the type of its column.
 
     One unusual identifier can turn a column of whole numbers into decimals or text. So 7, 7.0 and
     007 are always one person; otherwise that identifier would change the selection of everybody's
     records. The documentation says so to owners.
+
+    There is none (code -1) where the cell names nobody, or where rounding may have made the
+    identifiers of several persons equal, unless ``rounded`` ones are wanted, as of classes. A
+    refusal would reveal one record.
     """
     import pandas as pd
 
-    numbers = units.dtype.kind in "biuf"
-    # Mixed types become text at once: 1 and True are equal, but two persons.
-    values = units if numbers else np.array([str(one).strip() for one in units], dtype=object)
+    if units.dtype.kind in "biuf":
+        values, spell = units, cell_text if units.dtype.kind == "f" and not rounded else str
+    else:
+        # Mixed types become text at once: 1 and True are equal, but two persons.
+        cells = units.tolist() if units.dtype.kind == "O" else units
+        texts = [one if type(one) is str else cell_text(one) for one in cells]
+        values, spell = np.array(texts, dtype=object), str
     codes, known = pd.factorize(values, use_na_sentinel=False)
-    spell = str if units.dtype.kind in "iu" else _canonical
-    found, names = pd.factorize(np.array([spell(str(one)) for one in known], dtype=object))
-    return pd.Categorical.from_codes(found[codes], categories=pd.Index(names, dtype=object))
+    names = [
+        None if one is None or (not rounded and is_rounded(one)) else _canonical(one)
+        for one in (plain_text(spell(value)) for value in known)
+    ]
+    found, different = pd.factorize(np.array(names, dtype=object))
+    return pd.Categorical.from_codes(found[codes], categories=pd.Index(different, dtype=object))
+
+
+def plain_text(text: str) -> str | None:
+    """Text of an identifier without what nobody sees; None where it names nobody.
+
+    One name in two forms of Unicode is one person.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    text = text.strip()
+    # Two persons with unreadable names must not become one.
+    return None if not text or text in (*MISSING, "NaT") or "\ufffd" in text else text
+
+
+def is_rounded(text: str) -> bool:
+    """Tell whether an identifier may be what rounding left of several ones.
+
+    That is a number with an exponent or an infinite one, and a whole one of at least 2**53 that is
+    written as a float is.
+    """
+    whole = _FLOAT.fullmatch(text)
+    return _EXPONENT.fullmatch(text) is not None or (
+        whole is not None and (len(whole[1]) > 16 or int(whole[1]) >= MAX_EXACT)
+    )
 
 
 def _canonical(text: str) -> str:
-    """One spelling of a number; any other text as it is.
-
-    So is 12e3, which is rather a code than 12,000: two persons must not become one.
-    """
+    """One spelling of a number, or of a time; any other text as it is."""
     if not re.search(NUMBER, text, re.ASCII) or re.search("[eE][0-9]", text):
-        return text
+        return _SECONDS.sub(r"\1\2\3", text) if ":" in text else text
     try:
         number = Decimal(text)
     except InvalidOperation:  # an exponent of twenty digits

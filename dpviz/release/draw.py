@@ -16,8 +16,7 @@ import numpy as np
 from dpviz.counts import MAX_EXACT
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import check_bounds
-from dpviz.data.reading.kinds import LARGEST
-from dpviz.data.stored import ParquetPart, Stored
+from dpviz.data.stored import ParquetPart, Stored, whole_rows
 from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.engine.local import Local
@@ -313,8 +312,8 @@ def _usable(dataset: Dataset) -> Dataset:
     # Known classes belong to explorations; nothing of a release may depend on them.
     dataset, points = replace(dataset, classes=None), dataset.points
     assert points is not None  # noqa: S101 - a Dataset holds one of the two
-    keep = np.asarray((np.abs(points) <= LARGEST).all(axis=1))
-    return dataset if keep.all() else dataset.take(keep)
+    keep = whole_rows(points)
+    return dataset if keep is None else dataset.take(keep)
 
 
 def _check_budget(budget: Budget, source: str, epsilon: float) -> None:

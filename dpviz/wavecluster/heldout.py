@@ -29,6 +29,9 @@ from dpviz.wavecluster.pipeline import Source, Stages
 
 FOLDS = 10
 
+#: Points that are counted together.
+_ROWS = 2**22
+
 
 class Folds:
     """The points of a source, split into ten parts.
@@ -49,7 +52,7 @@ class Folds:
         self.n_folds = max(2, min(n_folds, source.n))
 
     @cached_property
-    def fold_of(self) -> NDArray[np.intp]:
+    def fold_of(self) -> NDArray[np.uint8]:
         """Part of every point, shape (n,); the sizes of the parts differ by at most one."""
         return _shuffled_folds(self.source.n, self.n_folds)
 
@@ -57,9 +60,13 @@ class Folds:
     def test_counts(self) -> NDArray[np.int64]:
         """Counts of each part, shape (n_folds, g, ...)."""
         shape = self.source.shape
-        cells = flat_cells(self.source.points, self.source.domain, shape)
-        size = int(np.prod(shape))
-        flat = tally(self.fold_of * size + cells, self.n_folds * size)
+        points, size = self.source.points, int(np.prod(shape))
+        flat = np.zeros(self.n_folds * size, dtype=np.int64)
+        # Not all at once: three more numbers for each point take more memory than the points.
+        for start in range(0, len(points), _ROWS):
+            cells = flat_cells(points[start : start + _ROWS], self.source.domain, shape)
+            cells += size * self.fold_of[start : start + _ROWS].astype(np.intp)
+            flat += tally(cells, flat.size)
         return flat.reshape(self.n_folds, *shape)
 
     @cached_property
@@ -93,13 +100,17 @@ class Folds:
         filled = np.flatnonzero(np.bincount(cells))
         place = np.searchsorted(filled, cells)
         total = self.n_folds * filled.size
-        return tally(self.fold_of * filled.size + place, total).reshape(self.n_folds, -1)
+        return tally(self.fold_of.astype(np.intp) * filled.size + place, total).reshape(
+            self.n_folds, -1
+        )
 
 
 @lru_cache(maxsize=2)
-def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.intp]:
+def _shuffled_folds(n: int, n_folds: int) -> NDArray[np.uint8]:
     """Part of each of n records; the same for every grid over them."""
-    return np.random.default_rng(0).permutation(n) % n_folds
+    folds = np.resize(np.arange(n_folds, dtype=np.uint8), n)
+    np.random.default_rng(0).shuffle(folds)
+    return folds
 
 
 def agreement(

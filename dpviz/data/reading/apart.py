@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.files import megabytes
-from dpviz.data.reading.reader import TYPES, unpacked
+from dpviz.data.reading.reader import TYPES, pieces, unpacked
 from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
@@ -165,12 +165,14 @@ class _Reader:
             if kind not in TYPES or min(shape, default=0) < 0 or size > self._most:
                 raise _EndedError
             array = np.empty(shape, np.dtype(kind))
-            view = array.reshape(-1).view(np.uint8).data
-            while len(view):
-                got = self._from.readinto(view)  # type: ignore[attr-defined]
-                if not got:
-                    raise _EndedError
-                view = view[got:]
+            whole = array.reshape(-1).view(np.uint8).data
+            for start, end in pieces(array.nbytes):
+                view = whole[start:end]
+                while len(view):
+                    got = self._from.readinto(view)  # type: ignore[attr-defined]
+                    if not got:
+                        raise _EndedError
+                    view = view[got:]
             arrays.append(array)
         return head, arrays
 

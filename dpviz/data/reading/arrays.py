@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpviz.data.reading.cells import BLOCK_ROWS, Cells, check_width
 from dpviz.data.reading.files import NPY, File, megabytes
-from dpviz.data.reading.frames import frame_cells
+from dpviz.data.reading.frames import frame_cells, written_cells
 from dpviz.data.reading.table import Table, named_table
 from dpviz.errors import InputError, shown
 
@@ -125,6 +125,17 @@ class _ArrayCells(Cells):
         """Successive rows of some columns."""
         for start in range(0, self.rows, self._step):
             yield [_cells(self._columns[axis][start : start + self._step]) for axis in axes]
+
+    def written(self, axis: int) -> Iterator[pa.Array]:
+        """Successive cells of a column, floats in their own type."""
+        column = self._columns[axis]
+        for start in range(0, self.rows, self._step):
+            values = column[start : start + self._step]
+            if isinstance(values, np.ma.MaskedArray) or values.dtype.kind not in "fO":
+                yield _cells(values)
+            else:
+                own = values.astype(values.dtype.newbyteorder("="), copy=False)
+                yield written_cells(pd.Series(own))
 
 
 def _is_column(values: NDArray[Any]) -> bool:

@@ -6,8 +6,9 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -141,6 +142,47 @@ def as_text(cell: object) -> str:
     if isinstance(cell, bytes):
         return cell.decode(errors="replace")
     return str(cell).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def cell_text(cell: object) -> str:
+    """Text of a cell with an identifier, by the type of its own; see :func:`float_text`."""
+    if isinstance(cell, float | np.floating):
+        return float_text(cell)
+    return f"{cell:f}" if isinstance(cell, Decimal) else as_text(cell)
+
+
+def float_text(value: Any, most: float = np.inf) -> str:
+    """Text of a float with an identifier: with an exponent if it may stand for other numbers, too.
+
+    Those are whole numbers from 2**p on, for p binary digits of the type (or from ``most`` on), and
+    others with more decimal digits than the type keeps.
+    """
+    facts = np.finfo(type(value))
+    whole = value == np.trunc(value)
+    if not np.isfinite(value):
+        return "nan"
+    if whole and abs(value) < min(2.0 ** (1 + min(facts.nmant, 52)), most):
+        return str(int(value))
+    text = np.format_float_positional(value, trim="-")
+    digits = text.strip("-0").replace(".", "").lstrip("0")
+    return f"{value:.16e}" if whole or len(digits) > min(facts.precision, 15) else text
+
+
+def float_identifiers(
+    values: NDArray[np.floating[Any]],
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Identifiers (n,) by their own type as doubles, and the mask of those that stand for several.
+
+    0.1 in 32 bits is that of 64 bits.
+    """
+    with np.errstate(all="ignore"):  # a wider float may overflow: that gives an infinity
+        found = values.astype(np.float64)
+        rounded = np.abs(values) >= 2.0 ** (1 + min(np.finfo(values.dtype).nmant, 52))
+        for at in np.flatnonzero(~rounded & (values != np.trunc(values)) & ~np.isnan(values)):
+            text = float_text(values[at])
+            rounded[at] = "e" in text
+            found[at] = float(text)
+    return found, rounded
 
 
 def text_cells(cells: pa.Array) -> pa.Array:

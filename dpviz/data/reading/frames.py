@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from dpviz.data.reading.cells import Cells, as_text, check_width
+from dpviz.data.reading.cells import Cells, as_text, cell_text, check_width
 from dpviz.data.reading.table import Table, named_table
 
 
@@ -31,17 +31,25 @@ class _FrameCells(Cells):
 
     def written(self, axis: int) -> Iterator[pa.Array]:
         """Numbers and truth values as they are, anything else as the text of each cell."""
-        column = self._frame.iloc[:, axis]
+        yield written_cells(self._frame.iloc[:, axis])
+
+
+def written_cells(column: pd.Series) -> pa.Array:
+    """Identifiers (n,) of a column, numbers in their own type: rounded ones would become equal."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    kind = column.dtype.kind
+    if kind in "biu":
         known = column.notna().to_numpy()
-        if column.dtype.kind in "biu":  # not by way of floats: long whole numbers stay whole
-            kind = column.dtype.kind
-            values = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
-            values[known] = column[known].to_numpy(dtype=values.dtype)
-            yield pa.array(values, mask=~known)
-        else:
-            # Decimals as floats, long ones would become equal to others.
-            whole = column.dtype.kind != "O" and _is_numeric(column)
-            yield frame_cells(column) if whole else _texts(column)
+        values = np.zeros(len(column), dtype={"b": bool, "i": np.int64, "u": np.uint64}[kind])
+        values[known] = column[known].to_numpy(dtype=values.dtype)
+        return pa.array(values, mask=~known)
+    own = getattr(column.dtype, "subtype", column.dtype)  # of sparse columns
+    own = getattr(own, "numpy_dtype", own)  # of pandas' and of Arrow's types
+    if isinstance(own, np.dtype) and own.kind == "f":
+        floats = column.to_numpy(dtype=own, na_value=np.nan)
+        return pa.array(floats) if own.itemsize <= 8 else _texts(pd.Series(floats), cell_text)
+    return _texts(column, cell_text)
 
 
 def frame_cells(column: pd.Series) -> pa.Array:
@@ -56,10 +64,10 @@ def frame_cells(column: pd.Series) -> pa.Array:
     return cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
 
 
-def _texts(column: pd.Series) -> pa.Array:
+def _texts(column: pd.Series, spell: Callable[[object], str] = as_text) -> pa.Array:
     """Text (n,) of each cell by itself."""
     cells = zip(column, column.isna(), strict=True)
-    return pa.array([None if gone else as_text(cell) for cell, gone in cells], pa.large_string())
+    return pa.array([None if gone else spell(cell) for cell, gone in cells], pa.large_string())
 
 
 def _is_numeric(column: pd.Series) -> bool:

@@ -36,8 +36,23 @@ _SPACE = re.compile(rb"[ \t\r\n]*")
 #: Digits of a whole number from which on it is infinite for us; Python refuses to read such ones.
 _MOST_DIGITS = 400
 
+
+class _Number(float):
+    """A number as it is written: a property that tells persons apart keeps all its digits."""
+
+    def __new__(cls, text: str) -> _Number:
+        found = super().__new__(cls, text)
+        # What an exponent stands for may be rounded: one with a sign is no identifier.
+        exponent = f"{found:.16e}".replace("inf", "nan")
+        found.text = exponent if "e" in text.lower() else text
+        return found
+
+    text: str
+
+
 _DECODER = json.JSONDecoder(
-    parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else float(text)
+    parse_float=_Number,
+    parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else _Number(text),
 )
 
 #: What it takes to find the end of a value: strings with numbers and words, strings with brackets.
@@ -234,8 +249,10 @@ class _Table:
             at = self.columns.setdefault(name, len(fields))
             if at == len(fields):
                 fields.append("")
-            if value is not None:
-                fields[at] = value if isinstance(value, str) else repr(value)
+            if isinstance(value, str | _Number):
+                fields[at] = value if isinstance(value, str) else value.text
+            elif value is not None:
+                fields[at] = repr(value)
         return fields
 
 

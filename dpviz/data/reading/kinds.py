@@ -63,4 +63,10 @@ def exact(cells: pa.Array) -> pa.Array:
     kind = cells.type
     if pa.types.is_dictionary(kind) and not holds_text(kind.value_type):
         return exact(cells.cast(kind.value_type))
-    return cells.cast(pa.large_string()) if pa.types.is_decimal(kind) else plain(cells)
+    if not pa.types.is_decimal(kind):
+        return plain(cells)
+    # Not by a cast: it writes zero with eight decimals as 0E-8.
+    coded = cells.dictionary_encode()
+    texts = [f"{one:f}" for one in coded.dictionary.to_pylist()]
+    texts = [one.rstrip("0").rstrip(".") if "." in one else one for one in texts]
+    return pa.DictionaryArray.from_arrays(coded.indices, pa.array(texts, pa.large_string()))

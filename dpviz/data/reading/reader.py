@@ -14,13 +14,14 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -36,6 +37,9 @@ from dpviz.errors import InputError
 
 #: Bytes of memory beyond what the readers themselves keep to: four times the file and 1 GB.
 _TIMES, _MORE = 5, 3 * 2**29
+
+#: Bytes of an array that are written together.
+_PIECE = 2**24
 
 #: Seconds between two reports of progress.
 _REPORT = 0.1
@@ -123,8 +127,11 @@ def packed(value: Any) -> tuple[Any, list[NDArray[Any]]]:
         if array is None:
             return None
         if array.dtype.kind == "O":
-            texts = pa.array(array.tolist(), type=pa.large_string())
+            # Each text once: of a dictionary's few, millions of copies would fill the memory.
+            codes, known = pd.factorize(array)
+            texts = pa.array(known.tolist(), type=pa.large_string())
             _, ends, letters = texts.buffers()
+            arrays.append(np.asarray(codes, dtype=np.int64))
             arrays.append(np.frombuffer(ends, np.int64, len(texts) + 1))
             arrays.append(np.frombuffer(letters or b"", np.uint8))
             return "text"
@@ -157,11 +164,14 @@ def unpacked(value: dict[str, Any], arrays: list[NDArray[Any]]) -> Dataset:
             return None
         if value[name] != "text":
             return next(left)
-        ends, letters = next(left), next(left)
+        codes, ends, letters = next(left), next(left), next(left)
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(letters)]
         texts = pa.LargeStringArray.from_buffers(len(ends) - 1, *buffers[1:])
         texts.validate(full=True)
-        return texts.to_numpy(zero_copy_only=False)
+        known = texts.to_numpy(zero_copy_only=False)
+        if len(codes) and (codes.min() < 0 or codes.max() >= len(known)):
+            raise ValueError
+        return known[codes]
 
     points, counts, units, codes = map(get, ("points", "counts", "units", "codes"))
     classes = value["classes"]
@@ -181,12 +191,30 @@ def unpacked(value: dict[str, Any], arrays: list[NDArray[Any]]) -> Dataset:
 
 
 def write(stream: BinaryIO, head: Any, arrays: list[NDArray[Any]] | None = None) -> None:
-    """Write one message: a line of JSON, then the bytes of its arrays."""
-    shapes = [[one.dtype.str, one.shape] for one in arrays or []]
+    """Write one message: a line of JSON, then the bytes of its arrays, each from its end on.
+
+    What is written is given back, so no array is twice in memory, here and where it goes.
+    """
+    left = arrays or []
+    shapes = [[one.dtype.str, one.shape] for one in left]
     stream.write(json.dumps([head, shapes]).encode() + b"\n")
-    for one in arrays or []:
-        stream.write(one.reshape(-1).view(np.uint8).data)
+    while left:
+        one = left.pop(0)
+        size = one.nbytes
+        whole = one if one.flags.owndata and one.flags.writeable else None
+        if whole is not None:
+            whole.resize(one.size, refcheck=False)
+        for start, end in pieces(size):
+            stream.write(one.reshape(-1).view(np.uint8).data[start:end])
+            if whole is not None and start:
+                whole.resize(start // one.itemsize, refcheck=False)
     stream.flush()
+
+
+def pieces(size: int) -> Iterator[tuple[int, int]]:
+    """Where the pieces of an array of ``size`` bytes start and end, in the order of a message."""
+    for start in reversed(range(0, size, _PIECE)):
+        yield start, min(start + _PIECE, size)
 
 
 # -- the process -------------------------------------------------------------------------

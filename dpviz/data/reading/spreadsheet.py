@@ -18,7 +18,7 @@ from typing import Any
 from xml.parsers import expat
 
 from dpviz.data.reading.archive import Archive
-from dpviz.data.reading.cells import MAX_COLUMNS, check_width
+from dpviz.data.reading.cells import MAX_COLUMNS, check_width, float_text
 from dpviz.data.reading.files import File
 from dpviz.data.reading.lines import TAB, Lines
 from dpviz.data.reading.text import is_number, names_of
@@ -50,6 +50,9 @@ _COMMAS = (
 )
 
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+
+#: Digits of a number that Excel keeps.
+_DIGITS = 15
 
 
 @dataclass(frozen=True)
@@ -308,7 +311,7 @@ class _Rows:
                 style = _whole(self._style)
                 if style < len(self._dated) and self._dated[style]:
                     return self._date(value)
-            return value
+            return _number(value)
         if kind == "s":
             place = _whole(value) if value else -1
             if place >= len(self._texts):
@@ -336,6 +339,16 @@ class _Rows:
 
 #: Text of a formula that was never computed; no cell can hold it.
 NO_RESULT = "\x01"
+
+
+def _number(text: str) -> str:
+    """Text of a number; with an exponent where Excel may have rounded it to its 15 digits."""
+    if len(text) <= 15 and text.isascii() and text.isdigit():
+        return text
+    try:
+        return float_text(float(text), most=10**_DIGITS)
+    except ValueError:
+        return text
 
 
 def _whole(text: str) -> int:

@@ -22,6 +22,7 @@ from dpviz.data.reading.cells import (
     Style,
     TooLargeError,
     as_numbers,
+    float_identifiers,
     looks_grouped,
     text_cells,
     used_entries,
@@ -30,7 +31,7 @@ from dpviz.data.reading.files import enough_memory, megabytes
 from dpviz.data.reading.kinds import LARGEST, holds_numbers
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
-from dpviz.data.units import identified
+from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
 from dpviz.domain import Domain
 from dpviz.errors import InputError, listed, shown
 from dpviz.privacy.origin import Origin
@@ -188,9 +189,11 @@ class Table:
             left_out = self._left_out({*axes, *others}) if refuse and columns is None else ()
             if domain is not None:
                 domain.check_ndim(len(axes), "chosen column", shown(self.name))
-            self.check_memory(len(axes), len(others))
+            self.check_memory(len(axes), len(others), capped=owner is not None)
             found = None if known is None else self._classes(known, len(axes))
-            units, there = (None, None) if owner is None else self._units(owner, len(axes))
+            units, there, rounded = None, None, 0
+            if owner is not None:
+                units, there, rounded = self._units(owner, len(axes))
             if refuse and (self.ragged.rows or any(map(self._is_mixed, axes))):
                 raise self._refusal(axes, there)
             points, keep, rows = self._points(axes, there, released=released)
@@ -217,7 +220,9 @@ class Table:
                 notes=(
                     *self.notes,
                     *left_out,
-                    *_notes(points, dropped, names, unit, ragged=self.ragged.rows > 0),
+                    *_notes(
+                        points, dropped, names, unit, ragged=self.ragged.rows > 0, rounded=rounded
+                    ),
                     *_unclassed(found),
                 ),
                 doubtful=tuple(column for column in names if column in self.doubtful),
@@ -455,8 +460,8 @@ class Table:
             "tells: write its numbers without signs between thousands and with a decimal point."
         )
 
-    def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_]]:
-        """Identifiers (n,) of the persons, and where there is one.
+    def _units(self, owner: int, ndim: int) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
+        """Identifiers (n,) of the persons, where there is one, and how many are rounded.
 
         Both depend only on the cell. If the whole column determined its type (numbers, dates or
         text), one person's unusual identifier would change the identities of others: 1.0 and 1,
@@ -464,52 +469,63 @@ class Table:
         """
         units: NDArray[np.generic] = np.empty(0, dtype=object)
         known = np.zeros(self.rows, dtype=bool)
-        start = size = 0
+        start = size = many = 0
         for cells in self.cells.written(owner):
-            values, there, held = identifiers(cells)
+            values, there, rounded, held = identifiers(cells)
+            many += int(np.count_nonzero(there & rounded))
             if not start:
                 units = np.empty(self.rows, dtype=values.dtype)
             size += held
-            if self.memory is not None and size + self._needed(ndim, 1) > self.memory:
+            if self.memory is not None and size + self._needed(ndim, 1, capped=True) > self.memory:
                 raise InputError(
                     f'column "{shown(self.columns[owner])}" of {shown(self.name)} holds too many '
                     "different identifiers to keep them in memory as text: write them as whole "
                     "numbers in a .parquet file."
                 )
             units[start : start + len(values)] = values
-            known[start : start + len(values)] = there
+            known[start : start + len(values)] = there & ~rounded
             start += len(values)
-        return units, known
+        return units, known, many
 
     def _classes(self, axis: int, ndim: int) -> Classes:
         """Classes of all rows; as for persons, 1 and 1.0 are the same."""
         column = self.columns[axis]
-        values, there = self._units(axis, ndim)
-        found = identified(values[there])
-        names = tuple(found.categories)
-        if len(names) > MOST_CLASSES:
-            raise InputError(
-                f'column "{shown(column)}" holds {len(names):,} different classes; the limit is '
-                f"{MOST_CLASSES:,}: name a column of classes, not of identifiers or measurements."
-            )
-        codes = np.full(self.rows, len(names), dtype=np.intp)
-        codes[there] = found.codes
-        if not there.all():
+        codes = np.full(self.rows, -1, dtype=np.intp)
+        known: dict[str, int] = {}
+        start = 0
+        for cells in self.cells.written(axis):
+            values, there, _, _ = identifiers(cells)
+            found = identified(values[there], rounded=True)
+            places = [known.setdefault(name, len(known)) for name in found.categories]
+            if len(known) > MOST_CLASSES:
+                raise InputError(
+                    f'column "{shown(column)}" holds more than {MOST_CLASSES:,} different classes: '
+                    "name a column of classes, not of identifiers or measurements."
+                )
+            codes[start : start + len(values)][there] = np.array(places, dtype=np.intp)[found.codes]
+            start += len(values)
+        names = tuple(known)
+        if (codes < 0).any():
+            codes[codes < 0] = len(names)
             names = (*names, NO_CLASS)
         return Classes(column=column, names=names, codes=codes)
 
-    def _needed(self, ndim: int, others: int) -> int:
-        """Bytes of the points, of the identifiers in other columns, and of the masks."""
-        return self.rows * (8 * ndim + 1 + 9 * others)
+    def _needed(self, ndim: int, others: int, *, capped: bool = False) -> int:
+        """Bytes of the points, of the identifiers in other columns, and of the masks.
 
-    def check_memory(self, ndim: int, others: int = 0) -> None:
+        Those of persons are there twice once each has no more records than the cap.
+        """
+        return self.rows * (8 * ndim + 1 + 9 * others) * (1 + capped)
+
+    def check_memory(self, ndim: int, others: int = 0, *, capped: bool = False) -> None:
         """Refuse more points than the size of the file allows.
 
-        ``others`` is the number of columns of persons and classes.
+        ``others`` is the number of columns of persons and classes, ``capped`` whether there are
+        persons.
 
         The sentence may be about a release, so it must not contain the number of rows.
         """
-        if self.memory is not None and self._needed(ndim, others) > self.memory:
+        if self.memory is not None and self._needed(ndim, others, capped=capped) > self.memory:
             columns = "a column" if ndim == 1 else f"{ndim:,} columns"
             raise InputError(
                 f"{shown(self.name)} has more rows than {columns} may have within "
@@ -611,30 +627,33 @@ def _one_cell(cells: pa.Array, position: int) -> str:
         return str(cell.type)
 
 
-def identifiers(cells: pa.Array) -> tuple[NDArray[np.generic], NDArray[np.bool_], int]:
-    """Identifiers (m,), where there are any, and bytes that their text takes."""
-    known = np.array(cells.is_valid())
+def identifiers(
+    cells: pa.Array,
+) -> tuple[NDArray[np.generic], NDArray[np.bool_], NDArray[np.bool_], int]:
+    """Identifiers (m,), where there are any, which are rounded, and bytes that their text takes."""
+    known, none = np.array(cells.is_valid()), np.zeros(len(cells), dtype=bool)
     if pa.types.is_boolean(cells.type):
-        return np.asarray(cells.fill_null(False)), known, 0
+        return np.asarray(cells.fill_null(False)), known, none, 0
     if pa.types.is_integer(cells.type):
         kind = pa.uint64() if cells.type == pa.uint64() else pa.int64()
-        return cells.cast(kind).fill_null(0).to_numpy(), known, 0
+        return cells.cast(kind).fill_null(0).to_numpy(), known, none, 0
     if pa.types.is_floating(cells.type):
-        values = as_numbers(cells)[0]
-        return values, known & ~np.isnan(values), 0
+        values, rounded = float_identifiers(cells.to_numpy(zero_copy_only=False))
+        return values, known & ~np.isnan(values), rounded, 0
     if not pa.types.is_dictionary(cells.type):
         try:
             cells = text_cells(cells).dictionary_encode()
         except pa.ArrowInvalid:  # dates of an unknown time zone
-            return np.full(len(cells), "", dtype=object), np.zeros(len(cells), dtype=bool), 0
+            return np.full(len(cells), "", dtype=object), none, none, 0
     known &= np.array(cells.is_valid())
     entries, places = used_entries(cells)
-    entries = text_cells(entries)
-    # Two persons with unreadable names must not become one.
-    entries = pc.if_else(pc.match_substring(entries, "\ufffd"), "", entries.fill_null(""))
+    entries = text_cells(entries).fill_null("")
     texts = np.array(entries.to_pylist(), dtype=object)
+    plain = [plain_text(text) for text in texts]
+    names = np.array([one is not None for one in plain], dtype=bool)
+    shared = np.array([one is not None and is_rounded(one) for one in plain], dtype=bool)
     held = (pc.sum(pc.utf8_length(entries)).as_py() or 0) + _STRING * len(texts)
-    return texts[places], known & (texts != "")[places], held
+    return texts[places], known & names[places], shared[places], held
 
 
 def _notes(
@@ -644,6 +663,7 @@ def _notes(
     unit: str | int | None,
     *,
     ragged: bool,
+    rounded: int,
 ) -> list[str]:
     """Sentences about the rows left out and about points that are all equal."""
     notes = []
@@ -655,7 +675,10 @@ def _notes(
             f"{rows} left out: a value in {listed(names)} is missing, infinite or no "
             f"number{owner}{fields}."
         )
-    if len(points) > 1 and (points == points[0]).all():
+    if rounded:
+        rows = "1 row has" if rounded == 1 else f"{rounded:,} rows have"
+        notes.append(f'{rows} nobody in "{shown(unit)}": {ROUNDED}.')
+    if len(points) > 1 and (points.min(axis=0) == points.max(axis=0)).all():
         notes.append(f"All {len(points):,} points are equal, so there is only one cluster to find.")
     return notes
 

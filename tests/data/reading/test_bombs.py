@@ -1,0 +1,121 @@
+"""A small file that stands for gigabytes takes at most 1.5 GB, or is refused in one sentence.
+
+Each is read in a process of its own, together with the reader of an upload.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import parquet_by_hand as by_hand
+from tests.support.tiers import daily
+
+if sys.platform != "linux":
+    pytest.skip("only Linux tells how much memory was taken", allow_module_level=True)
+
+MOST = 1500  # MB
+
+ROOT = Path(__file__).parents[3]
+
+#: Prints the most memory of this process and its readers at one time, in MB, and what came.
+SCRIPT = """
+import os, sys, threading, time
+import psutil
+from dpviz.data.reading.apart import Upload
+from dpviz.data.reading.read import read_table
+from dpviz.data.units import cap_records
+from dpviz.errors import InputError
+
+path, where, columns, unit, classes = sys.argv[1:]
+me, peak = psutil.Process(), [0]
+
+def look():
+    while True:
+        size = 0
+        for one in (me, *me.children()):
+            try:
+                size += one.memory_info().rss
+            except psutil.Error:
+                pass
+        peak[0] = max(peak[0], size)
+        time.sleep(0.002)
+
+threading.Thread(target=look, daemon=True).start()
+data = open(path, "rb").read()
+try:
+    if where == "upload":
+        table = Upload("a.parquet", len(data), lambda: data, 2**30).table()
+    else:
+        table = read_table(data, name="a.parquet")
+    found = table.select(columns.split(","), unit=unit or None, classes=classes or None)
+    found.digest
+    if unit:
+        cap_records(found, 3)
+    said = f"{found.n} rows"
+except InputError as error:
+    said = f"refused: {error}"
+time.sleep(0.05)
+print(peak[0] >> 20, said, flush=True)
+os._exit(0)
+"""
+
+
+def repeated(rows: int) -> bytes:
+    """Two columns of numbers, one of persons by number, one of text: each one value, repeated."""
+    entries = [(by_hand.DOUBLE, bytes(8))] * 3 + [(by_hand.BYTE_ARRAY, b"\2\0\0\0ab")]
+    columns = [
+        by_hand.Column(
+            name,
+            kind,
+            [
+                by_hand.page(entry, 1, dictionary=True),
+                by_hand.page(by_hand.same_entry(rows), rows, by_hand.RLE_DICTIONARY),
+            ],
+            dictionary=True,
+        )
+        for name, (kind, entry) in zip((b"x", b"y", b"who", b"t"), entries, strict=True)
+    ]
+    return by_hand.parquet(columns, rows)
+
+
+#: Rows (in millions), columns, persons, classes, and whether they are read.
+CASES = {
+    "two": (50, "x,y", "", "", True),
+    "all": (50, "x,y,who", "", "", False),
+    "numbers-persons": (17, "x,y", "who", "", True),
+    "text-persons": (17, "x,y", "t", "", True),
+    "both": (12, "x,y", "who", "t", True),
+    "classes": (34, "x,y", "", "t", True),
+    "number-classes": (34, "x,y", "", "who", True),
+    "too-many-persons": (50, "x,y", "t", "", False),
+    "too-many-classes": (50, "x,y", "", "t", False),
+}
+
+
+@pytest.mark.parametrize(
+    ("where", "case"),
+    daily(
+        [(where, case) for where in ("here", "upload") for case in CASES],
+        lambda case: case in (("upload", "two"), ("here", "text-persons")),
+    ),
+)
+def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path) -> None:
+    millions, columns, unit, classes, fits = CASES[case]
+    path = tmp_path / "a.parquet"
+    path.write_bytes(repeated(millions * 10**6))
+    assert path.stat().st_size < 2**20
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, path, where, columns, unit, classes],
+        capture_output=True, text=True, cwd=ROOT, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    peak, _, said = done.stdout.strip().partition(" ")
+    assert int(peak) < MOST, (peak, said)
+    assert said.startswith(f"{millions * 10**6} rows" if fits else "refused: a.parquet has more"), (
+        said
+    )
+    print(case, where, peak, said)
