@@ -232,6 +232,21 @@ MISTAKES: dict[str, Mistake] = {
         one_more_record=("order[rank < cap]", "order[rank <= cap]"),
     ),
     **_of(
+        "data/reading/cells.py",
+        "data/test_persons.py",
+        narrow_floats_are_wide=("np.finfo(values.dtype).nmant", "np.finfo(np.float64).nmant"),
+    ),
+    **_of(
+        "data/reading/geojson.py",
+        "release/test_pairs_of_files.py",
+        one_line_stops_all=("value, end = None, len(text)", "raise"),
+    ),
+    **_of(
+        "data/reading/grids.py",
+        "data/reading/test_read.py",
+        a_thousand_is_nothing=("if found := _APART.fullmatch(text):", "if found := None:"),
+    ),
+    **_of(
         "release/draw.py",
         "release/test_release.py",
         debit_comes_last=(
@@ -240,8 +255,8 @@ MISTAKES: dict[str, Mistake] = {
         ),
         bundles_are_overwritten=("    if taken:", "    if not folder:"),
         huge_numbers_stay=(
-            "(np.abs(points) <= LARGEST).all(axis=1)",
-            "np.isfinite(points).all(axis=1)",
+            "keep = whole_rows(points)",
+            "keep = np.isfinite(points).all(axis=1)",
         ),
         names_are_not_looked_at=("if dataset.doubtful:", "if False:"),
         units_may_differ=(

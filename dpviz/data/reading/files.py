@@ -51,10 +51,18 @@ class File:
     notes: tuple[str, ...] = ()
 
 
-def load(source: object, name: str | None, limit: int, *, headerless: bool = False) -> File:
+def load(
+    source: object,
+    name: str | None,
+    limit: int,
+    *,
+    headerless: bool = False,
+    released: bool = False,
+) -> File:
     """Read and unpack, never more than ``limit`` bytes.
 
-    Without a header the first bytes belong to a record, so they must not decide the format.
+    Without a header the first bytes belong to a record, so they must not decide the format. A
+    release of a format without a line of names may have no record at all.
     """
     own_name, data = _stored_bytes(source, limit)
     memory = _TIMES * len(data) + _MORE
@@ -71,8 +79,6 @@ def load(source: object, name: str | None, limit: int, *, headerless: bool = Fal
     if packed:
         data = _unpacked(data, name, min(limit, memory // 2))
     memory -= len(data) + _WORKING
-    if not (headerless or re.search(rb"\S", data)):
-        raise InputError(f"{shown(name)} is empty: give a file with one row of numbers per record.")
     if data.startswith(_OLE) and (ending in (".xls", ".xlsx", ".xlsm") or not headerless):
         raise InputError(_of_old_office(data, name))
     form = FORMATS.get(ending, "text")
@@ -80,6 +86,8 @@ def load(source: object, name: str | None, limit: int, *, headerless: bool = Fal
         starts: dict[bytes, Format] = {NPY: "npy", PARQUET: "parquet", ZIP: "zip"}
         form = next((kind for start, kind in starts.items() if data.startswith(start)), form)
         form = "geojson" if _GEOJSON.match(data, 0, 2**16) else form
+    if not (headerless or (released and form == "geojson") or re.search(rb"\S", data)):
+        raise InputError(f"{shown(name)} is empty: give a file with one row of numbers per record.")
     return File(name, form, data, memory)
 
 

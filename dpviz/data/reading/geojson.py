@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from dpviz.data.reading.files import File, megabytes
 from dpviz.data.reading.lines import TAB, Lines
@@ -53,6 +53,7 @@ class _Number(float):
 _DECODER = json.JSONDecoder(
     parse_float=_Number,
     parse_int=lambda text: int(text) if len(text) <= _MOST_DIGITS else _Number(text),
+    strict=False,  # control characters in text stop nothing
 )
 
 #: What it takes to find the end of a value: strings with numbers and words, strings with brackets.
@@ -103,7 +104,10 @@ def geojson_as_text(file: File, released: bool, *, lenient: bool = False) -> Fil
         If it is no GeoJSON, or has lines or areas.
     """
     name, data = file.name, file.data.removeprefix(b"\xef\xbb\xbf")
-    check_text(data, name)
+    if released and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode(errors="replace").encode()  # a record may hold bytes that are no UTF-8
+    else:
+        check_text(data, name)
     lines = Lines(name, file.memory // 2)
     table = _Table(name, lines, released, Slips(allowed=lenient))
     try:
@@ -263,12 +267,52 @@ def _is_number(value: object) -> bool:
 def _items(data: bytes, released: bool) -> Iterator[Any]:
     """Features, geometries and named reference systems, in the order of the file."""
     place = first = _after_space(data, 0)
+    kind = _kind(data, first) if released else "object"
+    if kind == "lines":
+        yield from _of_lines(data)
+        return
     while place < len(data):  # one object, or one on each line
         # In a release no record may rename the columns. The first object is public, as the first
         # line of a table is, where it is a list of records and not one itself.
         head = not released or place == first
         end = yield from _object(data, place, head, released)
         place = _after_space(data, end)
+        if kind == "list":
+            yield from _of_lines(data[place:])
+            return
+
+
+def _kind(data: bytes, place: int) -> Literal["list", "object", "lines"]:
+    """What a file starts with: a list of records, an object of several lines, or a line of one."""
+    line = data.find(b"\n", place)
+    try:
+        place = _after(data, place, b"{")
+        while True:
+            key, place = _value(data, place, True)
+            place = _after(data, place, b":")
+            if key == "features" and data[place : place + 1] == b"[":
+                return "list"
+            place = _after_space(data, _value(data, place, True)[1])
+            if data[place : place + 1] == b"}":
+                # One object alone may be long, and is read piece by piece.
+                alone = _after_space(data, place + 1) == len(data)
+                return "object" if 0 <= line < place or alone else "lines"
+            place = _after(data, place, b",")
+    except _NoJsonError:
+        return "lines"
+
+
+def _of_lines(data: bytes) -> Iterator[Any]:
+    """Items of lines of a release, each read by itself; of one that is no JSON there is None."""
+    for line in re.split(rb"[\r\n]+", data):
+        text = line.strip(b" \t\x1e")
+        try:
+            value, end = _value(text, 0, True)
+        except _NoJsonError:
+            value, end = None, len(text)
+        value = value if end == len(text) else None
+        features = value.get("features") if isinstance(value, dict) else None
+        yield from features if isinstance(features, list) else [value]
 
 
 def _object(data: bytes, place: int, head: bool, released: bool) -> Generator[Any, None, int]:

@@ -94,7 +94,8 @@ def read_table(
 
     Public too, and so a reason to refuse: the kind and size of the file, the types of the columns
     of Parquet and NumPy files and shapefiles, the sheets of workbooks, and whether files that are
-    not text, or are GeoJSON, are whole. Rows that would not fit into the
+    not text, or hold one list of GeoJSON, are whole. Of GeoJSON with a feature on each line, each
+    line is read by itself. Rows that would not fit into the
     memory for a file of its size are refused without telling how many there are.
     """
     if isinstance(header, str) and unreadable != "missing":
@@ -104,7 +105,8 @@ def read_table(
             table = _from_memory(source, name or "data")
         else:
             limit = MAX_BYTES if max_bytes is None else max_bytes
-            file = load(source, name, limit, headerless=isinstance(header, str))
+            headerless, released = isinstance(header, str), unreadable == "missing"
+            file = load(source, name, limit, headerless=headerless, released=released)
             table = _from_file(file, header, unreadable, sheet)
             table = replace(table, origins=origins(source))
     if not table.rows and unreadable != "missing":
@@ -138,7 +140,8 @@ def read_counts(
         Limit to the size of a file (:data:`MAX_BYTES`).
     any_total
         For a release, which must not reveal one record: all counts may be 0, and large ones
-        are clipped to 2**53 / cells, so that their total stays exact.
+        are clipped to 2**53 / cells, so that their total stays exact. Each cell is read by itself,
+        and is 0 where it holds no count.
     sheet
         As in :func:`read_table`.
 
@@ -160,17 +163,36 @@ def read_counts(
         if not isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
             name = file.name
-            source = (
-                read_npy(file) if file.format == "npy" else _from_file(file, False, "refuse", sheet)
-            )
-        elif not isinstance(source, np.ndarray):
-            source = read_table(source, name=name)
+            cells = _cells(file, sheet, any_total=any_total)
+        else:
+            cells = source if isinstance(source, np.ndarray) else read_table(source, name=name)
         name = name or "data"
-        counts = counts_of(source, name, any_total=any_total)
+        counts = counts_of(cells, name, any_total=any_total)
     sides = tuple((0.0, float(side)) for side in counts.shape)
     if domain is not None:
         domain.check_ndim(counts.ndim, "dimension", shown(name))
     return Dataset(name=name, counts=counts, domain=domain or Domain(sides), origins=read)
+
+
+def _cells(file: File, sheet: str | None, *, any_total: bool) -> NDArray[np.generic] | Table | File:
+    """Cells of a grid of counts; of a release of text the text itself."""
+    if file.format == "npy":
+        return read_npy(file)
+    if not any_total or file.format not in ("text", "zip"):
+        return _from_file(file, False, "refuse", sheet)
+    archive = Archive(file) if file.format == "zip" else None
+    if archive is not None and WORKBOOK in archive.names:
+        return sheet_as_text(file, archive, sheet, False, released=True)
+    if sheet is not None:
+        raise _no_sheets(sheet, file.name)
+    return file if archive is None else _of_archive(file, archive, released=True)
+
+
+def _no_sheets(sheet: str, name: str) -> InputError:
+    return InputError(
+        f'sheet = "{shown(sheet)}" goes with Excel files alone, and {shown(name)} is none: leave '
+        "it out."
+    )
 
 
 def _from_memory(source: NDArray[np.generic] | pd.DataFrame | pa.Table, name: str) -> Table:
@@ -225,10 +247,7 @@ def _from_file(
         file = sheet_as_text(file, archive, sheet, header, released, lenient=lenient)
         header = None if isinstance(header, str) else header
     elif sheet is not None:
-        raise InputError(
-            f'sheet = "{shown(sheet)}" goes with Excel files alone, and {shown(file.name)} is '
-            "none: leave it out."
-        )
+        raise _no_sheets(sheet, file.name)
     elif archive is not None:
         file, header = _of_archive(file, archive, released), None if released else True
     elif file.format == "geojson":

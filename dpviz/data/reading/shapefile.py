@@ -65,7 +65,7 @@ def shapefile_as_text(file: File, archive: Archive, released: bool) -> File:
 
     place, note = _place(part(".prj").decode(errors="replace"))
     try:
-        points = _points(archive.whole(shape), file.name)
+        points = _points(archive.whole(shape), file.name, released)
         table = part(".dbf")
         names, records = _attributes(table, part(".cpg")) if table else ([], None)
         lines = Lines(file.name, (file.memory - archive.held) // 2)
@@ -127,8 +127,8 @@ def _place(projection: str) -> tuple[tuple[str, str], str]:
     )
 
 
-def _points(data: bytes | bytearray, name: str) -> Iterator[list[tuple[str, str]]]:
-    """Points of successive records."""
+def _points(data: bytes | bytearray, name: str, released: bool) -> Iterator[list[tuple[str, str]]]:
+    """Points of successive records; of a release, a record that is none has no place."""
     if len(data) < _HEADER or data[:4] != b"\0\0\x27\x0a":
         raise _DamagedError
     kind = struct.unpack_from("<i", data, 32)[0]
@@ -138,10 +138,10 @@ def _points(data: bytes | bytearray, name: str) -> Iterator[list[tuple[str, str]
             f"{shown(name)} holds a shapefile of {what}, and only points can be clustered: make "
             "points of them first (QGIS: Vector, Geometry Tools, Centroids)."
         )
-    return _records(data)
+    return _records(data, released)
 
 
-def _records(data: bytes | bytearray) -> Iterator[list[tuple[str, str]]]:
+def _records(data: bytes | bytearray, released: bool) -> Iterator[list[tuple[str, str]]]:
     place = _HEADER
     while place < len(data):
         _, words = struct.unpack_from(">ii", data, place)
@@ -149,14 +149,12 @@ def _records(data: bytes | bytearray) -> Iterator[list[tuple[str, str]]]:
         if words < 2 or place > len(data):
             raise _DamagedError
         kind = struct.unpack_from("<i", data, start)[0]
+        many = struct.unpack_from("<i", data, start + 36)[0] if words >= 20 else -1
         if kind in _POINT and words >= 10:
             yield [_pair(data, start + 4)]
-        elif kind in _MANY and words >= 20:
-            number = struct.unpack_from("<i", data, start + 36)[0]
-            if not 0 <= number <= (2 * words - 40) // 16:
-                raise _DamagedError
-            yield [_pair(data, start + 40 + 16 * at) for at in range(number)]
-        elif kind == 0:
+        elif kind in _MANY and 0 <= many <= (2 * words - 40) // 16:
+            yield [_pair(data, start + 40 + 16 * at) for at in range(many)]
+        elif kind == 0 or released:
             yield []
         else:
             raise _DamagedError

@@ -287,7 +287,12 @@ class _Rows:
         if tag in ("v", "t"):
             self._taking = False
         elif tag == "c":
-            text = self._text("".join(self._said))
+            try:
+                text = self._text("".join(self._said))
+            except _DamagedError:
+                if not (self.drops and self.named):
+                    raise
+                text = ""  # one record decides nothing
             if text and self._at < MAX_COLUMNS:
                 self._cells[self._at] = text
         elif tag == "row" and self._cells:
@@ -483,7 +488,8 @@ def sheet_as_text(
             width = max(cells) + 1
             row = [cells.get(at, "") for at in range(width)]
             numeric = all(is_number(text, ",") for text in row if text)
-            open_width = not released and (header is False or (header is None and numeric))
+            # A grid of counts has no names.
+            open_width = header is False or (not released and header is None and numeric)
             names = names or row
         if NO_RESULT in cells.values():
             at = next(at for at, text in cells.items() if text == NO_RESULT)
@@ -491,7 +497,8 @@ def sheet_as_text(
                 f"row {number}, column {column_letters(at)} of {where} holds a formula without its "
                 "result: open the file in a spreadsheet program and save it again."
             )
-            if number == first and not isinstance(header, str):
+            is_grid = released and header is False
+            if number == first and not (is_grid or isinstance(header, str)):
                 raise error
             if not released:
                 slips.add(error)

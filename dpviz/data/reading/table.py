@@ -28,7 +28,7 @@ from dpviz.data.reading.cells import (
     used_entries,
 )
 from dpviz.data.reading.files import enough_memory, megabytes
-from dpviz.data.reading.kinds import LARGEST, holds_numbers
+from dpviz.data.reading.kinds import LARGEST
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
 from dpviz.data.units import ROUNDED, identified, is_rounded, plain_text
@@ -262,19 +262,6 @@ class Table:
             if sum(map(len, seen)) >= most:
                 break
         return np.concatenate(seen)
-
-    def single_numbers(self, axes: Sequence[int]) -> Iterator[NDArray[np.float64]]:
-        """The same, each cell read by itself: NaN where it holds no number, or one of two.
-
-        "1.000" may be a thousand or one.
-        """
-        for columns in self.cells.blocks(axes):
-            values = np.stack([as_numbers(column)[0] for column in columns], axis=1)
-            for target, column in enumerate(columns):
-                if not holds_numbers(column.type):
-                    unclear = pc.match_substring_regex(text_cells(column), UNCLEAR)
-                    values[np.asarray(unclear.fill_null(False)), target] = np.nan
-            yield values
 
     def row(self, position: int) -> int:
         """Return the number in the source, from 1, of the row at ``position``, which has values."""

@@ -52,8 +52,8 @@ try:
     else:
         table = read_table(data, name="a.parquet")
     found = table.select(columns.split(","), unit=unit or None, classes=classes or None)
-    found.digest
     if unit:
+        found.digest
         cap_records(found, 3)
     said = f"{found.n} rows"
 except InputError as error:
@@ -100,7 +100,7 @@ CASES = {
     ("where", "case"),
     daily(
         [(where, case) for where in ("here", "upload") for case in CASES],
-        lambda case: case in (("upload", "two"), ("here", "text-persons")),
+        lambda case: case == ("upload", "two"),
     ),
 )
 def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path) -> None:
@@ -118,4 +118,3 @@ def test_a_small_file_takes_little_memory(where: str, case: str, tmp_path: Path)
     assert said.startswith(f"{millions * 10**6} rows" if fits else "refused: a.parquet has more"), (
         said
     )
-    print(case, where, peak, said)

@@ -1,0 +1,532 @@
+"""One record of a file decides nothing, in any format: not whether a release comes, nor a word.
+
+For each format records are made that are valid and odd, or no records at all, and pairs of files
+that differ in one of them. What reads the files is only asked through the command, so the next
+reader has to hold, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import decimal
+import gzip
+import io
+import json
+import random
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpviz.command_line import main
+from dpviz.commands.source import load_for_release
+from dpviz.data.stored import stored
+from dpviz.data.stored_units import capped
+from dpviz.errors import InputError
+from tests.release.test_pairs import ODD
+from tests.support.files import dbf, sheet, shp, workbook, zipped
+from tests.support.tiers import daily
+
+#: Pairs of each format, those of one test, and of those that go all the way to a bundle.
+PAIRS, BATCH, WHOLE = 2_000, 100, 500
+
+#: More text that may stand in a cell; see also ``ODD``.
+TEXTS = (
+    *(one.decode("latin-1") for one in ODD), "1.000", "1,000", "1 000", "1\u00a0000", "1'000",
+    "1e3", "1.23457E+15", "9007199254740993", "-", "--", "inf", "Infinity", "-nan", "NaN(1)",
+    "\u0663", "\uff15", "\u00b2", "\U0010ffff", "\u2028", "\u0085", "\x1b[31m", "x" * 5000,
+    "7" * 400, "'5", "\u201c5\u201d", "5 #", "#5", "# 5", "//", "12:30:00", "31.12.2020", "%",
+    "5%", "\u20ac5", "\u2212 5", "\ufeff5", "\u200b", "e", "E5", ".", "+", "1..2", "1e", "0x1p3",
+    "TRUE", "=A1", "NULL", "\\N", "\\", "\t5", "5\r", "a\nb", "{}", "[1]", "None", "\ufffd",
+)  # fmt: skip
+
+
+def text(rng: random.Random) -> str:
+    if rng.random() < 0.2:
+        return "".join(
+            rng.choices("0123456789.,;'\"+-eE \u00a0\t|_#/nNaAiIfF", k=rng.randint(1, 9))
+        )
+    return rng.choice(TEXTS)
+
+
+def number(rng: random.Random) -> float:
+    return rng.choice([rng.uniform(-6, 11), rng.randint(-3, 12), 0.0, -0.0, 1e299, 5e300, 1e-320])
+
+
+def raw(one: str, rng: random.Random) -> bytes:
+    """Bytes of text: of UTF-8, or of a code page."""
+    return one.encode(rng.choice(["utf-8", "utf-8", "latin-1"]), errors="replace")
+
+
+# -- formats: a usual record, an odd one, and a file of records ------------------------------
+
+
+def usual_line(rng: random.Random, mark: str) -> bytes:
+    return mark.join([f"{number(rng):g}", f"{number(rng):g}", f"p{rng.randint(0, 3)}"]).encode()
+
+
+def odd_line(rng: random.Random, mark: str) -> bytes:
+    fields = [raw(text(rng), rng) for _ in range(rng.choice([3, 3, 3, 0, 1, 2, 4, 9]))]
+    return mark.encode().join(fields).replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+class Lines:
+    """Text with a line of names, of one separator, perhaps packed."""
+
+    columns, unit, grid = ("x", "y"), "who", False
+
+    def __init__(self, mark: str, name: str, *, ends: bytes = b"\n", header: bool = False) -> None:
+        self.mark, self.name, self.ends, self.header = mark, name, ends, header
+
+    def given(self) -> dict[str, Any]:
+        return {"header": self.mark.join(["x", "y", "who"])} if self.header else {}
+
+    def usual(self, rng: random.Random) -> bytes:
+        return usual_line(rng, self.mark)
+
+    def odd(self, rng: random.Random) -> bytes:
+        return odd_line(rng, self.mark)
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        names = [] if self.header else [self.mark.join(["x", "y", "who"]).encode()]
+        data = self.ends.join([*names, *records]) + self.ends
+        return gzip.compress(data, mtime=0) if self.name.endswith(".gz") else data
+
+
+def odd_cell(rng: random.Random) -> Any:
+    """A cell of a sheet, XML of its own, or nothing."""
+    value = "".join(one for one in text(rng) if one == "\t" or one >= " ")
+    kind = rng.choice(["n", "s", "b", "e", "str", "d", "inlineStr", "z"])
+    style = rng.choice(["", "", " s='1'", " s='0'", " s='99'", " s='x'"])
+    inside = rng.choice(["5", "-1", "1E+3", "99", "1e999", "", "2020-01-01", "x", "0.1"])
+    formula = rng.choice(["", "", "<f>A1</f>"])
+    own = f"<c{style} t='{kind}'>{formula}<v>{inside}</v></c>"
+    return rng.choice([value, own, None, True, "<c><f>A1</f></c>", 1e300, -5])
+
+
+class Book:
+    columns, unit, grid, name = ("x", "y"), "who", False, "t.xlsx"
+
+    def given(self) -> dict[str, Any]:
+        return {}
+
+    def usual(self, rng: random.Random) -> list[Any]:
+        return [number(rng), number(rng), f"p{rng.randint(0, 3)}"]
+
+    def odd(self, rng: random.Random) -> list[Any] | None:
+        if rng.random() < 0.05:
+            return None
+        return [odd_cell(rng) for _ in range(rng.choice([3, 3, 3, 0, 1, 2, 4, 9]))]
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        rows = [["x", "y", "who"], *records]
+        return workbook({"s": sheet(rows)}, shared=["seven", "1,5"], formats=["d.m.yy"])
+
+
+def odd_json(rng: random.Random, depth: int = 0) -> Any:
+    """A value that JSON can hold."""
+    simple = [None, True, 5, -1.5, 10**400, 1e300, "", text(rng), float("inf"), float("nan")]
+    if depth > 2 or rng.random() < 0.4:
+        return rng.choice(simple)
+    if rng.random() < 0.5:
+        return [odd_json(rng, depth + 1) for _ in range(rng.randint(0, 3))]
+    names = ["type", "geometry", "properties", "coordinates", "geometries", "crs", "id", "bbox"]
+    return {name: odd_json(rng, depth + 1) for name in rng.sample(names, rng.randint(0, 4))}
+
+
+def feature(coordinates: Any, kind: Any = "Point", **properties: Any) -> dict[str, Any]:
+    geometry = {"type": kind, "coordinates": coordinates}
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
+
+
+class Features:
+    """A collection, or a sequence of features on lines of their own."""
+
+    unit, grid = None, False
+
+    def __init__(self, name: str, *, lines: bool) -> None:
+        self.name, self.lines, self.columns = name, lines, ("lon", "lat")
+
+    def given(self) -> dict[str, Any]:
+        return {}
+
+    def usual(self, rng: random.Random) -> bytes:
+        return json.dumps(feature([number(rng), number(rng)], who="a")).encode()
+
+    def odd(self, rng: random.Random) -> bytes:
+        kinds = ["Point", "MultiPoint", "Polygon", "GeometryCollection", None, 5, "Feature"]
+        whole = [
+            odd_json(rng),
+            feature(odd_json(rng, 2), rng.choice(kinds), who=odd_json(rng)),
+            {"type": "Feature", "geometry": odd_json(rng), "properties": odd_json(rng)},
+            {**feature([1, 2]), "crs": {"properties": {"name": "EPSG:3857"}}},
+            {"type": "GeometryCollection", "geometries": odd_json(rng)},
+            {"type": "Point", "coordinates": [1, 2]},
+            None,
+            {},
+            5,
+        ]
+        found = json.dumps(rng.choice(whole), ensure_ascii=rng.random() < 0.5)
+        data = found.encode(errors="replace")
+        if rng.random() < 0.1:
+            data = data.replace(b'"who"', b'"\xff\x00\t"')
+        if rng.random() < 0.1:
+            data = b"[" * 3_000 + b"]" * 3_000
+        if self.lines and rng.random() < 0.2:  # no JSON at all
+            data = rng.choice([data[:-1], raw(text(rng), rng), b"{", b"{}{}", b"\x1e" + data, b"'"])
+            data = data.replace(b"\n", b" ").replace(b"\r", b" ")
+        return data
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        if self.lines:
+            return b"".join(one + b"\n" for one in [self.first(), *records])
+        return (
+            b'{"type": "FeatureCollection", "features": [' + b",\n".join(records) + b"]}"
+            if records
+            else b'{"type": "FeatureCollection", "features": []}'
+        )
+
+    def first(self) -> bytes:
+        return b"" if self.name.endswith("l") else json.dumps(feature([1, 2])).encode()
+
+
+class Shapes:
+    columns, unit, grid, name = ("x", "y"), "who", False, "t.zip"
+
+    def given(self) -> dict[str, Any]:
+        return {}
+
+    def usual(self, rng: random.Random) -> tuple[bytes, bytes]:
+        point = struct.pack("<idd", 1, number(rng), number(rng))
+        return point, f"p{rng.randint(0, 3)}".encode()
+
+    def odd(self, rng: random.Random) -> tuple[bytes, bytes]:
+        many = struct.pack(
+            "<i4di4d", 8, 0, 0, 0, 0, rng.choice([0, 1, 2, 3, -1, 10**9]), 1, 2, 3, 4
+        )
+        shapes = [
+            struct.pack("<i", 0), struct.pack("<idd", 1, float("nan"), float("inf")), many,
+            struct.pack("<i4dii", 3, 0, 0, 0, 0, 0, 0), struct.pack("<idd", 99, 1, 2),
+            struct.pack("<idd", 1, 1e301, -1e308), struct.pack("<i", 1),
+            struct.pack("<idddd", 11, 1, 2, 3, 4),
+        ]  # fmt: skip
+        return rng.choice(shapes), raw(text(rng), rng)[:20]
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        parts = b""
+        for at, (content, _) in enumerate(records, start=1):
+            parts += struct.pack(">ii", at, len(content) // 2) + content
+        head = struct.pack(">i20xi", 9994, 50 + len(parts) // 2) + shp([])[28:]
+        rows = [[b"*" * (who == b"gone"), who][1:] for _, who in records]
+        return zipped({"p.shp": head + parts, "p.dbf": dbf([("who", "C", 20)], rows)})
+
+
+#: Types of columns with values that they may hold.
+def _values(kind: pa.DataType, rng: random.Random) -> Any:
+    types = pa.types
+    if rng.random() < 0.2:
+        return None
+    if types.is_floating(kind):
+        return rng.choice([0.0, 1.5, -0.0, float("nan"), float("inf"), -3e38, 6e4, 1e-40])
+    if types.is_boolean(kind):
+        return rng.random() < 0.5
+    if types.is_decimal(kind):
+        return decimal.Decimal(rng.choice(["0", "1.50", "-99999999999.99", "0.01"]))
+    if types.is_integer(kind):
+        bits = kind.bit_width
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return rng.choice([0, 7, low, high, 1]) if types.is_signed_integer(kind) else high
+    if types.is_binary(kind):
+        return raw(text(rng), rng)
+    return text(rng).encode(errors="replace").decode()
+
+
+#: Types of the two columns of numbers, and of persons.
+TYPES = [
+    (pa.float64(), pa.string()), (pa.float32(), pa.int64()), (pa.float16(), pa.float32()),
+    (pa.int8(), pa.float64()), (pa.uint64(), pa.uint64()), (pa.decimal128(20, 2), pa.float16()),
+    (pa.string(), pa.large_string()), (pa.int64(), pa.decimal128(20, 2)), (pa.bool_(), pa.bool_()),
+    (pa.float64(), pa.timestamp("us")), (pa.date32(), pa.date32()), (pa.float64(), pa.time64("us")),
+]  # fmt: skip
+
+
+class Typed:
+    """Rows of a Parquet file, or of several files that stay where they are."""
+
+    columns, unit, grid = ("x", "y"), "who", False
+
+    def __init__(self, name: str, types: Sequence[tuple[Any, Any]] = TYPES) -> None:
+        self.name, self.types, self.kinds = name, types, types[0]
+
+    def given(self) -> dict[str, Any]:
+        return {}
+
+    def choose(self, rng: random.Random) -> None:
+        self.kinds = rng.choice(self.types)
+
+    def usual(self, rng: random.Random) -> tuple[Any, ...]:
+        return self.odd(rng)
+
+    def odd(self, rng: random.Random) -> tuple[Any, ...]:
+        value, who = self.kinds
+        return tuple(self.one(kind, rng) for kind in (value, value, who))
+
+    def one(self, kind: pa.DataType, rng: random.Random) -> Any:
+        if pa.types.is_temporal(kind):
+            size = 32 if kind == pa.date32() else 64
+            if pa.types.is_time(kind):
+                return pa.scalar(rng.choice([0, 1, 86_399_999_999]), pa.int64()).cast(kind)
+            far = 2 ** (size - 1) - 1
+            value = rng.choice([0, 1, -1, 18_000, far, -far])
+            return pa.scalar(value, pa.int64() if size == 64 else pa.int32()).cast(kind)
+        return _values(kind, rng)
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        kinds = [self.kinds[0], self.kinds[0], self.kinds[1]]
+        columns = list(zip(*records, strict=True)) or [(), (), ()]
+        table = pa.table(
+            {
+                name: pa.array(list(cells), kind)
+                for name, kind, cells in zip(("x", "y", "who"), kinds, columns, strict=True)
+            }
+        )
+        stream = io.BytesIO()
+        pq.write_table(table, stream, use_dictionary=bool(len(records) % 2))
+        return stream.getvalue()
+
+
+class Arrays:
+    """A structured array."""
+
+    columns, unit, grid, name = ("x", "y"), "who", False, "t.npy"
+    KINDS = ("f8", "f4", "f2", "i8", "u8", ">f8", "b1", "U4", "S4", "M8[s]")
+
+    def __init__(self) -> None:
+        self.kinds = ("f8", "U4")
+
+    def given(self) -> dict[str, Any]:
+        return {}
+
+    def choose(self, rng: random.Random) -> None:
+        self.kinds = (rng.choice(self.KINDS), rng.choice(self.KINDS))
+
+    def usual(self, rng: random.Random) -> tuple[Any, ...]:
+        return self.odd(rng)
+
+    def odd(self, rng: random.Random) -> tuple[Any, ...]:
+        value, who = self.kinds
+        return tuple(
+            bytes(rng.choices(self.bytes(kind, rng), k=1)[0]) for kind in (value, value, who)
+        )
+
+    def bytes(self, kind: str, rng: random.Random) -> list[bytes]:
+        """Cells of the type; any bytes of a number are one."""
+        size = np.dtype(kind).itemsize
+        if kind == "U4":
+            return [text(rng)[:4].encode("utf-32-le", "replace").ljust(size, b"\0")[:size]]
+        if kind == "b1":
+            return [b"\0", b"\1"]
+        made = [0, 1, 5] if np.dtype(kind).kind != "S" else [b"a", b"", b"\xff"]
+        return [np.array(one, dtype=kind).tobytes() for one in made] + [rng.randbytes(size)]
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        value, who = self.kinds
+        kind = np.dtype([("x", value), ("y", value), ("who", who)])
+        stream = io.BytesIO()
+        np.save(stream, np.frombuffer(b"".join(map(b"".join, records)), kind))
+        return stream.getvalue()
+
+
+class Grid:
+    """Counts, one of which is one more, in any way that programs write it."""
+
+    columns, unit, grid = None, None, True
+
+    def __init__(self, name: str, mark: str = ";") -> None:
+        self.name, self.mark = name, mark
+
+    def given(self) -> dict[str, Any]:
+        return {"counts": True}
+
+    def written(self, count: int, rng: random.Random) -> str:
+        ways = [f"{count}", f"{count:,}".replace(",", rng.choice(".'\u00a0\u202f\u2019")),
+                f"{count}.0", f"{count:e}", f"+{count}", f"{count:,}", f"{count} ",
+                *(["", "-", "NA", "0.0", "-0", " "] if not count else []), text(rng)]  # fmt: skip
+        found = rng.choice(ways).replace("\n", "").replace("\r", "")
+        if any(sign in found for sign in ';,\t|"'):
+            found = '"' + found.replace('"', '""') + '"'
+        return found
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        if self.name.endswith(".xlsx"):
+            return workbook({"s": sheet([[self.plain(one) for one in row] for row in records])})
+        return "\n".join(self.mark.join(row) for row in records).encode()
+
+    def plain(self, one: str) -> str:
+        kept = "".join(sign for sign in one.strip('"') if sign >= " " and sign < "\ufffe")
+        return kept or "0"
+
+
+class NumberGrid(Grid):
+    """Counts as numbers of any type."""
+
+    def file(self, records: Sequence[Any]) -> bytes:
+        stream = io.BytesIO()
+        np.save(stream, np.array(records, dtype=self.mark))
+        return stream.getvalue()
+
+    def written(self, count: int, rng: random.Random) -> Any:
+        if np.dtype(self.mark).kind != "f":
+            return count % 100
+        return rng.choice([count % 6000, float("nan"), float("inf"), -1.0, 0.5, 6e4])
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "comma": lambda: Lines(",", "t.csv"),
+    "semicolon": lambda: Lines(";", "t.csv", ends=b"\r\n"),
+    "tab": lambda: Lines("\t", "t.tsv"),
+    "pipe": lambda: Lines("|", "t.txt", ends=b"\r"),
+    "header": lambda: Lines(",", "t.csv", header=True),
+    "spaces": lambda: Lines(" ", "t.txt", header=True),
+    "packed": lambda: Lines(",", "t.csv.gz"),
+    "xlsx": Book,
+    "collection": lambda: Features("t.geojson", lines=False),
+    "sequence": lambda: Features("t.geojsonl", lines=True),
+    "sequence-by-another-name": lambda: Features("t.json", lines=True),
+    "shapes": Shapes,
+    "parquet": lambda: Typed("t.parquet"),
+    "stored": lambda: Typed("stored", TYPES[:6]),
+    "npy": Arrays,
+    "grid-semicolon": lambda: Grid("g.csv"),
+    "grid-comma": lambda: Grid("g.csv", ","),
+    "grid-tab": lambda: Grid("g.tsv", "\t"),
+    "grid-xlsx": lambda: Grid("g.xlsx"),
+    "grid-floats": lambda: NumberGrid("g.npy", "f2"),
+    "grid-numbers": lambda: NumberGrid("g.npy", "u1"),
+}
+
+
+def pair_of(form: Any, rng: random.Random) -> tuple[list[Any], list[Any]]:
+    """Records of two neighbouring files."""
+    if form.grid:
+        shape = (rng.randint(2, 4), rng.randint(2, 4))
+        counts = [
+            [rng.choice([0, 1, 7, 999, 1000, 10**6]) for _ in range(shape[1])]
+            for _ in range(shape[0])
+        ]
+        cells = [[form.written(one, rng) for one in row] for row in counts]
+        other = [list(row) for row in cells]
+        row, column = rng.randrange(shape[0]), rng.randrange(shape[1])
+        other[row][column] = form.written(counts[row][column] + 1, rng)
+        # A first line of nothing but names is refused: that is about the file.
+        one = counts[0][at := 0 if row or column else 1]
+        cells[0][at] = other[0][at] = one % 100 if form.name == "g.npy" else f"{one}"
+        return cells, other
+    records = [
+        (form.odd if rng.random() < 0.2 else form.usual)(rng)
+        for _ in range(rng.choice([0, 1, 2, 6]))
+    ]
+    other = list(records)
+    place = rng.randint(0, len(records))
+    if records and rng.random() < 0.6:
+        other[place - 1] = form.odd(rng)
+    elif records and rng.random() < 0.3:
+        del other[place - 1]
+    else:
+        other.insert(place, form.odd(rng))
+    return records, other
+
+
+def outcome(form: Any, data: bytes, folder: Path, unit: str | None) -> Any:
+    """Whether a release reads a file, with all it says and the columns that it finds."""
+    path = folder / form.name
+    given = {
+        "data": str(path), "sheet": None, "columns": form.columns, "unit": unit, "header": None,
+        "no_header": False, "counts": False, "grid": None, "classes": None, "labels": None,
+    } | form.given()  # fmt: skip
+    said = io.StringIO()
+    with redirect_stderr(said), redirect_stdout(said):
+        try:
+            if form.name == "stored":
+                path.mkdir(exist_ok=True)
+                (path / "part.parquet").write_bytes(data)
+                source = stored(path, form.columns)
+                if unit:
+                    with capped(source, unit, 2) as kept:
+                        columns = kept.columns
+                else:
+                    for part in source.parts:
+                        for _ in part.chunks():
+                            pass
+                    columns = source.columns
+                shape = None
+            else:
+                path.write_bytes(data)
+                found = load_for_release(argparse.Namespace(**given))
+                columns = found.columns
+                shape = None if found.counts is None else found.counts.shape
+        except InputError as error:
+            return "refused", str(error), said.getvalue()
+    return "read", columns, shape, said.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    daily(
+        [(kind, first) for kind in MAKERS for first in range(0, PAIRS, BATCH)],
+        lambda case: case[1] == 0,
+    ),
+)
+def test_one_record_of_a_file_decides_nothing(kind: str, first: int, tmp_path: Path) -> None:
+    form, seen = MAKERS[kind](), set()
+    for seed in range(first, first + BATCH):
+        rng = random.Random(f"{kind} {seed}")
+        if hasattr(form, "choose"):
+            form.choose(rng)
+        unit = rng.choice([None, form.unit])
+        one, other = pair_of(form, rng)
+        before, after = (outcome(form, form.file(part), tmp_path, unit) for part in (one, other))
+        assert before == after, (kind, seed, one, other)
+        seen.add(before[0])
+    # Only types of columns, which are public, are a reason to refuse.
+    assert seen == {"read"} or kind in ("parquet", "npy", "stored")
+    assert "read" in seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"),
+    daily(
+        [(kind, first) for kind in MAKERS for first in range(6)],
+        lambda case: case == ("sequence", 0),
+    ),
+)
+def test_one_record_of_a_file_changes_no_word_of_a_release(
+    kind: str, first: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    form = MAKERS[kind]()
+    rng = random.Random(f"{kind} whole {first}")
+    seen = []
+    for number_, records in enumerate(pair_of(form, rng)):
+        data, path = form.file(records), tmp_path / form.name
+        if form.name == "stored":
+            path.mkdir(exist_ok=True)
+            (path / "part.parquet").write_bytes(data)
+        else:
+            path.write_bytes(data)
+        more = ["--columns", ",".join(form.columns)] if form.columns else ["--counts"]
+        more += ["--header", form.given()["header"]] if "header" in form.given() else []
+        more += ["--grid", "4"] if form.columns else []
+        given = ["release", path, "--method", "privqt", "--epsilon", "1", "--total", "9"]
+        given += ["--domain", "0,10;0,10", "--budget-file", tmp_path / f"{number_}.db", *more]
+        folder = tmp_path / f"out{number_}"
+        status = main([str(one) for one in (*given, "--out", folder)])
+        names = sorted(one.name for one in folder.iterdir()) if folder.exists() else None
+        seen.append((status, names, capsys.readouterr().err))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 0
