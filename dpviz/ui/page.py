@@ -148,7 +148,7 @@ def frame() -> None:
     _ask_after_reconnect()
 
 
-@st.fragment(run_every="1d")
+@st.fragment(run_every=86_400)
 def _ask_after_reconnect() -> None:
     """Make the browser ask for a run whenever it reconnects; draw nothing.
 

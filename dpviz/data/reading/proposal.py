@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.reading.files import enough_memory
-from dpviz.data.reading.table import Table
+
+# Whoever asks for the words alone does without Arrow's functions, which take 30 MB.
+if TYPE_CHECKING:
+    from dpviz.data.reading.table import Table
 
 Floats = NDArray[np.float64]
 

@@ -487,26 +487,54 @@ def layout_of(data: bytes, name: str, header: bool | None, separator: str | None
             f"{shown(name)} has no row within the first {_HEAD // 1024} KB: "
             "give one line per record."
         )
-    delimiter = separator or max(DELIMITERS, key=lambda mark: _fit(lines[blank:], mark))
+    delimiter = separator or _separator(lines[blank:], name)
     first, used = _first_record(lines[blank:], delimiter, name)
     check_width(len(first), name)
     # Where the separator is known, a first row may be shorter than others.
     written = first if separator is None else [field for field in first if field.strip()]
     numeric = all(_may_be_number(field, delimiter) for field in written)
-    has_names = not numeric if header is None else header
     notes = []
-    if numeric and header is None:
-        notes.append("The first row holds only numbers, so it is read as data, not as a header.")
-    skipped = blank + (used if has_names else 0)
+    if header is None:
+        header = not (numeric or _is_record(written, lines[blank + used :], delimiter))
+        if not header:
+            what = "only numbers" if numeric else "numbers where the others do"
+            notes.append(f"The first row holds {what}, so it is read as data, not as a header.")
+    skipped = blank + (used if header else 0)
     return Layout(
         delimiter=delimiter,
-        names=first if has_names else [""] * len(first),
-        header=has_names,
+        names=first if header else [""] * len(first),
+        header=header,
         body=start + len("".join(lines[:skipped]).encode()),
-        first_row=blank + 1 + has_names,
+        first_row=blank + 1 + header,
         notes=tuple(notes),
         typed=separator is not None,
     )
+
+
+def _is_record(first: list[str], lines: list[str], delimiter: str) -> bool:
+    """Tell whether a first row has numbers where the next rows have, and one with decimals.
+
+    Whole numbers may be names, such as years.
+    """
+    with suppress(csv.Error):
+        rows = [row for row in islice(csv.reader(lines, delimiter=delimiter), 100) if row]
+        rows = [row for row in rows if len(row) == len(first)]
+        columns = list(zip(*rows, strict=True))
+        return (
+            bool(rows)
+            and any(map(_has_decimals, first))
+            and all(
+                is_number(field, delimiter)
+                == (2 * sum(is_number(one, delimiter) for one in column) > len(column))
+                for field, column in zip(first, columns, strict=True)
+            )
+        )
+    return False
+
+
+def _has_decimals(field: str) -> bool:
+    """Tell whether a field is a number with a decimal mark."""
+    return re.fullmatch(r"\s*[-+]?\d*[.,]\d+\s*", field, re.ASCII) is not None
 
 
 def _doubtful(layout: Layout, header: bool | str | None) -> list[int]:
@@ -538,6 +566,43 @@ def _first_record(lines: list[str], delimiter: str, name: str) -> tuple[list[str
             "close or remove it."
         )
     return fields, reader.line_num
+
+
+def _separator(lines: list[str], name: str) -> str:
+    """Separator of the fields: the mark that fits best.
+
+    Where a comma fits and is the decimal mark of numbers between another mark that fits, that one
+    separates: ``52,52;Berlin;13,40`` has three fields, not three others.
+    """
+    fits = {mark: _fit(lines, mark) for mark in DELIMITERS}
+    if re.search(r"\.(tsv|tab)(\.gz)?\Z", name, re.IGNORECASE) and fits["\t"][0] >= _MOSTLY:
+        return "\t"
+    best = max(fits, key=fits.__getitem__)
+    if best != ",":
+        return best
+    least = _MOSTLY * fits[","][0]
+    others = [
+        mark for mark, fit in fits.items()
+        if mark != "," and fit[0] and fit[0] >= least and _has_decimal_commas(lines, mark)
+    ]  # fmt: skip
+    return max(others, key=fits.__getitem__, default=best)
+
+
+#: Share of the rows that makes a mark fit.
+_MOSTLY = 0.9
+
+
+def _has_decimal_commas(lines: list[str], delimiter: str) -> bool:
+    """Tell whether half of the rows with a comma in a field have a number with a decimal comma."""
+    with suppress(csv.Error):
+        rows = [
+            [field.strip() for field in row if "," in field]
+            for row in islice(csv.reader(lines, delimiter=delimiter), 1, 100)
+        ]
+        with_comma = [row for row in rows if row]
+        numbers = [any(re.search(COMMA_NUMBER, one, re.ASCII) for one in row) for row in with_comma]
+        return 2 * sum(numbers) >= len(with_comma) > 0
+    return False
 
 
 def _fit(lines: list[str], delimiter: str) -> tuple[float, float, int]:
@@ -626,6 +691,10 @@ def _named(
     marks = [mark for mark, fields in found.items() if len(fields) == width]
     if width == 1 and spaces and len(line.split()) > 1:
         return " ", line.split()
+    if marks == [","]:
+        marks = [mark for mark, fields in found.items() if len(fields) > 1] or marks
+    elif "," in marks and width > 1:
+        marks.remove(",")  # of a name such as "height, in m": a decimal mark below
     if width > 1 < len(marks):
         words = " as well as by ".join(f"{DELIMITERS[mark]}s" for mark in marks)
         raise InputError(

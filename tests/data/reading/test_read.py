@@ -1167,7 +1167,7 @@ def test_the_line_of_names_tells_the_separator():
     ("data", "header", "said"),
     [
         (b"1,2\n3,4\n", False, "give it as the header"),
-        (b"x;y,z\n1;2\n", None, "separated by commas as well as by semicolons"),
+        (b"x;y,z,w\n1;2\n", None, "separated by commas as well as by semicolons"),
         (b'"x,y\n1,2\n"\n', None, "close every quotation mark"),
         (b"x," + b"y" * 2**18 + b"\n1,2\n", None, "give short names"),
         (b"x,\xff\n1,2\n", None, "no UTF-8 text"),
