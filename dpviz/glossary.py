@@ -23,9 +23,10 @@ class Entry:
 
 #: Terms that are no score and no parameter.
 _PRIVACY = {
-    "Epsilon (ε, privacy budget)": "Any result is at most e^ε times as likely with your records as "
-    "without them: one record, or all of a person up to the cap. Small is private and noisy, large "
-    "is accurate and tells more. Budgets of several results add up.",
+    "Epsilon (ε, privacy budget)": "Any result is at most e^ε times as likely with one record of "
+    "yours as without it (with three: e^(3ε)); where the unit is a person, with you as without "
+    "you. Small is private and noisy, large is accurate and tells more. Budgets of several results "
+    "add up.",
     "Sensitivity": "The most that one record, or one person, can change a number. Noise has to be "
     "as large as sensitivity over ε to hide it.",
     "Laplace noise": "Random noise with the scale sensitivity over ε: small errors are likely, "
@@ -33,8 +34,9 @@ _PRIVACY = {
     "Ledger": "The list of all steps that read the data, with the share of ε that each one spends. "
     "The bar below the picture.",
     "Method: private or not private": "Whether a method keeps its promise of ε: private has a "
-    "proof, not private a reason why it fails. It says nothing about the picture, which shows "
-    "true data and is for the owner alone.",
+    "proof, not private a reason why it fails. Where a guess may be more than 90% sure, the proof "
+    "holds and promises little. It says nothing about the picture, which shows true data: unless "
+    "these are public, it is for the owner alone.",
     "Sound and published": "Published is a method as its paper prints it; sound is the same idea "
     "with a proof that holds.",
     "Domain": "The bounds of the data, chosen in public before anyone looks. Bounds taken from the "
@@ -48,11 +50,12 @@ _PRIVACY = {
     "Audit bound": "A lower bound on the real ε, measured on thousands of runs on two data sets "
     "that differ by one person. Above the promised ε the promise is refuted.",
     "Release": "One secure draw that may be published, paid from the lifetime budget of the data. "
-    "All other pages are for the owner's screen.",
+    "All other pages are for the owner's screen, unless the data are public.",
     "Lifetime budget": "All of ε that may ever be spent on one data source.",
 }
 _CLUSTERS = {
-    "True": "The result of the same method family without noise. Nobody but the owner may see it.",
+    "True": "The result of the same method family without noise. Of data that aren't public nobody "
+    "but the owner may see it.",
     "Average subband": "The counts smoothed by a wavelet: with Haar, the sum over blocks of 2 x 2 "
     "cells, halved.",
     "Significant cell": "A cell of the average subband that reaches the density threshold. "

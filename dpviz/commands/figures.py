@@ -12,10 +12,10 @@ import pandas as pd
 
 from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
-from dpviz.commands.sweep import check_out, draw, read_subject
+from dpviz.commands.sweep import check_out, draw, not_private, read_subject
 from dpviz.ending import say
 from dpviz.errors import InputError
-from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, figure
+from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, Picture, figure
 from dpviz.experiments.presets import (
     NONE_PRINTED,
     PRESETS,
@@ -26,7 +26,7 @@ from dpviz.experiments.presets import (
     rank_table,
 )
 from dpviz.experiments.sweep import Plan, Subject, rows_of
-from dpviz.family.claim import EXPLORATION
+from dpviz.family.claim import EXPLORATION, MADE_UP
 from dpviz.family.comparison import Report
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.pipeline import Source
@@ -67,6 +67,10 @@ def figures_command(given: argparse.Namespace) -> tuple[Report, str]:
     if RANKS in files and "printed" not in files[RANKS]:
         say(f"note: {NONE_PRINTED}")
     report = _report(given, chosen, files, round(time.perf_counter() - started, 3))
+    report["notes"] += not_private(drawn.values())
+    report["notes"] += [
+        f"not private: {one.name}: {one.fails}" for one in chosen if isinstance(one, Picture)
+    ]
     return report, _as_text(report, files.get(RANKS))
 
 
@@ -111,7 +115,7 @@ def _report(
     """Report on the drawn rows and the written files."""
     rows = files.get("rows.csv", pd.DataFrame())
     return {
-        "note": EXPLORATION,
+        "note": EXPLORATION if given.data else MADE_UP,
         "figures": [
             {name: getattr(one, name) for name in ("name", "title", "paper", "caption")}
             | {"file": f"{one.name}.csv"}

@@ -13,18 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dpviz.commands.options import check_options, check_repeats, config_of
+from dpviz.commands.options import neighbours as neighbours_of
 from dpviz.commands.output import metric_lines, progress, spend_lines, spread, timed, write_table
-from dpviz.commands.source import capped, domain_of, engine_for, load, stored_data
+from dpviz.commands.source import capped, domain_of, engine_for, load, note_of, stored_data
 from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
 from dpviz.data.stored import Stored
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError
 from dpviz.families import CARDS, family_of
-from dpviz.family.claim import EXPLORATION, claim
+from dpviz.family.claim import claim, variant_words
 from dpviz.family.comparison import Comparison, Report
 from dpviz.family.trial import Configuration
 from dpviz.numbers import counted
+from dpviz.privacy.explain import explain_guess, promises_little
 
 
 def run_command(given: argparse.Namespace) -> tuple[Report, str]:
@@ -60,7 +62,7 @@ def _run(
     if given.labels and isinstance(data, Dataset) and data.points is not None:
         write_table(_labelled(data, data.points, comparison, draws), given.labels)
     report = {
-        "note": EXPLORATION,
+        "note": note_of(given),
         "claim": asdict(claim(card, config, comparison.domain)),
         "data": _data_report(data, comparison),
         "config": _config_report(given, comparison),
@@ -76,7 +78,7 @@ def _run(
         "unspent": draws[0].ledger.unspent(config.epsilon) if draws else 0.0,
         "seconds": seconds,
     }
-    return report, _as_text(report, comparison)
+    return report, _as_text(given, report, comparison)
 
 
 def _data_report(data: Dataset | Stored, comparison: Comparison) -> Report:
@@ -148,11 +150,23 @@ def _labelled(
     return frame
 
 
-def _as_text(report: Report, comparison: Comparison) -> str:
+def _promise(given: argparse.Namespace, config: Report) -> str:
+    """That a run is private, and whether that promises much."""
+    if not promises_little(config["epsilon"]):
+        return "private"
+    neighbours, persons = neighbours_of(given), given.unit is not None
+    return (
+        "the proof holds, but promises little ("
+        f"{explain_guess(config['epsilon'], neighbours, persons=persons)})"
+    )
+
+
+def _as_text(given: argparse.Namespace, report: Report, comparison: Comparison) -> str:
     """Report for people."""
     data, config, verdict = report["data"], report["config"], report["claim"]
     card = CARDS[config["method"]]
-    budget = f", epsilon {config['epsilon']:g}, {config['variant']}" if card.spends else ""
+    variant = variant_words(config["variant"], private=verdict["private"])
+    budget = f", epsilon {config['epsilon']:g}, {variant}" if card.spends else ""
     return "\n".join(
         [
             f"{data['name']}: {counted(data['n'], 'record')} in "
@@ -164,7 +178,8 @@ def _as_text(report: Report, comparison: Comparison) -> str:
             *spend_lines(report["ledger"]),
             *([f"unspent  epsilon {report['unspent']:.4g}"] if report["unspent"] else []),
             *(f"note     {note}" for note in data["notes"]),
-            f"{'private' if verdict['private'] else 'NOT private'}: {verdict['reason']}",
+            f"{_promise(given, config) if verdict['private'] else 'NOT private'}: "
+            f"{verdict['reason']}",
             report["note"],
         ]
     )

@@ -28,6 +28,7 @@ from dpviz.ending import say
 from dpviz.engine.choice import check_engine, engine_of
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError, shown
+from dpviz.family.claim import EXPLORATION, MADE_UP
 from dpviz.family.run_domain import range_of
 
 #: What a sample set may be called: no path, pattern, address or name of a file with an ending.
@@ -50,6 +51,11 @@ def known_sample(given: argparse.Namespace) -> Sample | None:
         f"{shown(given.data)} is no file here and no sample set: check the path, or choose from "
         f"{', '.join(sample_names())}."
     )
+
+
+def note_of(given: argparse.Namespace) -> str:
+    """Sentence on who may see what DATA shows."""
+    return EXPLORATION if known_sample(given) is None else MADE_UP
 
 
 #: Options that only data in memory take, with the reason.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,23 @@ import pandas as pd
 
 from dpviz.commands.options import check_common, check_repeats, given_of, neighbours
 from dpviz.commands.output import progress_line
-from dpviz.commands.source import capped, domain_of, engine_for, known_sample, load, stored_data
+from dpviz.commands.source import (
+    capped,
+    domain_of,
+    engine_for,
+    known_sample,
+    load,
+    note_of,
+    stored_data,
+)
 from dpviz.data.counted import counted
 from dpviz.data.dataset import Dataset
 from dpviz.data.stored import Stored
 from dpviz.ending import say
 from dpviz.engine.tables import Engine
 from dpviz.errors import InputError, shown
-from dpviz.experiments.sweep import Plan, Subject, run_sweeps, settings_of
+from dpviz.experiments.sweep import Plan, Subject, failing_words, run_sweeps, settings_of
 from dpviz.families import PARAMETERS, family_of
-from dpviz.family.claim import EXPLORATION
 from dpviz.family.comparison import Report
 from dpviz.family.run_domain import stored_domain
 
@@ -55,16 +62,24 @@ def sweep_command(given: argparse.Namespace) -> tuple[Report, str]:
         values=tuple(given.values or ()),
     )
     table = draw(given, [plan], Path(given.out))
-    notes = table.attrs["notes"]
+    notes = [*table.attrs["notes"], *not_private([plan])]
     report = {
-        "note": EXPLORATION,
+        "note": note_of(given),
         "rows": len(table),
         "out": given.out,
         "seconds": round(time.perf_counter() - started, 3),
         "notes": notes,
     }
     text = [f"{len(table):,} rows written to {given.out} in {report['seconds']:.1f} seconds"]
-    return report, "\n".join([*text, *(f"note     {note}" for note in notes), EXPLORATION])
+    return report, "\n".join([*text, *(f"note     {note}" for note in notes), report["note"]])
+
+
+def not_private(plans: Iterable[Plan]) -> list[str]:
+    """Sentences on what is not private in plans: a variant's name in a table is no promise."""
+    failing: dict[tuple[str, str], str] = {}
+    for plan in plans:
+        failing |= plan.failing()
+    return [f"not private: {words}" for words in failing_words(failing)]
 
 
 def check_out(out: str, what: str) -> None:

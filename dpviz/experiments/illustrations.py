@@ -13,6 +13,8 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
 from dpviz.experiments.worker_times import worker_times
+from dpviz.families import CARDS
+from dpviz.family.claim import why_not
 from dpviz.metrics.bands import band
 from dpviz.metrics.matching import matched_numbers
 from dpviz.noise_source import SeededNoise
@@ -112,6 +114,11 @@ class Picture(Figure):
         return (
             f"       python -m dpviz run {self.sample} {options} --domain data --seed {self.seed}"
         )
+
+    @property
+    def fails(self) -> str:
+        """Why it is not private: the paper's domain is the range of the data."""
+        return why_not(CARDS[self.config.method], self.config, None)
 
     def runs(self) -> tuple[Truth, Run]:
         """True run and the draw, on the range of the data, as in the paper."""

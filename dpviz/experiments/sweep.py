@@ -31,6 +31,7 @@ from dpviz.errors import InputError, shown
 from dpviz.experiments.journal import Scores, Store
 from dpviz.families import CARDS, FAMILIES, PARAMETERS, SCORES, family_of
 from dpviz.family.card import VariantName
+from dpviz.family.claim import why_not
 from dpviz.family.family import Family
 from dpviz.family.method import check_method
 from dpviz.family.parameter import EPSILON, Parameter
@@ -265,6 +266,16 @@ class Plan:
         given = {**subject.settings, **self.options, **own, **cells, **(step or {})}
         return {name: value for name, value in given.items() if CARDS[method].parameter(name)}
 
+    def failing(self) -> dict[tuple[str, str], str]:
+        """Methods that are not private, by subject and method: why, in a few words."""
+        found = {}
+        for subject, method in product(self.subjects, self.methods):
+            step = self.steps[0]
+            config = _setting(self, subject, method, self.epsilons[0], step).config
+            if why := why_not(CARDS[method], config, subject.bounds(config.variant)):
+                found[subject.name, method] = why
+        return found
+
     def _check_axis(self) -> None:
         """Check the axis, and put its values in order."""
         known = {one.name: one for one in axes(self.methods)}
@@ -289,6 +300,21 @@ class Plan:
                 f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
                 "leave it out."
             )
+
+
+def failing_words(failing: Mapping[tuple[str, str], str]) -> list[str]:
+    """Say what :meth:`Plan.failing` found, one line for each reason and its methods."""
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for data in dict.fromkeys(data for data, _ in failing):
+        for why in dict.fromkeys(failing.values()):
+            key = (data, why)
+            methods = tuple(one for (of, one), said in failing.items() if (of, said) == key)
+            if methods:
+                alike.setdefault((why, methods), []).append(data)
+    return [
+        f"{', '.join(methods)} on {', '.join(sets)}: {why}"
+        for (why, methods), sets in alike.items()
+    ]
 
 
 def axes(methods: Iterable[str]) -> tuple[Parameter, ...]:
@@ -516,7 +542,7 @@ class _Setting:
             "neighbours": config.neighbours.relation,
             "cap": config.neighbours.cap,
             "outside": self.subject.outside,
-            "domain": str(self.bounds),
+            "domain": str(self.bounds) + " of the data, not private" * (not self.bounds.declared),
         }
 
     @property

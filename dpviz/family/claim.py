@@ -12,6 +12,9 @@ from dpviz.family.trial import Configuration
 #: Statement shown with every true result and every seeded draw.
 EXPLORATION = "Exploration, not private: true results and seeded draws are for the data owner only."
 
+#: The same of sample sets.
+MADE_UP = "Exploration of made-up data, nobody's records: it may be shown."
+
 #: Reason of a run whose domain nobody declared.
 UNDECLARED = (
     "The domain spans the data: it gives the smallest and the largest value away, and one record "
@@ -25,6 +28,24 @@ class Claim:
 
     private: bool
     reason: str
+
+
+def why_not(card: Card, config: Configuration, domain: Domain | None) -> str:
+    """Why a run is not private, in a few words; empty where it is, as :func:`claim` judges."""
+    if claim(card, config, domain).private:
+        return ""
+    if not card.spends:
+        return "no noise"
+    return "the domain spans the data" if _undeclared(domain) else "its card says why"
+
+
+def variant_words(variant: str, *, private: bool) -> str:
+    """A variant's name; alone it would promise what the run does not keep."""
+    return variant if private else f"{variant} steps, not private"
+
+
+def _undeclared(domain: Domain | None) -> bool:
+    return domain is None or not domain.declared
 
 
 def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
@@ -55,7 +76,7 @@ def claim(card: Card, config: Configuration, domain: Domain | None) -> Claim:
         for value in (config.neighbours.relation, *chosen)
         if value in variant.fails
     ]
-    if card.spends and (domain is None or not domain.declared):
+    if card.spends and _undeclared(domain):
         fails.append(UNDECLARED)
     if fails:
         return Claim(False, " ".join(fails))

@@ -6,7 +6,7 @@ Like the other figures these are plain dictionaries, each with a table behind it
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,8 @@ class Chart:
     bounds
         What theorems say about the score, if they do: rows of
         :func:`dpviz.experiments.presets.bounds_table` for this data set.
+    failing
+        Methods that are not private here.
     """
 
     heading: str
@@ -84,6 +86,7 @@ class Chart:
     data: str = ""
     epsilon: float | None = None
     bounds: pd.DataFrame | None = None
+    failing: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -172,6 +175,7 @@ def curves(
     layout["title"]["y"] = 0.99
     data: list[Trace] = []
     named: set[str] = set()
+    failing = [all(method in chart.failing for method in methods) for chart in charts]
     for number, chart in enumerate(charts):
         panel = number + 1
         row, column = divmod(number, columns)
@@ -187,13 +191,17 @@ def curves(
             shared=shared,
             leftmost=column == 0,
         )
-        add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>")
+        # What fails everywhere in a panel is said once, in its heading.
+        fails = " · not private" * failing[number]
+        add_heading(layout, panel, f"<b>{literal(chart.heading)}</b>{fails}")
         if not len(chart.table):
             axes = (f"x{suffix(panel)} domain", f"y{suffix(panel)} domain")
             layout["annotations"].append(
                 note("no runs yet", 0.5, 0.5, *axes, size=13, xanchor="auto", yanchor="auto")
             )
         for trace in _traces(chart, methods, axis, ends, mode):
+            if "name" in trace and not all(failing) and _fails(trace["legendgroup"], charts):
+                trace = {**trace, "name": f"{trace['name']}, not private"}
             group = trace["legendgroup"]
             first = trace["showlegend"] and group not in named
             if first:
@@ -206,6 +214,11 @@ def curves(
         height=height,
         share=0.57 if rows == 1 else 0.0,
     )
+
+
+def _fails(method: str, charts: Sequence[Chart]) -> bool:
+    """Whether a method is private in no panel."""
+    return all(method in chart.failing for chart in charts)
 
 
 def _named(axis: Parameter) -> str:
@@ -418,6 +431,7 @@ def _theorems(chart: Chart, axis: Parameter, ends: tuple[float, float], mode: Mo
 def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Parameter) -> Trace:
     """Medians; methods differ in colour, symbol and dash."""
     title, score = CARDS[method].title, score_of(chart.score)
+    told = f"{title}, not private" if method in chart.failing else title
     # One budget has no area: its band becomes a whisker.
     ends = (values.low, values.median, values.high)
     whisker = {"error_y": whiskers(*ends, width=6)} if len(values.places) == 1 else {}
@@ -425,7 +439,7 @@ def _line(method: str, values: _Values, look: Look, chart: Chart, axis: Paramete
         "lines+markers",
         values.places,
         values.median,
-        f"<b>{title}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
+        f"<b>{told}</b> at {axis.sign} %{{x:,.3~r}}<br>{score.title}: %{{text}}",
         name=title,
         text=[
             f"median {readable(median, 4)}<br>{band_words(int(draws))}: {readable(low, 4)} to "

@@ -126,11 +126,11 @@ def fates_frame(diagnosis: Diagnosis, draws: RetainedDraws | None = None) -> pd.
 def _alt(picture: WaveClusterPicture, diagnosis: Diagnosis) -> str:
     """What the figure shows, in words."""
     text = f"{picture.title}. Cluster {diagnosis.cluster} and its surroundings at all stages, true "
-    text += "above private: count grid, average subband, significant cells, clusters. "
+    text += f"above {picture.side}: count grid, average subband, significant cells, clusters. "
     if diagnosis.stage is None:
         return text + "It is kept."
     fate = FATE_TITLES[diagnosis.outcome.fate]
-    return text + f"It is {fate}; true and private part at {STAGE_TITLES[diagnosis.stage]}."
+    return text + f"It is {fate}; true and {picture.side} part at {STAGE_TITLES[diagnosis.stage]}."
 
 
 def _window(picture: WaveClusterPicture, inside: NDArray[np.bool_]) -> list[tuple[float, float]]:

@@ -248,7 +248,7 @@ def _levels(first: int, last: int) -> str:
 def in_words(bands: Sequence[Subband], tops: tuple[float, float]) -> str:
     """What a mosaic shows."""
     return (
-        f"All subbands, true and private: {', '.join(band.title for band in bands)}; the average "
+        f"All subbands of both runs: {', '.join(band.title for band in bands)}; the average "
         f"on one colour scale up to {readable(tops[0])}, all details on one from "
         f"{readable(-tops[1])} to {readable(tops[1])}"
     )

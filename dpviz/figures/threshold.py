@@ -200,7 +200,7 @@ def _sentences(picture: WaveClusterPicture) -> list[str]:
     if private.sampled:
         return [*said, _sampled(p, picture.private)]
     name = picture.private_title
-    name = "Private run" if name != NO_NOISE else f"Run with {name}"
+    name = "Run with noise" if name != NO_NOISE else f"Run with {name}"
     begin = f"{name}: {_positive(private.positive)}. "
     if private.estimate is not None:
         begin += (
@@ -237,7 +237,7 @@ def _sampled(p: float, private: Stages) -> str:
         "two large clusters."
     )
     return (
-        f"Private run: samples of the subband, given all that was released, have "
+        f"Run with noise: samples of the subband, given all that was released, have "
         f"{_positive(threshold.positive)} in the middle. {found} The bars are means over the "
         "samples: no cut of them gives these cells exactly."
     )

@@ -108,8 +108,9 @@ class WaveClusterPicture:
         ``"light"`` or ``"dark"``.
     title
         Parameters of the run, in the figure's title.
-    private_title
-        Heading of the private panels.
+    private_title, side
+        Heading of the private panels, and their word beside "true": another one where the run is
+        not private.
     run
         The run with the private stages: how its threshold was drawn. None: not drawn.
     ground
@@ -125,6 +126,7 @@ class WaveClusterPicture:
     mode: Mode = "light"
     title: str = ""
     private_title: str = "private"
+    side: str = "private"
     run: Run | None = None
     ground: Ground = PLAIN
     with_points: bool = False
@@ -286,7 +288,7 @@ def _mosaic(picture: WaveClusterPicture, *, small: bool = False) -> _Column:
         for side, (array, wide), (of_true, of_private) in zip(traces, drawn, _HOVERED, strict=True):
             hover = (
                 f"<b>{band.title}</b>, level {band.level}<br>{subbands.PLACE}"
-                f"<br>true %{{{of_true}:,.4~r}}<br>private %{{{of_private}:,.4~r}}"
+                f"<br>true %{{{of_true}:,.4~r}}<br>{picture.side} %{{{of_private}:,.4~r}}"
                 "<br>error %{customdata[1]:+,.4~r}"
             )
             look = {"meta": meta, "coloraxis": subbands.colour_axis(band)}
@@ -340,7 +342,7 @@ def _values(
             picture,
             array,
             width,
-            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>private %{{{of_private}:,.4~r}}"
+            f"{PLACE}<br>true %{{{of_true}:,.4~r}}<br>{picture.side} %{{{of_private}:,.4~r}}"
             "<br>error %{customdata[1]:+,.4~r}",
         )
         for array, (of_true, of_private) in zip((true, private), _HOVERED, strict=True)
@@ -349,7 +351,7 @@ def _values(
         title=title,
         traces=([first, *numbers[0]], [second, *numbers[1]]),
         notes=(title.lower(), title.lower()),
-        alt=f"{title}, true and private, on one colour scale from {readable(low)} to "
+        alt=f"{title}, true and {picture.side}, on one colour scale from {readable(low)} to "
         f"{readable(high)}",
         coloraxis=axis,
     )
@@ -375,9 +377,9 @@ def _significant(picture: WaveClusterPicture) -> _Column:
         _ghost(
             picture,
             stages.average,
-            f"W true %{{{of_true}:,.4~r}}, private %{{{of_private}:,.4~r}}, error "
+            f"W true %{{{of_true}:,.4~r}}, {picture.side} %{{{of_private}:,.4~r}}, error "
             "%{customdata[1]:+,.4~r}<br>threshold: true "
-            f"{readable(picture.true.threshold.value, 4)}, private "
+            f"{readable(picture.true.threshold.value, 4)}, {picture.side} "
             f"{readable(picture.private.threshold.value, 4)}",
         )
         for stages, (of_true, of_private) in zip(picture.stages, _HOVERED, strict=True)
@@ -409,8 +411,8 @@ def _significant(picture: WaveClusterPicture) -> _Column:
             f"{both} in both, {invented} invented (×), {missed} missed (○)",
         ),
         alt=(
-            f"Significant cells: {int(true.sum())} true, {int(private.sum())} private, of which "
-            f"{invented} are invented; {missed} are missed"
+            f"Significant cells: {int(true.sum())} true, {int(private.sum())} {picture.side}, of "
+            f"which {invented} are invented; {missed} are missed"
         ),
     )
 
@@ -424,7 +426,7 @@ def _clusters(picture: WaveClusterPicture) -> _Column:
             _ghost(
                 picture,
                 labels,
-                f"true cluster %{{{of_true}:d}}, private %{{{of_private}:d}} (0 = noise)",
+                f"true cluster %{{{of_true}:d}}, {picture.side} %{{{of_private}:d}} (0 = noise)",
             ),
             _numbers(picture, stages, numbers),
         ]
@@ -438,7 +440,7 @@ def _clusters(picture: WaveClusterPicture) -> _Column:
         traces=(first, second),
         notes=(counted(true, "cluster"), counted(private, "cluster")),
         overlay=overlay_note(picture.mode) if picture.with_points else "",
-        alt=f"Clusters: {true} true, on the points; {private} private, as cells",
+        alt=f"Clusters: {true} true, on the points; {private} {picture.side}, as cells",
     )
 
 
@@ -639,7 +641,7 @@ def _assemble(picture: WaveClusterPicture, columns: list[_Column], *, stacked: b
                 add_axes(layout, picture.columns, picture.domain, panel, *where, picture.ground)
             heading = f"<b>{name}</b> · {column.notes[side]}"
             if stacked:
-                heading = f"{column.title} · {('true', 'private')[side]}"
+                heading = f"{column.title} · {('true', picture.side)[side]}"
             heading += column.overlay * side
             add_heading(layout, panel, heading)
             for trace in beneath([] if column.axes else lines, column.traces[side]):

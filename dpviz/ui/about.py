@@ -19,6 +19,7 @@ from dpviz.papers.references import (
     bibtex,
     our_bibtex,
 )
+from dpviz.ui.address import where_files_go
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.state import UrlState
 
@@ -65,12 +66,12 @@ def _private() -> None:
 * **Private: what the Release page makes**, once it is made. A mechanism with a proof, a declared
   domain, noise that no seed repeats, and a budget that is written down.
 * **Not private: every other page.** Pictures, scores and tables show true results beside draws with
-  a known seed. They are for the owner of the data.
+  a known seed. They are for the owner of the data, unless these are public, as the sample sets are.
 * **Methods:** {proven:d} of {len(spending)} methods with a budget have a variant that is private,
   with its proof on its card. As published, the claim fails for {plain_text(", ".join(failing))}:
   their cards say why.
-* **Your data** stay on the computer that runs dpviz. No page asks another host, and no link holds a
-  record."""
+* **Your data** stay on the computer that runs dpviz. {where_files_go()} No page asks another host,
+  and no link holds a record."""
     )
 
 

@@ -138,6 +138,13 @@ def place_of(name: str) -> str:
     return f"//[{name}]" if name.count(":") > 1 and "[" not in name else f"//{name}"
 
 
+def where_files_go() -> str:
+    """Sentence on where a file goes that a visitor loads."""
+    if on_this_machine():
+        return "Nothing leaves this computer."
+    return "A file that you load goes to the server of this page, and no further."
+
+
 def on_this_machine() -> bool:
     """Whether nobody but users of this computer can be on the screen.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -46,6 +47,9 @@ COLUMNS = {ALL: "any", "2": "2", "3-8": "3 to 8", "9-": "9 and more"}
 _RANGES = {ALL: (1, 10_000), "2": (2, 2), "3-8": (3, 8), "9-": (9, 10_000)}
 KINDS = ("dense", "sparse", "thin", "geographic", "mixture", "measured", "sample")
 
+#: What figures and tables say of themselves: every box is the range of its set.
+_STAMP = replace(PUBLIC, fails="the boxes span the data")
+
 _CSS = Path(__file__).parent / "frontend" / "benchmark.css"
 STYLE = f"<style>{_CSS.read_text(encoding='utf-8')}</style>"
 
@@ -85,6 +89,7 @@ def build(state: UrlState) -> None:
         csv_button(
             "dpviz-benchmark",
             lambda: cells.merge(_facts(sets), left_on="data", right_on="name").drop(columns="name"),
+            stamp=_STAMP,
             key="benchmark:csv",
         )
         _lost(cells, sets, family, score, value)
@@ -191,7 +196,7 @@ def _figures(
         small[key] = "\n".join(filter(None, (band, small.get(key, ""))))
     show_panels(
         lines(_lines(table, value), score=score, title=title, mode=theme_mode()),
-        PUBLIC,
+        _STAMP,
         key="benchmark:figure",
         base_name="dpviz-benchmark",
         about="benchmark",
@@ -412,7 +417,8 @@ def _made(found: Benchmark) -> None:
     missing = [f"{one.title}: {one.missing}" for one in found.sets.values() if one.missing]
     show_caption(
         f"Seeds {low} to {high}; no constant was chosen with them. All methods have the same box, "
-        f"the range of the set. {versions}."
+        f"the range of the set: on it no run is private, so these curves tell of utility alone. "
+        f"{versions}."
     )
     left_out = [*missing, *found.notes]
     if left_out:

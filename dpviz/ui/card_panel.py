@@ -17,8 +17,9 @@ from dpviz.ui.show import csv_button, spread_text
 
 COST_HELP = (
     "Median, and 5% to 95%, over draws with the same seeds. Sound: on a declared domain; "
-    "published: on the range of the data, as the papers do. In between: the sound variant on the "
-    "range of the data, to tell the mechanism's price from that of a wider box."
+    "published: on the range of the data, as the papers do. In between: the steps of the sound "
+    "variant on the range of the data, where they are not private, to tell the mechanism's price "
+    "from that of a wider box."
 )
 
 _PARTS_HELP = (
@@ -39,7 +40,7 @@ def card_panel(method: str) -> None:
                 "data": row.title,
                 "ε": row.epsilon,
                 "sound": spread_text(row.sound),
-                "sound, range of the data": spread_text(row.sound_on_range),
+                "its steps on the range of the data (not private)": spread_text(row.sound_on_range),
                 "published": spread_text(row.published),
                 "sound is": row.verdict,
             }

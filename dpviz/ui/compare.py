@@ -32,7 +32,7 @@ from dpviz.ui.compare_runs import (
     offered,
     quick_scores,
 )
-from dpviz.ui.data_panel import protection
+from dpviz.ui.data_panel import protection, public_switch
 from dpviz.ui.data_state import UPLOAD, DataState, data_controls
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.epsilon_panel import epsilon_panel
@@ -316,6 +316,7 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     )
     own = _own_data(state)
     subject, neighbours = _own_subject(state, own), protection(state, own)
+    declared = own is not None and public_switch(state, own)
     st.multiselect(
         "Methods",
         METHODS,
@@ -342,7 +343,8 @@ def sidebar(state: CompareState) -> SweepRequest | None:
     values = _axis_boxes(state)
     _reset_button(state)
     unit = own.unit if own else None
-    return _request(state, subject, neighbours, unit, epsilons, values)
+    request = _request(state, subject, neighbours, unit, epsilons, values)
+    return replace(request, public=declared)
 
 
 def _reset_button(state: CompareState) -> None:

@@ -11,7 +11,6 @@ from dpviz.families import CARDS, PARAMETERS
 from dpviz.reproduce import columns_option
 from dpviz.ui.compare_runs import SweepRequest, families_of, fitting, is_sample
 from dpviz.ui.data_state import UPLOAD
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.state import format_value
 
 
@@ -105,7 +104,7 @@ def _command(request: SweepRequest, name: str, methods: Sequence[str], number: i
             words.append("--counts")
         elif name == UPLOAD and request.unit is not None:
             options |= {"unit": request.unit, "cap": plan.neighbours.cap}
-    options["out"] = f"{FILE_NAME}-{name}-{number}.csv"
+    options["out"] = f"{request.stamp.file}-{name}-{number}.csv"
     return words + [
         word for key, value in options.items() for word in (f"--{key}", format_value(value))
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from threading import Lock
 from typing import Any
 
@@ -13,12 +13,22 @@ import streamlit as st
 
 from dpviz.data.samples import sample_names
 from dpviz.errors import shown
-from dpviz.experiments.sweep import COLUMNS, Plan, Subject, SweepCancelled, rows_of, run_sweep
+from dpviz.experiments.sweep import (
+    COLUMNS,
+    Plan,
+    Subject,
+    SweepCancelled,
+    failing_words,
+    rows_of,
+    run_sweep,
+)
 from dpviz.families import CARDS, PARAMETERS, SCORES, family_of
+from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.score import scores_for
+from dpviz.ui.data_state import UPLOAD
 from dpviz.ui.job import Job, job_of, start
-from dpviz.ui.stamp import MADE_UP, Stamp
+from dpviz.ui.stamp import DECLARED, MADE_UP, Stamp
 from dpviz.work import IsCancelled, Progress, Work
 
 #: Work of at most this many seconds starts without the button.
@@ -44,10 +54,13 @@ class SweepRequest:
         One per data set, by its name in the link; they differ only in the data.
     unit
         Column that identifies persons in own data, or None.
+    public
+        Whether the owner of own data declares them public.
     """
 
     plans: dict[str, Plan]
     unit: str | None = None
+    public: bool = False
 
     @property
     def any(self) -> Plan:
@@ -72,20 +85,59 @@ class SweepRequest:
 
     @property
     def stamp(self) -> Stamp:
-        """What the figure and the tables say of themselves: only sample sets are nobody's data."""
+        """What the figure and the tables say of themselves: what they show, and what fails."""
         plan, sets = self.any, self.subjects
-        made_up = all(map(is_sample, sets.values()))
+        # Without sample sets and what its owner calls public, the data of others are left.
+        kinds = {
+            MADE_UP if is_sample(one) else DECLARED if name == UPLOAD and self.public else None
+            for name, one in sets.items()
+        }
+        known = [one for one in (MADE_UP, DECLARED) if one in kinds]
         options = [f"{name} {value}" for name, value in plan.options.items()]
         return Stamp(
-            allowed=made_up,
-            shows=MADE_UP.shows if made_up else "scores against true data",
+            allowed=None not in kinds,
+            shows="scores against true data"
+            if None in kinds
+            else " and ".join(one.shows for one in known),
             title=", ".join(CARDS[name].title for name in plan.methods),
             facts=(
                 *(_with_settings(one) for one in sets.values()),
                 *([", ".join(map(shown, options))] if options else []),
                 f"seeds {plan.seeds[0]} to {plan.seeds[-1]}",
             ),
+            fails=self.fails,
         )
+
+    @cached_property
+    def failing(self) -> dict[tuple[str, str], str]:
+        """Why a method is not private on a data set, by name in the link; see ``Plan.failing``."""
+        return {
+            (name, method): why
+            for name, plan in self.plans.items()
+            for (_, method), why in plan.failing().items()
+        }
+
+    @property
+    def fails(self) -> str:
+        """What is not private, and why, in a few words; empty where everything is."""
+        if len(set(self.failing.values())) == 1 and not self._keeping:
+            return next(iter(self.failing.values()))
+        titles = {
+            (shown(self.subjects[name].title), CARDS[method].title): why
+            for (name, method), why in self.failing.items()
+        }
+        return "; ".join(failing_words(titles))
+
+    @property
+    def variant_words(self) -> str:
+        """The variant's name, and whether what is drawn is private."""
+        words = variant_words(self.any.variant, private=not self.failing)
+        return words.replace("not private", "in part not private") if self._keeping else words
+
+    @property
+    def _keeping(self) -> bool:
+        """Whether a method is private on a data set."""
+        return len(self.failing) < len(self.plans) * len(self.any.methods)
 
     @property
     def key(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,6 +20,7 @@ from dpviz.experiments.presets import (
 )
 from dpviz.experiments.sweep import GROUP, Plan, summary
 from dpviz.families import CARDS, PARAMETERS, score_of
+from dpviz.family.claim import variant_words
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON, Parameter
 from dpviz.family.score import OF_CLASSES
@@ -44,7 +45,6 @@ from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.paper_sets import given_subjects, stand_in_words, take_along
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.parameters import Config
 from dpviz.wavecluster.scores import RANK
@@ -126,7 +126,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
             methods=plan.methods,
             values=plan.values or plan.epsilons,
             axis=axis,
-            title=f"{what} over {axis.sign} · median and band of {drawn} · {plan.variant}"
+            title=f"{what} over {axis.sign} · median and band of {drawn} · {request.variant_words}"
             + (" · on stand-ins" if stand_ins and not single else ""),
             shared=not single,
             mode=theme_mode(),
@@ -134,7 +134,8 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         request.stamp,
         key="compare:figure",
         clickable=True,
-        base_name=f"{FILE_NAME} compare {state.get('of') if single else state.get('score')}",
+        base_name=f"{request.stamp.name} compare "
+        f"{state.get('of') if single else state.get('score')}",
         about="curves",
     )
     if embedded():
@@ -149,7 +150,7 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
     show_caption(
         "A click on a point opens the run nearest to that median. "
         + (
-            "The data are made up, nobody's records: these curves may be published. "
+            f"These curves may be published: they show {request.stamp.shows}. "
             if request.stamp.allowed
             else "The curves come from true records and seeded draws: they are for the data owner "
             "only. "
@@ -224,12 +225,24 @@ def _charts(
     return [
         chart
         for heading, name, score in shown
-        for chart in _charts_of(heading, name, score, request.plans[name], tables[name])
+        for chart in _charts_of(
+            heading,
+            name,
+            score,
+            request.plans[name],
+            tables[name],
+            [method for of, method in request.failing if of == name],
+        )
     ]
 
 
 def _charts_of(
-    heading: str, name: str, score: str, plan: Plan, table: pd.DataFrame
+    heading: str,
+    name: str,
+    score: str,
+    plan: Plan,
+    table: pd.DataFrame,
+    failing: Collection[str],
 ) -> Iterator[Chart]:
     """Panel of a score on a data set; if the axis is not epsilon, one for each epsilon."""
     true = _true(plan, score)
@@ -240,6 +253,7 @@ def _charts_of(
         if score == RANK and len(rows):
             bounds = bounds_table(rows, {plan.subjects[0].name: _truth(plan)}, plan.axis)
         yield Chart(
+            failing=failing,
             heading=heading if epsilon is None else f"{heading} · ε {epsilon:g}",
             score=score,
             table=summary(rows, score, plan.axis),
@@ -395,11 +409,16 @@ def _behind(
     # 220.6T: nobody counts the zeros of a sum of squares.
     scored = "compact" if numbers.abs().max(axis=None) >= 1e7 else "%.4g"
     titles = {one.name: one.title for one in request.subjects.values()}
+    failing = {(request.subjects[name].name, method) for name, method in request.failing}
     st.dataframe(
         table.assign(
             data=table["data"].map(titles),
             score=[score_of(name).title for name in table["score"]],
             method=[CARDS[name].title for name in table["method"]],
+            variant=[
+                variant_words(variant, private=(data, method) not in failing)
+                for data, method, variant in table[["data", "method", "variant"]].to_numpy()
+            ],
         ).dropna(axis="columns", how="all"),
         hide_index=True,
         height=min(318, 38 + 35 * max(len(table), 1)),
@@ -427,7 +446,7 @@ def _behind(
         strict=False,
     ):
         with place:
-            file = f"{FILE_NAME}-compare-{name}"
+            file = f"{request.stamp.file}-compare-{name}"
             csv_button(
                 file, saved, label, stamp=request.stamp, key=f"compare:{name}", width="stretch"
             )

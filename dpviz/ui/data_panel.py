@@ -15,6 +15,7 @@ from dpviz.errors import listed
 from dpviz.figures.ground import PLAIN, Ground
 from dpviz.numbers import counted
 from dpviz.privacy.ledger import Neighbours
+from dpviz.ui.address import where_files_go
 from dpviz.ui.cache import sample_data
 from dpviz.ui.data_state import UPLOAD, DataState, take_sample
 from dpviz.ui.domain_panel import domain_panel
@@ -22,7 +23,8 @@ from dpviz.ui.messages import show_caption, show_info
 from dpviz.ui.own_data import AnyTable, OwnData, check_unit, own_data
 from dpviz.ui.protection_panel import protection_panel
 from dpviz.ui.rows import show_notes
-from dpviz.ui.state import UrlState
+from dpviz.ui.stamp import DECLARED, MADE_UP, Stamp
+from dpviz.ui.state import UrlState, following
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,6 +55,8 @@ class ActiveData:
         What maps of these two stand on.
     far
         Rows far from all others where the bounds span the data, and a box around those.
+    declared_public
+        Whether the owner of own data says that nothing of them needs protection.
     """
 
     dataset: Dataset
@@ -66,6 +70,7 @@ class ActiveData:
     sheet: str | None = None
     ground: Ground = PLAIN
     far: tuple[NamedRows, Domain] | None = None
+    declared_public: bool = False
 
     @property
     def title(self) -> str:
@@ -76,6 +81,11 @@ class ActiveData:
     def is_sample(self) -> bool:
         """Whether this is a sample set (public, shared between sessions)."""
         return self.sample is not None
+
+    @property
+    def public(self) -> Stamp | None:
+        """What pictures of data say that anybody may see; None for data that need protection."""
+        return MADE_UP if self.is_sample else DECLARED if self.declared_public else None
 
 
 def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> ActiveData:
@@ -107,7 +117,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         **state.choice("data", (*sample_names(), UPLOAD)),
         format_func=titles.__getitem__,
         on_change=changed,
-        help="A sample set, or a table of your own. Nothing leaves this computer.",
+        help=f"A sample set, or a table of your own. {where_files_go()}",
     )
     name = state.get("data")
     own = facts = None
@@ -128,6 +138,8 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         neighbours = protection(state, own, but=dataset.columns if named else ())
     if own and named:
         check_unit(state, own)
+    # A release is for data that need protection: it asks for no such word, and heeds none.
+    declared = own is not None and not named and public_switch(state, own)
     active = ActiveData(
         dataset=dataset,
         domain=domain,
@@ -139,6 +151,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         sheet=own.sheet if own else None,
         axes=shown_axes,
         far=own.far if own and not domain.declared else None,
+        declared_public=declared,
     )
     show_caption(
         f"Active: {active.title} · {counted(dataset.n, 'record')} · "
@@ -151,11 +164,30 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
         show_caption("The explorers name the rows that can't be read.")
     if named and own and own.unit is None and (others := _persons(own, dataset.columns)):
         show_info(
-            "Each record is protected by itself. Can a person have several? Then name the column "
-            f"of persons under Protects: {listed(others, 40)}.",
+            "Each record is protected by itself: for a person with three, e^(3ε) takes the place "
+            "of e^ε. Can a person have several? Then name the column of persons under Protects: "
+            f"{listed(others, 40)}.",
             ":material/shield_person:",
         )
     return active
+
+
+def public_switch(state: UrlState, own: OwnData) -> bool:
+    """Show the switch of data that need no protection; return whether it is on for these data."""
+    digest = own.current.digest
+    declared = bool(state.get("unprotected") == digest)
+    st.toggle(
+        "These data are public",
+        **following(
+            f"own:unprotected:{digest}",
+            declared,
+            lambda on: state.set("unprotected", digest if on else ""),
+        ),
+        help="You declare it: anybody may see every record of these columns, so nothing of them "
+        "needs protection. Then pictures and files of these pages may be shown. Other columns or "
+        "another file begin anew, and a release protects its records all the same.",
+    )
+    return declared
 
 
 def _persons(own: OwnData, but: Collection[str]) -> list[str]:

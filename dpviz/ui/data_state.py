@@ -29,7 +29,7 @@ READABLE = "readable"
 FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 
 #: Controls of own data alone; they stay as they are while sample sets are looked at.
-_OF_OWN_DATA = ("format", "sheet", "rows", "columns", "classes", "unit", "cap")
+_OF_OWN_DATA = ("format", "sheet", "rows", "columns", "classes", "unit", "cap", "unprotected")
 
 
 class DataState(UrlState):
@@ -85,12 +85,23 @@ def data_controls(default: str, *, many: bool = False) -> dict[str, Control]:
         # Column of persons, empty for records; None for one record of each.
         "unit": Control("", str),
         "cap": Control(None, whole("cap", 1, MOST_RECORDS)),
+        # Digest of the data that their owner has declared public: it says nothing of others.
+        "unprotected": Control("", _parse_digest),
         # Empty until a person chooses: then the variant does.
         "domain": Control("", partial(_parse_domain, many=many)),
         "outside": Control("clip", choice("outside", ("clip", "drop"))),
         "neighbours": Control("add_remove", choice("neighbours", RELATIONS)),
     }
     return {name: replace(one, shared=True) for name, one in controls.items()}
+
+
+def _parse_digest(text: str) -> str:
+    """Check a digest in a link."""
+    if text.strip("0123456789abcdef") or len(text) > 32:
+        raise InputError(
+            f'unprotected = "{shown(text)}" is no digest: declare the data public again.'
+        )
+    return text
 
 
 def _parse_domain(text: str, *, many: bool) -> str:

@@ -13,7 +13,6 @@ from dpviz.figures.wavecluster import WaveClusterPicture
 from dpviz.ui.cache import truth_of
 from dpviz.ui.explorer import RunSettings
 from dpviz.ui.messages import show_caption
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, lazy_expander, show_panels
 from dpviz.ui.state import following
 from dpviz.wavecluster.diagnosis import (
@@ -57,15 +56,15 @@ def _show(settings: RunSettings, runs: WaveClusterRuns, picture: WaveClusterPict
     draws = _draws(settings, diagnostics.truth)
     st.markdown(in_words(diagnosis, draws))
     stamp = settings.stamp
-    name = f"{FILE_NAME}-{settings.config.method}-cluster-{diagnosis.cluster}"
+    name = f"{stamp.name} {settings.config.method} cluster {diagnosis.cluster}"
     show_panels(
         diagnosis_panels(picture, diagnosis),
         stamp,
         key="wavecluster:diagnosis figure",
-        base_name=name.replace("-", " "),
+        base_name=name,
         about="diagnosis",
     )
-    table = fates_frame(diagnosis, draws)
+    table, name = fates_frame(diagnosis, draws), name.replace(" ", "-")
     st.dataframe(
         table,
         height="content",

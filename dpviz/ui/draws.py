@@ -142,7 +142,7 @@ def _progress(setting: Setting) -> None:
 
 def _show(setting: Setting, draws: Draws) -> None:
     """Show maps, player, strips and tables of finished draws."""
-    name = f"dpviz exploration not private {setting.trial.config.method}"
+    name = f"{setting.stamp.name} {setting.trial.config.method}"
     position = _player(setting, draws)
     true = {**setting.trial.true(), **setting.also}
     maps = setting.maps(draws, position)

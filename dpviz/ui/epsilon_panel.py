@@ -32,8 +32,10 @@ def epsilon_panel(
     """
 
     def draw() -> None:
+        # The panel stands beside methods of either kind.
+        st.markdown("**Of a method that is private:**")
         st.markdown(plain_text(explain_epsilon(epsilon, neighbours, persons=persons)))
-        st.markdown(plain_text(explain_surest(epsilon, neighbours)))
+        st.markdown(plain_text(explain_surest(epsilon, neighbours, persons=persons)))
         if left is not None:
             st.markdown(plain_text(explain_years(epsilon, left)))
         st.markdown("**What others have published with**")

@@ -13,7 +13,7 @@ from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.families import CARDS
 from dpviz.family.card import Card
-from dpviz.family.claim import Claim
+from dpviz.family.claim import claim
 from dpviz.family.family import Family
 from dpviz.family.parameter import EPSILON
 from dpviz.privacy.ledger import Ledger
@@ -35,7 +35,7 @@ from dpviz.ui.parameters import (
     slider,
     sliders_of,
 )
-from dpviz.ui.readouts import show_ledger, show_reason
+from dpviz.ui.readouts import Promise, show_ledger, show_reason
 from dpviz.ui.rows import offer_box
 from dpviz.ui.run_title import stamp_of
 from dpviz.ui.settings import MAX_SEED
@@ -66,6 +66,17 @@ class RunSettings:
     def stamp(self) -> Stamp:
         """What pictures and tables of the run say of themselves."""
         return stamp_of(self.active, self.config, seed=self.seed)
+
+    def promise(self, domain: Domain) -> Promise:
+        """What the run promises on its domain, and to whom."""
+        card, active = CARDS[self.config.method], self.active
+        return Promise(
+            claim=claim(card, self.config, domain),
+            epsilon=self.config.epsilon if card.spends else None,
+            neighbours=self.config.neighbours,
+            persons=active.unit is not None,
+            public=active.public is not None,
+        )
 
 
 #: Initial sample set.
@@ -178,8 +189,8 @@ def points_switch(state: UrlState, place: DeltaGenerator) -> None:
             state.get("points") == "shown",
             lambda shown: state.set("points", "shown" if shown else "hidden"),
         ),
-        help="Lays them in grey over the private side, for the owner only: without them that side "
-        "shows what a reader of a release would see.",
+        help="Lays them in grey over the noisy side, where a release has none: only who may see "
+        "the records may see these.",
     )
 
 
@@ -236,7 +247,7 @@ def draw_controls(
 def show_below(
     state: UrlState,
     settings: RunSettings,
-    verdict: Claim,
+    promise: Promise,
     ledger: Ledger,
     *,
     panels: Sequence[Callable[[], None]],
@@ -248,8 +259,8 @@ def show_below(
     ----------
     state, settings
         The run on the screen.
-    verdict, ledger
-        Its privacy claim, and its spends.
+    promise, ledger
+        What it promises, and its spends.
     panels
         Draw the panels of methods that spend a budget.
     behind
@@ -260,10 +271,9 @@ def show_below(
     config, spends = settings.config, CARDS[settings.config.method].spends
     if spends:
         show_ledger(ledger, config.epsilon)
-    persons = settings.active.unit is not None
-    show_reason(verdict, config.epsilon if spends else None, config.neighbours, persons=persons)
+    show_reason(promise)
     if spends:
-        epsilon_panel(config.epsilon, config.neighbours, persons=persons)
+        epsilon_panel(config.epsilon, config.neighbours, persons=promise.persons)
         _release_link(state)
         for panel in panels:
             panel()
@@ -274,7 +284,7 @@ def show_below(
 
 
 #: Controls of an explorer that a release does not use.
-_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points")
+_EXPLORING = ("seed", "view", "left", "i", "classes", "axes", "lines", "points", "unprotected")
 
 
 def _release_link(state: UrlState) -> None:

@@ -14,7 +14,6 @@ from dpviz.family.card import Card
 from dpviz.latex import table as latex_table
 from dpviz.ui.readouts import Readout
 from dpviz.ui.save_picture import save_picture
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button
 from dpviz.ui.stamp import Stamp
 
@@ -50,7 +49,7 @@ def exports(
         Numbers on the screen.
     """
     save_picture(figure, key=f"{page}:save picture")
-    name, card = f"{FILE_NAME}-{method}", CARDS[method]
+    name, card = f"{stamp.file}-{method}", CARDS[method]
     row = st.container(horizontal=True)
     with row:
         csv_button(f"{name}-{view}", table, "Table of this view (CSV)", stamp=stamp)
@@ -80,7 +79,7 @@ def _numbers(card: Card, stamp: Stamp, readouts: Sequence[Readout]) -> str:
         for one in readouts
     ]
     return latex_table(
-        ("", "private", "beside"),
+        ("", "with noise", "beside"),
         rows,
         f"{stamp.title}. {stamp.line}.",
         f"dpviz-{card.name}".replace("_", "-"),

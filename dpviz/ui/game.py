@@ -26,9 +26,10 @@ LEVEL_TITLES = {f"{level:g}": f"{name}: ε = {level:g}" for name, level in _NAME
 CASE_TITLES = {name: case.title for name, case in CASES.items()}
 
 _INTRODUCTION = (
-    "A coin decides, in secret, whether **one person** is in the data. You see what a method "
-    "publishes about the data. **Is the person in?** However clever you are, your share of right "
-    "guesses can't stay above a limit that ε sets: that is what differential privacy promises."
+    "A coin decides, in secret, whether **one person** with one record is in the data. You see "
+    "what a method publishes about the data. **Is the person in?** However clever you are, your "
+    "share of right guesses can't stay above a limit that ε sets: that is what differential "
+    "privacy promises."
 )
 
 #: Widths of mechanism, level and meaning in a row.

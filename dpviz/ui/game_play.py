@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpviz.figures.game import result_picture, score_figure
 from dpviz.game.rules import CONFIDENCE, Answer, Case, Game, Tally
-from dpviz.privacy.explain import percent_at_most, surest
+from dpviz.privacy.explain import percent_at_most, surest, times_at_most
 from dpviz.ui.messages import plain_text
 from dpviz.ui.show import show_panels, theme_mode
 from dpviz.ui.stamp import MADE_UP
@@ -115,11 +115,14 @@ def limit_in_words(rows: Sequence[tuple[str, Tally]], case: Case, epsilon: float
     formula = f"e^{epsilon:g} / (1 + e^{epsilon:g}) = {most}"
     above = [name for name, tally in rows if tally.above(surest(epsilon))]
     if not case.private:
-        said = f"A method that keeps its promise of ε = {epsilon:g} has a limit of {formula}."
+        said = (
+            f"A method that keeps its promise of ε = {epsilon:g} to one record has a limit of "
+            f"{formula}."
+        )
         if above:
             said += " It was beaten: this method does not keep its promise."
         return said
-    said = f"The limit, which nobody's share can stay above: {formula}."
+    said = f"The limit for one record, which nobody's share can stay above: {formula}."
     if above:
         said += " A share above it is luck: it comes down as you go on."
     return said
@@ -131,9 +134,10 @@ def reasons(case: Case, epsilon: float) -> None:
     with st.expander("Why is there a limit?" if private else "How can it be beaten?"):
         if private:
             st.markdown(
-                f"Noise hides the person: whatever is published is at most e^{epsilon:g} = "
-                f"{math.exp(epsilon):.2f} times as likely with the person as without, and the "
-                "other way round. So even the best guess is wrong every now and then."
+                f"Noise hides the person, who has one record: whatever is published is at most "
+                f"e^{epsilon:g} = {times_at_most(epsilon)} times as likely with the person as "
+                "without, and the other way round. So even the best guess is wrong every now and "
+                "then. Three records would need three times the noise to be hidden as well."
             )
         else:
             st.markdown(f"**By this:** {plain_text(case.leak)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
@@ -12,7 +14,6 @@ from dpviz.figures.wavecluster import WaveClusterPicture, panels
 from dpviz.raster import Raster
 from dpviz.ui.cache import sample_data
 from dpviz.ui.messages import show_caption
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import csv_button, show_panels, theme_mode
 from dpviz.ui.stamp import MADE_UP
 from dpviz.ui.state import UrlState
@@ -37,9 +38,9 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
         curve = noise_curve(table, f"Laplace noise over ε · {one.text.strip()}", theme_mode())
         _shown(curve, one, about="noise curve")
     st.dataframe(table, hide_index=True, key="compare:illustration table")
-    csv_button(f"{FILE_NAME}-{one.name}", table, "This table (CSV)", key="compare:illustrated")
+    csv_button(f"{MADE_UP.file}-{one.name}", table, "This table (CSV)", key="compare:illustrated")
     st.code(
-        f"python -m dpviz figures {one.name} --out {FILE_NAME}-figures",
+        f"python -m dpviz figures {one.name} --out dpviz-figures",
         language="shell",
         wrap_lines=True,
     )
@@ -47,11 +48,12 @@ def show_illustration(one: NoiseFigure | Picture | TimeFigure, state: UrlState) 
 
 def _shown(panels: Panels, one: NoiseFigure | Picture, *, about: str) -> None:
     """Draw a figure of made-up data."""
+    stamp = replace(MADE_UP, fails=one.fails if isinstance(one, Picture) else "")
     show_panels(
         panels,
-        MADE_UP,
+        stamp,
         key="compare:illustration",
-        base_name=f"{FILE_NAME} {one.name}",
+        base_name=f"{stamp.name} {one.name}",
         about=about,
     )
 
@@ -73,7 +75,8 @@ def _panels(one: Picture) -> Panels:
             columns=sample_data(one.sample).columns,
             mode=theme_mode(),
             title=f"{one.sample} · ε {one.config.epsilon:g} · seed {one.seed}",
-            private_title="Baseline",
+            private_title="Baseline, not private",
+            side="not private",
         ),
         "clusters",
     )

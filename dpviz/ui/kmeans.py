@@ -16,11 +16,10 @@ from dpviz.data.samples import sample
 from dpviz.domain import Domain
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS
-from dpviz.family.claim import claim
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import kmeans_maps
 from dpviz.figures.kmeans import VIEWS, KMeansPicture, View, frame, panels, views_of
-from dpviz.figures.panels import NO_NOISE, Panels
+from dpviz.figures.panels import Panels
 from dpviz.kmeans.choice_price import choice_price
 from dpviz.kmeans.choose_clusters import SURE
 from dpviz.kmeans.family import FAMILY
@@ -58,9 +57,8 @@ from dpviz.ui.map_panel import can_draw_box, cell_caption, map_panel, take_box
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.parameters import choice_box, chosen, method_box, take_defaults
 from dpviz.ui.prices_panel import prices_panel
-from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
-from dpviz.ui.run_title import stamp_of
-from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.readouts import Promise, Readout, class_readout, score_readout, show_readouts
+from dpviz.ui.run_title import side_title, stamp_of, true_words
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import Control, UrlState, choice, whole
@@ -321,34 +319,28 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
     """Show readouts, figure and the panels below; return True if the user holds no slider."""
     config, card = settings.config, CARDS[settings.config.method]
     runs = _quickly(settings, state.get("left"))
-    verdict = claim(card, config, runs.truth.records.domain)
+    promise = settings.promise(runs.truth.records.domain)
     view = view_of(state, runs.private)
     missing = state.get("view") == "grid" and runs.private.grid is None
     stamp = _stamp(settings, runs)
-    picture = _picture(settings, runs, with_points=state.get("points") == "shown")
+    picture = _picture(settings, runs, promise, with_points=state.get("points") == "shown")
     step, still = step_slider(state, places[0], len(picture.path) - 1)
     picture = replace(picture, step=step)
     settled = settings.settled and still
     # Once for the sentence and for its readout: a pass over all records.
     error = runs.truth.scores(runs.private, ("nicv_ratio",))
     broken = headline(runs.truth, runs.private, error["nicv_ratio"])
-    show_headline(
-        broken,
-        config.epsilon if card.spends else None,
-        HINT,
-        private=verdict.private,
-        persons=settings.active.unit is not None,
-    )
+    show_headline(broken, promise, HINT)
     readouts = _readouts(runs, error)
     if runs.sketch_of:
         readouts = [replace(one, rough=True) for one in readouts]
-    show_readouts(readouts, verdict)
+    show_readouts(readouts, promise)
     _view_controls(state, runs, spends=card.spends)
     box = show_panels(
         panels(picture, view),
         stamp,
         key=_figure(view),
-        base_name=f"dpviz exploration not private {config.method} {view}",
+        base_name=f"{stamp.name} {config.method} {view}",
         about=view,
         boxable=view == "regions" and can_draw_box(settings.active),
     )
@@ -363,7 +355,7 @@ def draw(state: UrlState, settings: RunSettings, places: Sequence[DeltaGenerator
     show_below(
         state,
         settings,
-        verdict,
+        promise,
         runs.private.ledger,
         panels=(
             partial(_choice_panel, state, settings, runs),
@@ -409,9 +401,10 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: KMeansRuns) -> N
             f"K from {min(choice.tried)} to {max(choice.tried)} are tried. The choice reads "
             "the noisy columns alone: of all K whose smallest cluster stands "
             f"{SURE:g} standard deviations out of the noise, the one with the largest sum of both "
-            "silhouettes. The last column is true: for the owner only."
+            f"silhouettes. The last column is true. {true_words(settings.active)}"
         )
-        csv_button(f"{FILE_NAME}-choice-of-K", table, "Table of all K (CSV)", stamp=settings.stamp)
+        stamp = settings.stamp
+        csv_button(f"{stamp.file}-choice-of-K", table, "Table of all K (CSV)", stamp=stamp)
         prices_panel("kmeans")
 
     lazy_expander("How K was chosen, and the price", key=f"{state.page}:choice", draw=draw)
@@ -474,7 +467,9 @@ def _coarsely(run: KMeansRun) -> str:
     return " with cells in blocks" if grid and len(grid.weights) > grid.most_places else ""
 
 
-def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> KMeansPicture:
+def _picture(
+    settings: RunSettings, runs: KMeansRuns, promise: Promise, *, with_points: bool
+) -> KMeansPicture:
     """Collect the data of the figure."""
     card = CARDS[settings.config.method]
     silent = runs.left is not runs.truth.run
@@ -487,7 +482,7 @@ def _picture(settings: RunSettings, runs: KMeansRuns, *, with_points: bool) -> K
         mode=theme_mode(),
         title=settings.stamp.title,
         left_title=f"{card.title} without noise" if silent else "true",
-        private_title=card.title if card.spends else NO_NOISE,
+        private_title=side_title(card, promise.claim),
         ground=settings.active.ground,
         with_points=with_points,
     )
@@ -613,7 +608,9 @@ def _behind(
         show_caption(f"They follow with the run on all {runs.sketch_of:,} records.")
         return
     table = frame(picture, view)
-    st.dataframe(table, height=318, hide_index=True)
+    side = "private" if settings.promise(runs.truth.records.domain).claim.private else "not private"
+    named = table.rename(columns=lambda name: name.replace("private", side))
+    st.dataframe(named, height=318, hide_index=True)
     st.dataframe(_all_scores(settings, runs), hide_index=True, height="content")
     exports(
         "kmeans",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 
 import streamlit as st
@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.family.claim import Claim
 from dpviz.family.score import CLASS_SCORES, Grade, Score
 from dpviz.numbers import readable
-from dpviz.privacy.explain import explain_epsilon
+from dpviz.privacy.explain import explain_epsilon, explain_guess, promises_little
 from dpviz.privacy.ledger import Ledger, Neighbours
 from dpviz.privacy.steps import group_epsilon, group_words, grouped
 from dpviz.ui.embed import embedded
@@ -22,6 +22,39 @@ _LEDGER_COLOURS = (
     "#0b6aa2", "#b35a00", "#5f4bb6", "#2a7f2a", "#8a3030", "#4a5560", "#00707d", "#9c2f6b",
     "#6b5a00", "#3a3f8f", "#7a4419", "#1d6b3a",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What a run promises to whom, and whether anybody may see its picture.
+
+    Parameters
+    ----------
+    claim
+        Whether the run is private.
+    epsilon
+        Whole budget; None for a method without noise.
+    neighbours, persons
+        As for :func:`dpviz.privacy.explain.explain_epsilon`.
+    public
+        Whether the data are made up, or declared public.
+    """
+
+    claim: Claim
+    epsilon: float | None = None
+    neighbours: Neighbours = field(default_factory=Neighbours)
+    persons: bool = False
+    public: bool = False
+
+    @property
+    def kept(self) -> float | None:
+        """The epsilon that is promised; None where nothing is."""
+        return self.epsilon if self.claim.private else None
+
+    @property
+    def little(self) -> bool:
+        """Whether the promise holds and is worth little."""
+        return self.kept is not None and promises_little(self.kept)
 
 
 @dataclass(frozen=True)
@@ -97,16 +130,16 @@ def class_readout(private: float, true: float) -> Readout:
 
 
 def show_readouts(
-    readouts: Sequence[Readout], claim: Claim, place: DeltaGenerator | None = None
+    readouts: Sequence[Readout], promise: Promise, place: DeltaGenerator | None = None
 ) -> DeltaGenerator:
-    """Show key figures and the privacy claim in a row of cards; help opens on hover and focus.
+    """Show key figures and the promise in a row of cards; help opens on hover and focus.
 
     Parameters
     ----------
     readouts
         What to show.
-    claim
-        Whether the run is private: the last card.
+    promise
+        What the run promises: the last card.
     place
         Result of an earlier call, to replace it; an ``st.empty`` would flicker.
 
@@ -115,24 +148,33 @@ def show_readouts(
     DeltaGenerator
         The place of the cards.
     """
-    # About the mechanism alone: whether the picture may be published is said on the picture.
+    cards = [*map(_card, readouts), _promise_card(promise)]
+    why = "" if promise.claim.private else _why(promise.claim.reason)
+    kind = "dpv-cards dpv-many" if len(cards) >= _MANY else "dpv-cards"
+    return (place or st).html(f'<div class="{kind}">{"".join(cards)}</div>{why}')
+
+
+def _promise_card(promise: Promise) -> str:
+    """Card with whether the method is private, and how strongly, as HTML.
+
+    It is about the mechanism alone: whether the picture may be published is said on the picture.
+    """
+    if not promise.claim.private:
+        failed = Readout("Method", "not private", "why: next line", promise.claim.reason)
+        return _card(failed, "dpv-no")
     # A proof is too long to stand above the picture: it is under the picture, folded; in a frame
     # there is nothing below.
     proof = f"The proof is {'in the app' if embedded() else 'under the picture'}."
-    promise = Readout(
-        label="Method",
-        value="private" if claim.private else "not private",
-        beside="when released" if claim.private else "why: next line",
-        help="This method keeps its promise of ε where it is drawn once, with fresh noise, on the "
-        f"page Release. This picture is no release: it stays with the owner of the data. {proof}"
-        if claim.private
-        else claim.reason,
+    stays = "" if promise.public else ": it stays with the owner of the data"
+    help = (
+        "This method keeps its promise of ε where it is drawn once, with fresh noise, on the "
+        f"page Release. This picture is no release{stays}. {proof}"
     )
-    cards = [_card(one) for one in readouts]
-    cards.append(_card(promise, "dpv-yes" if claim.private else "dpv-no"))
-    why = "" if claim.private else _why(claim.reason)
-    kind = "dpv-cards dpv-many" if len(cards) >= _MANY else "dpv-cards"
-    return (place or st).html(f'<div class="{kind}">{"".join(cards)}</div>{why}')
+    if promise.kept is not None and promise.little:
+        guess = explain_guess(promise.kept, promise.neighbours, persons=promise.persons)
+        help = f"But at this ε it promises little: {guess}. {help}"
+        return _card(Readout("Method", "promises little", "proof holds", help), "dpv-little")
+    return _card(Readout("Method", "private", "when released", help), "dpv-yes")
 
 
 def _why(reason: str) -> str:
@@ -230,19 +272,18 @@ _OWNER = "This picture is for the data owner only: it shows true results{noise}.
 _NOISE = ", and its noise can be drawn again"
 
 
-def show_reason(
-    claim: Claim, epsilon: float | None, neighbours: Neighbours, *, persons: bool = False
-) -> None:
+def show_reason(promise: Promise) -> None:
     """Explain what epsilon means, and fold the proof; above the picture stands why it fails."""
-    said, owner = "", _OWNER.format(noise="" if epsilon is None else _NOISE)
-    if claim.private and epsilon is not None:
-        said = explain_epsilon(epsilon, neighbours, persons=persons)
-    _small(f"{html.escape(said)} <em>{owner}</em>")
-    if claim.private:
+    said, owner = "", _OWNER.format(noise="" if promise.epsilon is None else _NOISE)
+    if promise.kept is not None:
+        said = explain_epsilon(promise.kept, promise.neighbours, persons=promise.persons)
+    if said or not promise.public:
+        _small(f"{html.escape(said)} <em>{'' if promise.public else owner}</em>")
+    if promise.claim.private:
         # Apart from the text that follows a slider: it stays open while one is dragged.
         _small(
             "<details><summary>Why this is private: the proof</summary>"
-            f"{html.escape(claim.reason)}</details>"
+            f"{html.escape(promise.claim.reason)}</details>"
         )
 
 

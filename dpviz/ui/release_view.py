@@ -21,7 +21,7 @@ from dpviz.family.parameter import CHOOSE
 from dpviz.home import home, home_folder
 from dpviz.numbers import counted
 from dpviz.privacy.budget_log import Account, decimal, granted
-from dpviz.privacy.explain import explain_epsilon
+from dpviz.privacy.explain import explain_epsilon, promises_little
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release import Released, refusal, release
 from dpviz.release.files import written
@@ -56,7 +56,7 @@ _REVIEWED, _DONE, _SOURCE, _TOTAL = (
 
 _TUNING = (
     "No true clustering is shown on this page. The number of records, and what else the left side "
-    "says about your data, is true: keep it to yourself. Parameters that were chosen by looking at "
+    "says about own data, is true: keep it to yourself. Parameters that were chosen by looking at "
     "true results of the same data lie outside of the proof: a choice tells something too. Choose "
     "them on a sample set that looks like your data, or on an earlier release of it; or leave them "
     "to a method that chooses them privately."
@@ -138,11 +138,19 @@ def stop_by(state: UrlState, draft: ReleaseDraft, stop: DeltaGenerator) -> str:
                 st.button("Use the sound variant", on_click=lambda: state.set("variant", "sound"))
     else:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge("private", icon=":material/check:", color="green", width="content")
+            _promise_badge(config.epsilon)
             show_caption(
                 explain_epsilon(config.epsilon, config.neighbours, persons=draft.request.persons)
             )
     return reason
+
+
+def _promise_badge(epsilon: float) -> None:
+    """Say whether the method is private, and whether its promise is worth much."""
+    if promises_little(epsilon):
+        st.badge("proof holds; promises little", color="orange", width="content")
+    else:
+        st.badge("private", icon=":material/check:", color="green", width="content")
 
 
 # -- who pays ----------------------------------------------------------------------------
@@ -346,7 +354,7 @@ def _review(state: UrlState, draft: ReleaseDraft, source: str, total: float | No
     unit = (
         f"a person (column {draft.active.unit}, up to {counted(neighbours.cap, 'record')})"
         if request.persons
-        else "a record"
+        else "a record by itself (whoever has three, by e^(3ε))"
     )
     opening = []
     if total is not None:
@@ -438,7 +446,10 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
     except InputError as error:
         show_error(error)
     except OSError as error:
-        show_error(f"{home()} can't be written ({error.strerror}): check its rights.")
+        where, way = "The server's folder of releases", "tell whoever runs it"
+        if on_this_machine():
+            where, way = str(home()), "check its rights"
+        show_error(f"{where} can't be written ({error.strerror}): {way}.")
     else:
         st.rerun()
 

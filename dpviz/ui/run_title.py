@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from dpviz.errors import shown
 from dpviz.families import CARDS, family_of
+from dpviz.family.card import Card
+from dpviz.family.claim import Claim, why_not
 from dpviz.family.trial import Configuration
+from dpviz.figures.panels import NO_NOISE
 from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.stamp import Stamp
 
@@ -51,6 +55,18 @@ def run_title(
     return " · ".join([active.title, card.title, *parts])
 
 
+def side_title(card: Card, verdict: Claim) -> str:
+    """Heading of a run beside the true one."""
+    if not card.spends:
+        return NO_NOISE
+    return card.title if verdict.private else f"{card.title}, not private"
+
+
+def true_words(active: ActiveData) -> str:
+    """Sentence on who may see true values; none is needed of public data."""
+    return "" if active.public else "True values are for the owner only."
+
+
 def stamp_of(
     active: ActiveData,
     config: Configuration,
@@ -58,7 +74,7 @@ def stamp_of(
     seed: int | None = None,
     title: str = "",
 ) -> Stamp:
-    """Stamp of an explorer's pictures and tables, which nobody may publish.
+    """Stamp of an explorer's pictures and tables; only those of public data may be published.
 
     Parameters
     ----------
@@ -71,13 +87,12 @@ def stamp_of(
     """
     names = active.dataset.columns
     columns = ", ".join(map(shown, names)) if len(names) <= _NAMED else f"{len(names)}"
-    true = "true data (made up here)" if active.is_sample else "true data"
+    card = CARDS[config.method]
     # A draw of a known seed is no secret.
-    noise = "noise anyone can repeat"
-    noise = noise if seed is None else f"on the private side {noise}"
-    return Stamp(
-        allowed=False,
-        shows=f"{true}, and {noise}" if CARDS[config.method].spends else true,
+    noise = ", and " + "on the noisy side " * (seed is not None) + "noise anyone can repeat"
+    return replace(
+        active.public or Stamp(allowed=False, shows=f"true data{noise * card.spends}"),
         title=title or run_title(active, config, seed=seed),
         facts=(f"columns {columns}",),
+        fails=why_not(card, config, active.domain),
     )

@@ -7,9 +7,6 @@ from dpviz.ui.messages import plain_text
 
 MAX_SEED = 2**31 - 1
 
-#: Prefix of the names of files with true results.
-FILE_NAME = "dpviz-exploration-not-private"
-
 
 def card_text(card: Card) -> str:
     """Card of a method: source, claims with reasons, deviations or notes, errors of the paper."""

@@ -14,11 +14,10 @@ import streamlit as st
 
 from dpviz.experiments.draws import Draws
 from dpviz.families import CARDS, score_of
-from dpviz.family.claim import claim
 from dpviz.family.parameter import GIVEN
 from dpviz.family.score import OF_CLASSES
 from dpviz.figures.draws import wavecluster_maps
-from dpviz.figures.panels import NO_NOISE, Panels
+from dpviz.figures.panels import Panels
 from dpviz.figures.subbands import meaning as subbands_meaning
 from dpviz.figures.threshold import told
 from dpviz.figures.wavecluster import (
@@ -58,8 +57,7 @@ from dpviz.ui.messages import plain_text, show_caption
 from dpviz.ui.parameters import choice_box, chosen, method_box, per_column_switch, take_defaults
 from dpviz.ui.prices_panel import prices_panel
 from dpviz.ui.readouts import Readout, class_readout, score_readout, show_readouts
-from dpviz.ui.run_title import stamp_of
-from dpviz.ui.settings import FILE_NAME
+from dpviz.ui.run_title import side_title, stamp_of, true_words
 from dpviz.ui.show import csv_button, lazy_expander, segments, show_panels, theme_mode
 from dpviz.ui.state import UrlState
 from dpviz.wavecluster.family import FAMILY
@@ -74,12 +72,12 @@ from dpviz.wavecluster.wavelet import sensitivity
 from dpviz.work import IsCancelled
 
 #: What to try first.
-HINT = "The true map, and a private one: both stay with you. Drag ε: what breaks?"
+HINT = "The true map, and one with noise. Drag ε: what breaks?"
 
 #: How to read the clusters, below them.
 _KEY = "Squares that touch, also at a corner, make one cluster; strong colour means more records."
 _NUMBERS = (
-    " A number that is missing on the private side is a lost or merged cluster; numbers above {:,} "
+    " A number that is missing on the noisy side is a lost or merged cluster; numbers above {:,} "
     "are invented clusters, or pieces."
 )
 
@@ -179,22 +177,16 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     there = settings
     if runs.private.decision:
         there = replace(settings, config=replace(runs.private.config, choose=GIVEN))
-    verdict = claim(card, config, runs.grid.source.domain)
+    promise = settings.promise(runs.grid.source.domain)
     # Ten more private runs: if they are slow, they come after the figure, beside the page, and
     # never while a slider is held.
     quick = _seconds(there, runs) <= _LIVE
     held_out = _agreement(there, runs) if quick else _drawn(there, runs)
     bounds = k_bounds(runs.truth, there.config)
     broken = fates(runs.truth.stages.labels, runs.private.stages.labels).headline
-    show_headline(
-        broken,
-        config.epsilon if card.spends else None,
-        HINT,
-        private=verdict.private,
-        persons=settings.active.unit is not None,
-    )
+    show_headline(broken, promise, HINT)
     readouts = _readouts(runs, bounds, held_out)
-    cards = show_readouts(readouts, verdict)
+    cards = show_readouts(readouts, promise)
     row = view_row()
     segments(state, "view", "Stage", VIEWS, row, label_visibility="collapsed")
     view = cast(View, state.get("view"))
@@ -207,7 +199,8 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         columns=settings.active.dataset.columns,
         mode=theme_mode(),
         title=settings.stamp.title,
-        private_title=card.title if card.spends else NO_NOISE,
+        private_title=side_title(card, promise.claim),
+        side="private" if promise.claim.private else "not private",
         run=runs.private,
         ground=settings.active.ground,
         with_points=state.get("points") == "shown",
@@ -216,7 +209,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         panels(picture, view),
         settings.stamp,
         key=FIGURE,
-        base_name=f"dpviz exploration not private {config.method} {view}",
+        base_name=f"{settings.stamp.name} {config.method} {view}",
         about=view,
         boxable=view not in (*WITH_SUBBANDS, "threshold") and can_draw_box(settings.active),
     )
@@ -227,7 +220,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     if view in WITH_SUBBANDS:
         show_caption(subbands_meaning(picture.columns))
     if view == "threshold":
-        show_caption(f"{told(picture)} True values, for the owner's screen only.")
+        show_caption(f"{told(picture)} {true_words(settings.active)}")
     if runs.private.decision:
         show_caption(runs.private.decision)
     about = runs.private.stages.about_counts if view in WITH_COUNTS else ""
@@ -238,7 +231,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
     show_below(
         state,
         settings,
-        verdict,
+        promise,
         runs.private.ledger,
         panels=(
             partial(_choice_panel, state, settings, runs),
@@ -248,7 +241,7 @@ def draw(state: UrlState, settings: RunSettings, places: object) -> bool:
         behind=partial(_behind, settings, runs, bounds, picture, view, readouts),
     )
     if not (quick or held_out) and (late := _agreement_beside(there, runs)):
-        show_readouts(_readouts(runs, bounds, late), verdict, cards)
+        show_readouts(_readouts(runs, bounds, late), promise, cards)
     return settings.settled
 
 
@@ -282,9 +275,10 @@ def _choice_panel(state: UrlState, settings: RunSettings, runs: WaveClusterRuns)
         show_caption(
             "The private choice reads the second column alone: would the same clusters come out "
             "again, how many records do they hold, and how many clusters tell them apart. The last "
-            "column is true: for the owner only."
+            f"column is true. {true_words(settings.active)}"
         )
-        csv_button(f"{FILE_NAME}-choice-of-p", table, "Table of all p (CSV)", stamp=settings.stamp)
+        stamp = settings.stamp
+        csv_button(f"{stamp.file}-choice-of-p", table, "Table of all p (CSV)", stamp=stamp)
         prices_panel("wavecluster")
 
     lazy_expander("How g and p were chosen, and the price", key=f"{state.page}:choice", draw=draw)
@@ -460,7 +454,7 @@ def _behind(
 ) -> None:
     """Tables, downloads and the code that reproduces the run."""
     left, right = st.columns(2)
-    left.dataframe(_key_figures(runs), height="content", placeholder="")
+    left.dataframe(_key_figures(runs, picture.side), height="content", placeholder="")
     right.dataframe(_sizes(runs, picture), height=318)
     with right:
         show_caption(_sensitivities(settings, runs))
@@ -484,11 +478,11 @@ def _behind(
     show_code(settings, runs.grid.source.domain)
 
 
-def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
+def _key_figures(runs: WaveClusterRuns, side: str) -> pd.DataFrame:
     """Threshold and counts of both runs, without rounding.
 
-    Under "private" stands what a release would tell; what only true data tells of the private run
-    stands beside it.
+    Under ``side`` stands what a release would tell; what only true data tells of that run stands
+    beside it.
     """
     truth, private = runs.truth, runs.private.stages
     table = {
@@ -500,7 +494,7 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
             "significant cells": int(stages.significant.sum()),
             "clusters": stages.n_clusters,
         }
-        for name, stages in (("true", truth.stages), ("private", private))
+        for name, stages in (("true", truth.stages), (side, private))
     }
     judged: dict[str, float | None] = {}
     if private.threshold.k is None:
@@ -511,7 +505,7 @@ def _key_figures(runs: WaveClusterRuns) -> pd.DataFrame:
             scores = truth.scores(stages, OF_CLASSES)
             column |= {score_of(one).title: value for one, value in scores.items()}
     table["true"] |= {"records": truth.source.n, "outside the domain": truth.source.n_outside}
-    return pd.DataFrame({**table, "private, by true data": judged})
+    return pd.DataFrame({**table, f"{side}, by true data": judged})
 
 
 def _theorem(bounds: KBounds) -> pd.DataFrame:
@@ -551,6 +545,6 @@ def _sizes(runs: WaveClusterRuns, picture: WaveClusterPicture) -> pd.DataFrame:
             (runs.truth.stages, runs.private.stages), picture.numbers, strict=True
         )
     )
-    table = pd.DataFrame({"true cells": true, "private cells": private}).astype("Int64")
+    table = pd.DataFrame({"true cells": true, f"{picture.side} cells": private}).astype("Int64")
     table.index.name = "cluster"
     return table

@@ -15,7 +15,6 @@ from dpviz.families import CARDS
 from dpviz.figures.panels import Panels
 from dpviz.figures.worker_times import speedups, time_over_epsilon, time_over_records
 from dpviz.ui.messages import plain_text, show_caption
-from dpviz.ui.settings import FILE_NAME
 from dpviz.ui.show import show_panels, theme_mode
 from dpviz.ui.stamp import Stamp
 from dpviz.ui.state import UrlState
@@ -48,11 +47,12 @@ def show_worker_times(one: TimeFigure, state: UrlState) -> None:
 def _shown(panels: Panels, one: TimeFigure, times: WorkerTimes, *, about: str) -> None:
     """Draw a figure of times, which says where they come from."""
     facts = (f"measured on {times.machine['cores']} cores, beyond 2 workers calculated",)
+    stamp = Stamp(allowed=True, shows="times on made-up data", facts=facts)
     show_panels(
         panels,
-        Stamp(allowed=True, shows="times on made-up data", facts=facts),
+        stamp,
         key="compare:illustration",
-        base_name=f"{FILE_NAME} {one.name}",
+        base_name=f"{stamp.name} {one.name}",
         about=about,
     )
 

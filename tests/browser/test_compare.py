@@ -62,7 +62,7 @@ def test_opens_with_curves_that_fit_the_window(comparer):
     box = image.bounding_box()
     assert box["y"] + box["height"] < 720
     watched.page.get_by_text("320 of 320 runs").wait_for()
-    watched.page.get_by_text("these curves may be published").wait_for()
+    watched.page.get_by_text("These curves may be published").wait_for()
     assert watched.page.evaluate(CUT) == []
 
 
@@ -125,7 +125,7 @@ def test_tables_and_pictures_are_saved_under_honest_names(comparer):
     for label, rows in (("This table (CSV)", 4), ("All runs (CSV)", 8)):
         with watched.page.expect_download() as waiting:
             button(watched, label).click()
-        assert waiting.value.suggested_filename.startswith("dpviz-exploration-not-private")
+        assert waiting.value.suggested_filename.startswith("dpviz-exploration-compare-")
         lines = Path(waiting.value.path()).read_text(encoding="utf-8").splitlines()
         assert len(lines) == 1 + rows
     watched.page.locator(".js-plotly-plot").hover()
@@ -133,7 +133,7 @@ def test_tables_and_pictures_are_saved_under_honest_names(comparer):
         with watched.page.expect_download() as waiting:
             watched.page.locator(f"[data-title='{label}']").click()
         name = waiting.value.suggested_filename
-        assert name.startswith("dpviz-exploration-not-private")
+        assert name.startswith("dpviz exploration compare ")
         assert name.endswith(ending)
 
 

@@ -318,7 +318,7 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     with watched.page.expect_download() as waiting:
         watched.page.get_by_role("button", name="Table of this view").click()
     download = waiting.value
-    assert "exploration-not-private" in download.suggested_filename
+    assert download.suggested_filename == "dpviz-exploration-twostage-clusters.csv"
     lines = Path(download.path()).read_text().splitlines()
     assert lines[0].startswith("x,y,")
     assert len(lines) == 1 + 20 * 20

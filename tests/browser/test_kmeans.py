@@ -364,7 +364,7 @@ def test_tables_and_code_stand_behind_the_picture(explorer):
     with watched.page.expect_download() as waiting:
         watched.page.get_by_role("button", name="Table of this view").click()
     download = waiting.value
-    assert "exploration-not-private-dprefine-regions" in download.suggested_filename
+    assert "exploration-dprefine-regions" in download.suggested_filename
     lines = Path(download.path()).read_text().splitlines()
     assert lines[0].startswith("cluster,true monthly_income,private monthly_income,")
     assert len(lines) == 1 + 4

@@ -14,7 +14,7 @@ from PIL import Image
 
 from tests.support.tiers import daily
 
-SAID = "Not for publication: shows true data"
+SAID = "May be published: shows made-up data"
 OVERLAY = "true points, not released"
 
 #: Names and shapes of the private panel's heatmaps.
@@ -137,9 +137,9 @@ def test_a_saved_picture_says_what_it_is_at_any_width(opened, link, facts, width
     assert title["y"] + title["height"] <= heading["y"] + 3
     behind(watched)
     name, svg = saved(watched, watched.page.get_by_role("button", name="Picture (SVG)").click)
-    assert name.startswith("dpviz exploration not private")
+    assert name.startswith("dpviz exploration ")
     text = text_of(svg.decode())
-    for fact in (SAID, "anyone can repeat", *facts, "seed 0", "dpviz 0.1.0"):
+    for fact in (SAID, *facts, "seed 0", "dpviz 0.1.0"):
         assert fact in text, (fact, text)
     name, png = saved(watched, watched.page.get_by_role("button", name="Picture (PNG)").click)
     assert name.endswith(".png")
@@ -209,7 +209,7 @@ def test_a_pdf_is_one_page_of_text_and_lines(opened, chromium, place):
 
 
 def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
-    watched = opened("?data=spirals&method=privthr")
+    watched = opened("?data=spirals&method=privthr&domain=data")
     watched.page.wait_for_function(
         "() => ![...document.querySelectorAll('.dpv-value')].some(one => /…/.test(one.textContent))"
     )
@@ -223,7 +223,7 @@ def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
     found = pd.read_csv(io.BytesIO(table))
     assert list(found)[:2] == ["x", "y"]
     assert found["true average"].dtype.kind == "f"
-    (fact,) = found["not for publication"].dropna()
+    (fact,) = found["not private"].dropna()
     for part in (SAID, "columns x, y", "PrivTHR", "ε 1 ", "g 40", "p 0.1", "seed 0", "dpviz 0.1.0"):
         assert part in fact
     name, latex = saved(watched, watched.page.get_by_role("button", name="LaTeX").click)
@@ -234,7 +234,7 @@ def test_tables_latex_and_sources_carry_the_facts_and_stay_readable(opened):
     for one in numbers:
         assert f" & {one} & " in text
     caption = next(line for line in text.splitlines() if r"\caption" in line)
-    assert "Not for publication" in caption
+    assert "not private: the domain spans the data" in caption
     assert r"\ensuremath{\varepsilon} 1" in caption
     name, sources = saved(watched, watched.page.get_by_role("button", name="BibTeX").click)
     assert name.endswith(".bib")

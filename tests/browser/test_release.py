@@ -102,7 +102,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     declare(watched)
     expect(badge.locator(".dpv-value")).to_have_text("private")
     protect_persons(watched)
-    expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
+    expect(page.get_by_text("2 records of yours at most take part")).to_be_visible()
     # Two records of each person are left, and the noise is twice as wide.
     expect(page.get_by_text("800 records left out")).to_be_visible()
     expect(page.locator(".dpv-ledger li").first).to_contain_text("sensitivity 2")
@@ -119,7 +119,7 @@ def test_a_data_owner_loads_declares_tunes_releases_and_is_refused_over_budget(
     method = page.get_by_role("combobox", name="Method")
     expect(method).to_have_value("WaveCluster: PrivTHREM")
     expect(page.get_by_text("· declared domain")).to_be_visible()
-    expect(page.get_by_text("for up to 2 records of yours")).to_be_visible()
+    expect(page.get_by_text("2 records of yours at most take part")).to_be_visible()
     review = page.get_by_role("button", name="Review the release")
     expect(review).to_be_disabled()
     name_source(watched, "visits of the town")

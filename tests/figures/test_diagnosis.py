@@ -319,7 +319,7 @@ def test_downloads_say_what_they_are(opened):
     test = opened(data="spirals", method="privthrem", epsilon="0.1")
     names = [one.proto.label for one in test.get("download_button")]
     assert names == ["What would have kept it (CSV)", "Cells around it (CSV)"]
-    assert figures(test)[0]["base_name"].startswith("dpviz exploration not private privthrem")
+    assert figures(test)[0]["base_name"].startswith("dpviz exploration privthrem")
 
 
 def test_a_grid_of_counts_has_no_finer_one(opened, monkeypatch):

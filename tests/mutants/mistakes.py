@@ -537,4 +537,23 @@ MISTAKES: dict[str, Mistake] = {
             '("columns", "classes", "domain")',
         ),
     ),
+    **_of(
+        "privacy/explain.py",
+        "privacy/test_mechanisms.py",
+        little_is_called_private=("> LITTLE", "> LITTLE + 5"),
+        a_person_is_one_record=('if persons else f"on {', 'if False else f"on {'),
+    ),
+    **_of(
+        "ui/data_panel.py",
+        "ui/test_true_sentences.py",
+        any_file_is_public=('state.get("unprotected") == digest', 'state.get("unprotected")'),
+    ),
+    **_of(
+        "family/claim.py",
+        "ui/test_true_sentences.py",
+        a_name_is_a_promise=(
+            'return variant if private else f"{variant} steps, not private"',
+            "return variant",
+        ),
+    ),
 }

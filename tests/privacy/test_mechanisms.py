@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,7 +14,14 @@ from scipy import stats
 
 from dpviz.errors import InputError, PrivacyRefusal
 from dpviz.noise_source import SeededNoise
-from dpviz.privacy.explain import explain_epsilon, explain_surest, surest
+from dpviz.privacy.explain import (
+    explain_epsilon,
+    explain_guess,
+    explain_surest,
+    promises_little,
+    surest,
+    surest_words,
+)
 from dpviz.privacy.ledger import RELATIONS, Ledger, Neighbours, Spend, check_epsilon
 from dpviz.privacy.mechanisms import Accountant, interval_weights
 
@@ -495,33 +503,39 @@ def test_accountant_keeps_one_relation_and_unit_on_the_ledger() -> None:
 @given(epsilon=st.floats(1e-6, 13.8))
 def test_odds_in_words_are_never_too_small(epsilon: float) -> None:
     said = explain_epsilon(epsilon, Neighbours())
-    times = float(said.split(" = ")[-1].split(" times")[0].replace(",", ""))
-    assert math.exp(epsilon) <= times * (1 + 1e-12)
-    assert times <= math.exp(epsilon) * 1.01 + 0.01
+    of_one, of_three = (
+        float(found.replace(",", "")) if found else math.inf
+        for found in re.findall(r"(?:at most e\^[\d.e-]+ = ([\d.,]+)|a million) times", said)
+    )
+    assert math.exp(epsilon) <= of_one * (1 + 1e-12)
+    assert of_one <= math.exp(epsilon) * 1.01 + 0.01
+    assert math.exp(3 * epsilon) <= of_three * (1 + 1e-12)
+    if of_three < math.inf:
+        assert of_three <= math.exp(3 * epsilon) * 1.01 + 0.01
 
 
 def test_odds_in_words() -> None:
     assert explain_epsilon(1, Neighbours()) == (
-        "ε = 1: any result is at most e^1 = 2.72 times as likely with you as without you, for one "
-        "record of yours."
+        "ε = 1: any result is at most e^1 = 2.72 times as likely with one record of yours as "
+        "without it; for three records of yours, at most e^3 = 20.09 times."
     )
-    assert (
-        "with you as with another in your place, for up to 3 records of yours"
-        in explain_epsilon(0.5, Neighbours(relation="replace_one", cap=3))
+    assert "with up to 3 records of yours as with others in their place." in explain_epsilon(
+        0.5, Neighbours(relation="replace_one", cap=3)
     )
     assert "at most e^0.01 = 1.0101 times" in explain_epsilon(0.01, Neighbours())
     assert "at most e^1e-06 = 1.00000101 times" in explain_epsilon(1e-6, Neighbours())
-    assert explain_epsilon(100, Neighbours()).endswith(
-        "more than a million times as likely, so hardly any protection."
+    assert explain_epsilon(100, Neighbours()) == (
+        "ε = 100: any result may be more than a million times as likely with one record of yours "
+        "as without it; for three records of yours, more than a million times. That promises "
+        "little: a guess on one record of yours: next to certain."
     )
 
 
 def test_a_persons_one_record_is_said_as_such() -> None:
     said = explain_epsilon(1, Neighbours(), persons=True)
-    assert said.endswith("for you as a person, of whom one record at most takes part.")
-    assert explain_epsilon(1, Neighbours(cap=3), persons=True) == explain_epsilon(
-        1, Neighbours(cap=3)
-    )
+    assert said.endswith("with you as without you; one record of yours at most takes part.")
+    said = explain_epsilon(1, Neighbours(cap=3), persons=True)
+    assert said.endswith("with you as without you; 3 records of yours at most take part.")
 
 
 @given(epsilon=st.floats(1e-6, 20))
@@ -529,15 +543,53 @@ def test_nobody_is_surer_than_the_sentence_says(epsilon: float) -> None:
     # Bayes' rule from even odds, with the largest ratio of likelihoods.
     odds = math.exp(epsilon)
     assert surest(epsilon) == pytest.approx(odds / (1 + odds))
-    said = explain_surest(epsilon, Neighbours())
-    percent = 100.0 if "next to certain" in said else float(said.split(" is ")[1].split("%")[0])
+    said, _, _ = explain_surest(epsilon, Neighbours()).partition(" Of three")
+    percent = 100.0 if "next to certain" in said else float(said.split(", is ")[1].split("%")[0])
     assert 100 * surest(epsilon) <= percent + 1e-9
     assert percent <= 100 * surest(epsilon) + 0.1 + 1e-9
 
 
 def test_certainty_in_words() -> None:
-    assert "whether you took part is 73.2% sure at most" in explain_surest(1, Neighbours())
-    assert "whether a record is yours" in explain_surest(1, Neighbours(relation="replace_one"))
+    said = explain_surest(1, Neighbours())
+    assert "whether one record of yours is in the data, is 73.2% sure at most" in said
+    # What a person with several gets is no secret: three records are guessed by e^3.
+    assert said.endswith("Of three that are in it together, or not at all: 95.3% sure at most.")
+    said = explain_surest(1, Neighbours(cap=3), persons=True)
+    assert said.endswith("whether you are in the data, is 73.2% sure at most after the release.")
+
+
+#: Relations, caps and whether the unit is a person: all kinds of units that there are.
+UNITS = [
+    (Neighbours(relation=relation, cap=cap), persons)
+    for relation in RELATIONS
+    for cap in (1, 2, 7)
+    for persons in (False, True)
+]
+
+
+@given(epsilon=st.floats(1e-6, 40), unit=st.sampled_from(UNITS))
+def test_every_sentence_on_a_guess_says_of_which_unit(
+    epsilon: float, unit: tuple[Neighbours, bool]
+) -> None:
+    neighbours, persons = unit
+    named = "you are" if persons else f"up to {neighbours.cap} records of yours are"
+    if neighbours.cap == 1 and not persons:
+        named = "one record of yours is"
+    guess = explain_guess(epsilon, neighbours, persons=persons)
+    on = "whether you took part" if persons else f"on {named.rpartition(' ')[0]}"
+    assert guess.startswith(f"a guess {on}: ")
+    assert guess.endswith(surest_words(epsilon))
+    assert f"{named} in the data, is " in explain_surest(epsilon, neighbours, persons=persons)
+    said = explain_epsilon(epsilon, neighbours, persons=persons)
+    # Little is promised where the number that the sentence shows is more than 90%, only there.
+    shown = re.search(r"([\d.]+)% sure", guess)
+    assert promises_little(epsilon) == (shown is None or float(shown[1]) > 90)
+    assert said.endswith(f" That promises little: {guess}.") == promises_little(epsilon)
+    # A record that is exchanged is never said to be gone, and a person is never called a record.
+    gone = "without" in said
+    assert gone == (neighbours.relation == "add_remove")
+    assert ("with you as" in said) == persons
+    assert ("for three records of yours" in said) == (not persons and neighbours.cap == 1)
 
 
 @pytest.mark.parametrize(

@@ -162,12 +162,12 @@ def test_opens_with_curves_of_four_techniques(app):
     shown = figure(test)["figure"]["data"]
     named = [trace["name"] for trace in shown if trace.get("showlegend")]
     assert named == ["PrivQT", "PrivTHR", "PrivTHREM", "Two-stage"]
-    assert figure(test)["base_name"].startswith("dpviz-exploration-not-private")
+    assert figure(test)["base_name"] == "dpviz exploration compare dsg_c"
     assert "Fifteen Gaussians: PrivQT from" in figure(test)["alt"]
     assert len(table(test)) == 32
     # One sentence, and the one of the picture.
     assert "May be published: shows made-up data" in figure(test)["alt"]
-    assert any("these curves may be published" in one.value for one in test.caption)
+    assert any("These curves may be published" in one.value for one in test.caption)
     assert not any("owner only" in one.value for one in test.caption)
 
 
@@ -728,9 +728,12 @@ def said(test: AppTest) -> str:
 
 def test_a_stand_in_is_named_in_the_title_the_panel_the_table_and_the_file(app):
     test = app(preset="000-6", data="spirals,noise", **FEW)
-    assert title(test).endswith("· published · on stand-ins")
+    assert title(test).endswith("· published steps, not private · on stand-ins")
     stand_in = "stand-in: Three spirals for DS2"
-    assert headings(test) == [f"<b>{stand_in}</b>", "<b>Nothing but noise</b>"]
+    assert headings(test) == [
+        f"<b>{stand_in}</b> · not private",
+        "<b>Nothing but noise</b> · not private",
+    ]
     assert set(table(test)["data"]) == {stand_in, "Nothing but noise"}
     assert "Not the paper's own data: Three spirals for DS2." in said(test)
     assert "DS2: Three spirals stands in. To be had from github.com" in said(test)
@@ -746,7 +749,7 @@ def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
     test = app(preset="000-6", data="spirals", **FEW)
     swept.clear()
     test = path_of(test, "ds2", str(spirals_file(tmp_path)))
-    assert headings(test) == ["<b>DS2</b>"]
+    assert headings(test) == ["<b>DS2</b> · not private"]
     assert "stand-in" not in title(test) + said(test).replace("stands in", "")
     assert "✓ DS2: mine.csv, 31,200 records." in said(test)
     assert [plan.subjects[0].name for plan in swept] == ["DS2"]
@@ -758,7 +761,7 @@ def test_a_path_brings_the_paper_s_own_data(app, swept, tmp_path):
     # No link holds it, and it goes again at a press.
     assert "ds2" not in str(dict(test.query_params)).lower()
     test = finish(press(test, "Back to the stand-ins"))
-    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b>"]
+    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b> · not private"]
 
 
 def test_a_run_on_the_paper_s_own_data_opens_as_own_data(app, tmp_path):
@@ -781,7 +784,7 @@ def test_a_file_that_is_not_the_set_is_refused_in_one_sentence(app, tmp_path, re
     test = path_of(test, "ds2", str(path))
     (error,) = test.error
     assert re.match(said_then, error.value.replace("\\", ""))
-    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b>"]
+    assert headings(test) == ["<b>stand-in: Three spirals for DS2</b> · not private"]
 
 
 def test_no_path_is_read_for_visitors_of_another_computer(app, monkeypatch):
@@ -944,7 +947,7 @@ def test_the_command_lines_make_the_same_rows(tmp_path, monkeypatch, methods, op
         assert main(words[3:]) == 0
         rows |= set(pd.read_csv(words[words.index("--out") + 1])["run"])
     assert rows == set(run_sweep(plan)["run"])
-    assert all(path.name.startswith("dpviz-exploration-not-private") for path in tmp_path.iterdir())
+    assert all(path.name.startswith("dpviz-exploration-incomes") for path in tmp_path.iterdir())
 
 
 # ---- own data
@@ -978,7 +981,7 @@ def test_own_data_comes_from_the_explorer(tmp_path, monkeypatch, g, cells):
     test.query_params.update({"data": "own,incomes", "methods": "privqt", "g": g, "k": "3"})
     finish(checked(test.run()))
     assert not test.error
-    assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
+    assert headings(test) == ["<b>visits.csv</b> · not private", "<b>Incomes and one person</b>"]
     assert test.query_params["g"] == g
     east = [box.value for box in test.number_input if box.label == "Grid g · east"]
     assert east == ([17] if "," in g else [])
@@ -1052,7 +1055,8 @@ def test_the_domain_of_a_sample_set_is_the_variants_on_the_command_line_and_in_l
     rows = run_sweep(plan)
     data = load_sample("incomes")
     (bounds,) = set(rows["domain"])
-    assert bounds == str(data.domain if variant == "sound" else Domain.from_data(data.points))
+    spanning = f"{Domain.from_data(data.points)} of the data, not private"
+    assert bounds == (str(data.domain) if variant == "sound" else spanning)
     (line,) = command_lines(SweepRequest(plans={"incomes": plan}))
     words = shlex.split(line)
     assert main(words[3:]) == 0
@@ -1075,7 +1079,7 @@ def test_own_data_is_loaded_on_the_page_itself(app):
     test = app(**SMALL, data="own,incomes", methods="eugkm", neighbours="replace_one")
     test.file_uploader(key="own:file").set_value(("visits.csv", PERSONS, "text/csv"))
     finish(checked(test.run()))
-    assert headings(test) == ["<b>visits.csv</b>", "<b>Incomes and one person</b>"]
+    assert headings(test) == ["<b>visits.csv</b> · not private", "<b>Incomes and one person</b>"]
     checked(control(test.selectbox, "own:unit").select("a person: column who").run())
     finish(checked(control(test.number_input, "own:cap").set_value(2).run()))
     assert not test.error

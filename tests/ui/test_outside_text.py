@@ -61,7 +61,16 @@ OWN = {
     "written",
     "_run_label",
 }
-OWN |= {"len", "plain_text", "progress_text", "decimal", "readable", "_price"}
+OWN |= {
+    "where_files_go",
+    "times_at_most",
+    "len",
+    "plain_text",
+    "progress_text",
+    "decimal",
+    "readable",
+    "_price",
+}
 
 #: The same of what has a name.
 NAMED = {

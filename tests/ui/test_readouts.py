@@ -10,8 +10,11 @@ from dpviz.family.claim import Claim
 from dpviz.family.headline import Headline
 from dpviz.ui import readouts
 from dpviz.ui.headline import show_headline
-from dpviz.ui.readouts import Readout, score_readout, show_readouts
+from dpviz.ui.readouts import Promise, Readout, score_readout, show_readouts, show_reason
 from dpviz.wavecluster.scores import SCORES
+
+HOLDS = Claim(private=True, reason="Because.")
+FAILS = Claim(private=False, reason="One look has no noise.")
 
 
 @pytest.fixture
@@ -21,7 +24,7 @@ def card(monkeypatch):
     monkeypatch.setattr(readouts.st, "html", shown.append)
 
     def draw(one: Readout) -> str:
-        show_readouts([one], Claim(private=True, reason="Because."))
+        show_readouts([one], Promise(claim=HOLDS))
         return re.findall(r'<div class="dpv-card.*?</div>', shown[-1])[0]
 
     return draw
@@ -57,25 +60,47 @@ def test_text_is_escaped(card):
     assert "<b>" not in card(Readout("<b>", "<b>", "<b>", "<b>", "<b>"))
 
 
+def of_unit(persons):
+    return "whether you took part" if persons else "on one record of yours"
+
+
+@pytest.mark.parametrize("persons", [False, True])
 @pytest.mark.parametrize(
-    ("epsilon", "private", "said", "loud"),
+    ("epsilon", "claim", "said", "loud"),
     [
-        (0.05, True, "a guess which record is in the data: 51.3% sure at most", False),
-        (2.9, True, "a guess which record is in the data: 94.8% sure at most", False),
-        (6.0, True, "a guess which record is in the data: 99.8% sure at most", True),
-        (6.0, False, "", False),
-        (None, True, "", False),
+        (0.05, HOLDS, "51.3% sure at most", False),
+        (2.19, HOLDS, "90% sure at most", False),
+        (2.2, HOLDS, "90.1% sure at most", True),
+        (10.0, HOLDS, "next to certain", True),
+        (6.0, FAILS, "", False),
+        (None, HOLDS, "", False),
     ],
 )
-def test_the_headline_says_what_its_epsilon_promises(monkeypatch, epsilon, private, said, loud):
+def test_headline_and_tile_say_what_epsilon_promises_and_to_whom(
+    monkeypatch, epsilon, claim, said, loud, persons
+):
     shown = []
     monkeypatch.setattr("dpviz.ui.headline.st.html", shown.append)
     found = Headline(text="All 3 clusters are found", intact=True)
-    show_headline(found, epsilon, "Drag", private=private)
-    (one,) = shown
-    assert said in one
-    assert bool(said) is ("a guess" in one)
-    assert ("dpv-risk" in one) is loud
-    # Records are what is promised for, unless persons are.
-    show_headline(found, epsilon, "Drag", private=private, persons=True)
-    assert said.replace("which record", "who") in shown[1]
+    promise = Promise(claim=claim, epsilon=epsilon, persons=persons)
+    show_headline(found, promise, "Drag")
+    show_readouts([], promise)
+    sentence, tile = shown
+    assert (f"a guess {of_unit(persons)}: {said}" in sentence) == bool(said)
+    assert bool(said) is ("a guess" in sentence)
+    assert ("dpv-risk" in sentence) is loud
+    # A green tick never stands beside a guess that is more than 90% sure.
+    assert ("dpv-yes" in tile) is (claim.private and not loud)
+    assert ("promises little" in tile) is loud
+    assert ("proof holds" in tile) is loud
+    assert ("not private" in tile) is not claim.private
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_only_pictures_of_data_that_need_protection_stay_with_the_owner(monkeypatch, public):
+    shown = []
+    monkeypatch.setattr("dpviz.ui.readouts.st.html", shown.append)
+    promise = Promise(claim=HOLDS, epsilon=1.0, public=public)
+    show_readouts([], promise)
+    show_reason(promise)
+    assert ("owner" in " ".join(shown)) is not public

@@ -331,7 +331,10 @@ def test_own_data_needs_a_declared_domain_and_a_name(page, home: Path) -> None:
     checked(columns.set_value(["x", "who"]).run())
     # What can't be read counts as missing: a refusal would tell of a record.
     (hint,) = test.info
-    assert hint.value.startswith("Each record is protected by itself. Can a person have several?")
+    assert hint.value.startswith(
+        "Each record is protected by itself: for a person with three, e^(3ε) takes the place of "
+        "e^ε. Can a person have several?"
+    )
     assert '"y"' in hint.value
     assert '"x"' not in hint.value
     assert any("300 rows were left out" in one.value for one in test.caption)

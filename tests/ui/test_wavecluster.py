@@ -173,8 +173,7 @@ def test_the_threshold_is_explained_to_its_owner(app, method):
     captions = [one.value.replace("\\", "") for one in test.caption]
     (said,) = [text for text in captions if "True run:" in text]
     assert "k = ⌈(1 − 0.40) · 10⌉ = 6, and the value of rank 6 is d = 12." in said
-    assert ("Run with no noise:" if method == "wavecluster" else "Private run:") in said
-    assert "for the owner's screen only" in said
+    assert ("Run with no noise:" if method == "wavecluster" else "Run with noise:") in said
     assert ("is drawn from (0, " in said) == (method == "privthrem")
     assert ("Z′ = " in said) == (method == "privthr")
     assert said.partition(" True values")[0] in figure_head(test)["alt"]
@@ -926,4 +925,6 @@ def test_the_private_side_has_the_cells_of_a_release_and_points_only_when_asked_
     said = [str(figure["layout"]["annotations"]).count(OVERLAY) for figure in drawn]
     assert said == [0, 1]
     for figure in drawn:
-        assert "Not for publication" in figure["layout"]["title"]["subtitle"]["text"]
+        assert (
+            "May be published: shows made-up data" in figure["layout"]["title"]["subtitle"]["text"]
+        )

@@ -25,7 +25,7 @@ from dpviz.figures.audit import (
     membership_frame,
 )
 from dpviz.numbers import counted, readable
-from dpviz.privacy.explain import percent_at_most
+from dpviz.privacy.explain import surest_words
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.audit.common import budget_control
 from dpviz.ui.epsilon_panel import epsilon_panel
@@ -225,12 +225,11 @@ def experiment_in_words(experiment: MembershipExperiment) -> tuple[str, str]:
             f"does not show it. {plain_text(verdict.reason)}",
             f"{measured}; an audit of everything that it publishes follows below.",
         )
-    most = percent_at_most(experiment.allowed / (1 + experiment.allowed))
     return (
         f"**For this person:** at ε = {epsilon} no number of clusters comes up more than "
         f"e^{epsilon} = {times} times as often with them as without, nor the other way round. "
-        f"Whoever guessed 50 : 50 that they are in the data can be {most:g}% sure at most "
-        "after seeing the number.",
+        "Who knows all else, and holds it for 50 : 50 whether this person with one record is in "
+        f"the data, is {surest_words(experiment.epsilon)} after seeing the number.",
         f"Hatched bars end inside the band, but for the luck of the draw. {measured}; that proves "
         "nothing, the proof is in the method's card.",
     )

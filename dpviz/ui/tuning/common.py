@@ -224,8 +224,8 @@ def written(found: dict[str, float]) -> str:
 
 def show_answer(context: Context, part: str, panels: Panels, table: pd.DataFrame) -> None:
     """Draw a figure with its table below, and offer the table as CSV."""
-    name = f"dpviz exploration not private find {part}"
     stamp = stamp_of(context.active, context.config)
+    name = f"{stamp.name} find {part}"
     show_panels(
         panels,
         stamp,

@@ -1,0 +1,351 @@
+"""What every page says of privacy is true of the unit, the domain, the data and the server."""
+
+from __future__ import annotations
+
+import ast
+import html
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from dpviz.figures.kmeans import VIEWS as KMEANS_VIEWS
+from dpviz.figures.wavecluster import VIEWS as WAVECLUSTER_VIEWS
+from dpviz.privacy.explain import promises_little, surest_words
+from dpviz.ui import address
+from dpviz.ui.stamp import COLUMN, DECLARED, FAILS, MADE_UP, Stamp
+from tests.support import ROOT
+from tests.support.links import PAGES
+from tests.support.tiers import daily
+from tests.ui.test_outside_text import drawn
+from tests.ui.test_wavecluster import checked
+from tests.ui.test_working_state import link_of, load, opened, visit
+
+VIEWS = {"wavecluster": tuple(WAVECLUSTER_VIEWS), "kmeans": tuple(KMEANS_VIEWS)}
+
+#: Method of each explorer with all of its views.
+METHOD = {"wavecluster": "privthr", "kmeans": "mcmc"}
+
+PANELS = ("behind", "draws", "diagnosis", "goal")
+
+OWN = {"data": "own", "columns": "a,b", "epsilon": "1"}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPVIZ_HOME", str(tmp_path))
+
+
+def shown(test: AppTest) -> Iterator[str]:
+    """All text of a page but what pictures draw."""
+    protos: list[Any] = [getattr(node, "proto", None) for node in test._tree]
+    while protos:
+        proto = protos.pop()
+        if isinstance(proto, Message):
+            for field, value in proto.ListFields():
+                parts = list(value) if isinstance(value, Iterable) else []
+                for one in [value] if isinstance(value, str) else parts:
+                    if isinstance(one, str) and field.name not in ("id", "options", "default"):
+                        yield html.unescape(re.sub(r"<[^>]*>", " ", one)).replace("\\", "")
+                protos += [value, *parts]
+
+
+def figures(test: AppTest) -> list[dict[str, Any]]:
+    """What the browser gets of each figure, without its arrays."""
+    raws = [
+        one.proto.bytes
+        for one in test.get("bidi_component")
+        if one.proto.component_name == "dpviz_live_figure"
+    ]
+    return [json.loads(raw[4 : 4 + int.from_bytes(raw[:4], "little")]) for raw in raws]
+
+
+def text_of_html(test: AppTest) -> str:
+    return " ".join(one.proto.body for one in test.get("html"))
+
+
+def pieces(texts: Iterable[str]) -> Iterator[str]:
+    """Sentences, and half ones between dots in the middle of a line."""
+    for text in texts:
+        yield from re.split(r"(?<=[a-z%.)][.!?])\s+|\s·\s|\n", text)
+
+
+# -- a guess has a unit ------------------------------------------------------------------
+
+#: A guess, and a factor.
+SURE, LIKELY = re.compile(r"% sure at most|next to certain"), re.compile("times as likely")
+
+CASES = [
+    (page, unit, relation, epsilon)
+    for page in ("wavecluster", "kmeans", "release", "compare")
+    for unit in ("", "who")
+    for relation in ("add_remove", "replace_one")
+    for epsilon in ("0.02", "1", "2.3", "10")
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "unit", "relation", "epsilon"),
+    daily(
+        CASES,
+        lambda one: (
+            one
+            in {
+                ("wavecluster", "", "add_remove", "2.3"),
+                ("kmeans", "who", "replace_one", "1"),
+                ("release", "", "replace_one", "10"),
+                ("release", "who", "add_remove", "1"),
+                ("compare", "", "add_remove", "1"),
+            }
+        ),
+    ),
+)
+def test_every_guess_on_a_page_names_its_unit(page, unit, relation, epsilon):
+    link = {**OWN, "epsilon": epsilon, "neighbours": relation, "domain": "0,40;0,40"}
+    link |= {"unit": unit, "cap": 3} if unit else {}
+    if page == "compare":
+        link |= {"methods": "privqt", "epsilons": epsilon, "draws": 1}
+    if page in METHOD:
+        link["method"] = METHOD[page]
+    test = load(opened(page, **link))
+    test.session_state["epsilon:panel"] = True
+    said = list(pieces(shown(checked(test.run()))))
+    unit_of = (r"whether you (are in the data|took part)", "with you as")
+    if not unit:
+        unit_of = (r"(whether|on) one record of yours", "with one record of yours as")
+    guesses = [one for one in said if SURE.search(one)]
+    factors = [one for one in said if LIKELY.search(one)]
+    assert guesses
+    assert factors
+    for one in guesses:
+        assert re.search(unit_of[0], one) or one.startswith("Of three that are in it together"), one
+    for one in factors:
+        assert unit_of[1] in one, one
+    # Three records of a person are said where records are protected, there alone.
+    assert any("three" in one for one in guesses) == (not unit)
+    # No green tick stands beside a guess of more than 90%.
+    little = promises_little(float(epsilon))
+    whole = " ".join(said)
+    if page == "release":
+        assert ("proof holds; promises little" in whole) == little
+        assert ("green-badge" in whole) is not little
+    if page in METHOD:
+        assert ("promises little" in whole) == little
+        assert ("dpv-yes" in text_of_html(test)) is not little
+
+
+def literals(file: Path) -> Iterator[str]:
+    """Texts of a source file: of Python its strings without the values in them."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":
+        yield text.replace("\n", " ")
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.JoinedStr):
+            parts = (one.value if isinstance(one, ast.Constant) else "{}" for one in node.values)
+            yield "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+TEXTS = [
+    file
+    for pattern in ("dpviz/**/*.py", "dpviz/**/*.md", "dpviz/**/*.j2", "*.md", "docs/*.ipynb")
+    for file in sorted(ROOT.glob(pattern))
+    if file.name != "CHANGELOG.md"
+]
+
+#: Words for whom a promise is to.
+WHOM = re.compile(r"record|person|\byou\b|\bSam\b|\bunit\b|data sets|\bthem\b|you as|takes? part")
+
+PROMISED = re.compile(
+    r"sure at most|times as likely|a guess (which|who|whether)|right guesses (stays|can't stay)"
+    r"|right guesses[^.]* above"
+)
+
+
+def unsaid(text: str) -> list[str]:
+    """Sentences of a text that promise something to nobody in particular."""
+    found = re.split(r"(?<=[.!?])\s+", text)
+    return [one for one in found if PROMISED.search(one) and not WHOM.search(one)]
+
+
+def test_no_text_of_the_project_promises_to_nobody_in_particular():
+    assert unsaid("A guess is 73.2% sure at most.")
+    assert unsaid("Well. The share of right guesses stays at or below 0.7.")
+    assert not unsaid("A guess on one record of yours is 73.2% sure at most.")
+    found = {
+        f"{file.relative_to(ROOT)}: {one[:90]}"
+        for file in TEXTS
+        for text in literals(file)
+        for one in unsaid(text)
+        # Half sentences that get their unit where they are put together.
+        if file.name != "explain.py"
+    }
+    assert not found
+
+
+# -- what spans the data is not private --------------------------------------------------
+
+#: Words that claim privacy; the name of a run's side, "private", is one of them.
+CLAIMED = re.compile(r"(?<!not )(?<!NOT )\bprivate\b(?! (runs?|side|choice|map)\b)|\bsound\b")
+
+
+def claims(texts: Iterable[str]) -> list[str]:
+    """Claims in what a page says of a run that is not private."""
+    return [one for one in texts if CLAIMED.search(one.replace("sound steps, not private", ""))]
+
+
+def explorer_cases() -> list[tuple[str, str]]:
+    return [(page, view) for page, views in VIEWS.items() for view in views]
+
+
+@pytest.mark.parametrize(
+    ("page", "view"),
+    daily(explorer_cases(), lambda one: one[1] in ("overview", "clusters", "chain")),
+)
+def test_no_picture_of_a_run_on_the_range_of_the_data_claims_to_be_private(page, view):
+    test = load(opened(page, **OWN, method=METHOD[page], view=view, domain="data", g=8, k=3))
+    for panel in PANELS:
+        test.session_state[f"{page}:{panel}"] = view in ("clusters", "regions")
+    test.session_state[f"{page}:behind"] = True
+    found = figures(checked(test.run()))
+    assert found
+    for one in found:
+        assert not claims(drawn(one["figure"])), one["base_name"]
+        assert not claims([one["alt"]]), one["alt"]
+        assert "not private" in one["base_name"]
+        assert "not private: the domain spans the data" in one["alt"]
+    for table in test.dataframe:
+        # The card tells what soundness costs, on declared domains.
+        assert "sound is" in table.value.columns or not claims(map(str, table.value.columns))
+    # The tile says it, and nothing promises a factor.
+    said = " ".join(shown(test))
+    assert "Method not private" in re.sub(r"\s+", " ", said)
+    assert not [one for one in pieces(shown(test)) if SURE.search(one)]
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_compare_calls_a_curve_sound_only_where_it_is_private(declared):
+    link = {"methods": "privqt,dplloyd", "epsilons": "1", "draws": 1, "data": "own,tiny8"}
+    domain = {"domain": "0,40;0,40"} if declared else {}
+    test = load(opened("compare", **{**OWN, **link, **domain}))
+    (one,) = figures(checked(test.run()))
+    title = one["figure"]["layout"]["title"]
+    heads = [each["text"] for each in one["figure"]["layout"]["annotations"]]
+    assert heads[0].endswith(" · not private") is not declared
+    assert not heads[1].endswith(" · not private")
+    words = " · sound" if declared else " · sound steps, in part not private"
+    assert title["text"].endswith(words)
+    said = "not private: PrivQT, DPLloyd on visits.csv: the domain spans the data"
+    assert (said in title["subtitle"]["text"]) is not declared
+    table = next(each.value for each in test.dataframe if "median" in each.value.columns)
+    assert set(table["variant"]) == (
+        {"sound"} if declared else {"sound", "sound steps, not private"}
+    )
+    hovers = [one.get("hovertemplate", "") for one in one["figure"]["data"]]
+    assert any("not private" in each for each in hovers) is not declared
+
+
+def test_a_table_of_public_data_says_that_its_method_is_not_private():
+    table = pd.DataFrame({"x": [1, 2, 3]})
+    assert list(MADE_UP.on_table(table)) == ["x"]
+    fails = Stamp(allowed=True, shows="made-up data", fails="the domain spans the data")
+    (text, *rest) = fails.on_table(table)[FAILS]
+    assert "not private: the domain spans the data" in text
+    assert rest == ["", ""]
+    secret = Stamp(allowed=False, shows="true data", fails="no noise")
+    assert "not private: no noise" in secret.on_table(table)[COLUMN][0]
+    assert (MADE_UP.file, fails.file) == ("dpviz-exploration", "dpviz-exploration-not-private")
+
+
+# -- who may see it ----------------------------------------------------------------------
+
+#: What is said of data that need protection, and only of them.
+SECRET = re.compile(r"[Nn]ot for publication|owner only|for the owner|with the owner|stay with you")
+
+
+def secrets(test: AppTest) -> list[str]:
+    """Sentences that keep the pictures of a page back, but for those about releases."""
+    alts = [one["alt"] for one in figures(test)]
+    return [one for one in pieces([*shown(test), *alts]) if SECRET.search(one)]
+
+
+@pytest.mark.parametrize("page", ["wavecluster", "kmeans", "compare"])
+@pytest.mark.parametrize("kind", ["sample", "own", "declared"])
+def test_only_own_data_that_nobody_declared_public_are_kept_back(page, kind):
+    own = {**OWN, "domain": "0,40;0,40"} if kind != "sample" else {"data": "tiny8"}
+    link = {"methods": "privqt", "epsilons": "1", "draws": 1} if page == "compare" else {}
+    test = opened(page, **own, **link)
+    if kind != "sample":
+        load(test)
+    if kind == "declared":
+        (switch,) = (one for one in test.toggle if one.label == "These data are public")
+        assert not switch.value
+        checked(switch.set_value(True).run())
+    found = figures(test)
+    public = kind != "own"
+    shows = DECLARED.shows if kind == "declared" else MADE_UP.shows
+    assert bool(secrets(test)) is not public
+    assert (f"May be published: shows {shows}" in found[0]["alt"]) is public
+    assert ("not private" in found[0]["base_name"].replace("-", " ")) is not public
+
+
+def test_what_is_declared_public_is_these_columns_of_this_file_and_nothing_else():
+    test = load(opened("wavecluster", **OWN, method="privqt", g=8))
+    (switch,) = (one for one in test.toggle if one.label == "These data are public")
+    checked(switch.set_value(True).run())
+    link = link_of(test)
+    # It follows to the other pages, and a link has it.
+    visit(test, "kmeans")
+    assert not secrets(test)
+    visit(test, "wavecluster", **link)
+    assert not secrets(test)
+    # Not to other columns, nor to another file, nor with somebody else's link.
+    (across,) = (one for one in test.selectbox if one.label == "Across")
+    checked(across.set_value("c").run())
+    assert secrets(test)
+    other = "\n".join(["who,a,b,c", *(f"{i},{i % 7},{i % 5},1" for i in range(50))]).encode()
+    assert secrets(load(opened("wavecluster", **link), content=other))
+    # A release shows no such switch.
+    visit(test, "release")
+    assert not [one for one in test.toggle if "public" in one.label]
+
+
+def test_a_wrong_digest_in_a_link_is_said_and_means_nothing():
+    test = load(opened("wavecluster", **OWN, unprotected="yes"))
+    assert any("declare the data public again" in one.value for one in test.warning)
+    assert secrets(test)
+
+
+# -- where a file goes -------------------------------------------------------------------
+
+#: Sentences that are true on one's own computer alone.
+LOCAL = re.compile(r"[Nn]othing leaves|this computer|~/|/home/")
+
+
+@pytest.mark.parametrize("page", daily(PAGES, lambda page: page in ("wavecluster", "about")))
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_shared_server_never_says_that_nothing_leaves_this_computer(page, shared, monkeypatch):
+    if shared:
+        monkeypatch.setenv(address.SHARED, "1")
+    test = opened(page, **({"data": "own"} if page in ("wavecluster", "kmeans", "release") else {}))
+    said = [one for one in pieces(shown(test)) if LOCAL.search(one)]
+    if shared:
+        assert not said
+    if page in ("wavecluster", "about"):
+        assert bool(said) is not shared
+
+
+def test_words_of_certainty_are_rounded_up():
+    assert [surest_words(one) for one in np.log([9, 9.01])] == [
+        "90% sure at most",
+        "90.1% sure at most",
+    ]
