@@ -1,14 +1,20 @@
 """A rehearsal: the planned release drawn many times on public stand-ins, before it costs anything.
 
 No record of the owner is read: a stand-in is a public sample set, or made here from the declared
-domain and a public number of records. What comes out depends on how much the owner's data look
-like it; the share of clusters that noise invents depends on that much less.
+domain, a public number of records and the size of clusters that the owner expects. What comes out
+depends on how much the owner's data look like it; the share of clusters that noise invents depends
+on that much less.
+
+Other plans are tried on the same stand-in, and the best of all is recommended. Which plans are
+tried does not depend on g and p in use beyond g itself, and how one is judged does not depend on
+the others. So who takes the recommended plan and rehearses it hears that it is the recommended one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,21 +22,27 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from dpviz.data.dataset import Dataset
+from dpviz.data.samples import Sample
 from dpviz.domain import Domain
 from dpviz.errors import InputError
 from dpviz.families import CARDS
 from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE
 from dpviz.family.trial import Trial
-from dpviz.metrics.bands import band
+from dpviz.metrics.bands import ENOUGH, band
 from dpviz.noise_source import SeededNoise
 from dpviz.numbers import readable
-from dpviz.release.draw import MOST_EPSILON
 from dpviz.release.request import Request
 from dpviz.release.seeded import seeded_run
 from dpviz.work import IsCancelled, Progress, Work
 
-#: Draws of the plan on either stand-in, and of each change that may help.
-DRAWS, FEWER = 50, 20
+#: Draws of a plan: at first, and in all; and of data without clusters.
+FIRST, DRAWS, NOTHING = 5, 50, 20
+
+#: Draws by which other plans are judged: of each, and of the best two of a group.
+_FEW, _JUDGED = 3, 12
+
+#: Draws that can be shown.
+PICTURES = 9
 
 #: Records of a stand-in where nobody has given a public number.
 GUESS = 10_000
@@ -45,10 +57,13 @@ _BACKGROUND = 0.1
 _SPREAD, _SMALL = (0.02, 0.05), (0.006, 0.015)
 
 #: Shares of the filled cells that are left out, tried in place of the plan's.
-_DENSE = (0.8, 0.9, 0.96)
+_DENSE = (0.5, 0.8, 0.9, 0.96)
 
 #: A true cluster is found again if it shares so much with one of a draw (Jaccard index).
 _FOUND = 0.5
+
+#: Another plan is better if it is so many clusters nearer, and by this share.
+_NEARER, _SHARE = 0.5, 0.1
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -65,13 +80,39 @@ class StandIn:
     dataset, domain
         Records and their bounds.
     labels
-        True cluster of every record, shape (n,), -1 = none; None takes the method's true run.
+        True cluster of every record, shape (n,), -1 = none.
     """
 
     title: str
     dataset: Dataset
     domain: Domain
-    labels: Labels | None
+    labels: Labels
+
+    @cached_property
+    def places(self) -> Floats:
+        """Mean of the records of each true cluster, shape (clusters, d)."""
+        points, inside = self.dataset.points, self.labels >= 0
+        assert points is not None  # noqa: S101 - no stand-in is a grid of counts
+        sizes = np.maximum(np.bincount(self.labels[inside]), 1)
+        return np.column_stack(
+            [np.bincount(self.labels[inside], axis[inside]) / sizes for axis in points.T]
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drawn:
+    """One draw, to be shown.
+
+    Parameters
+    ----------
+    result
+        As in ``release.json``.
+    real
+        Clusters of it that are true ones, shape (R,).
+    """
+
+    result: Mapping[str, Any]
+    real: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,19 +122,98 @@ class Found:
     Parameters
     ----------
     true
-        True clusters, on average.
+        True clusters.
     reported
         Clusters of the draw, shape (R,).
     invented
-        Those that are none of the true ones: matched one to one by shared records.
+        Those that are none of the true ones: matched one to one by shared records. None are where
+        the method is given their number.
     again
         True clusters that share half of their records, or more, with one of the draw.
+    drawn
+        The first draws.
     """
 
-    true: float
+    true: int
     reported: Floats
     invented: Floats
     again: Floats
+    drawn: tuple[Drawn, ...] = ()
+
+    @property
+    def lost(self) -> Floats:
+        """True clusters that are not found again."""
+        return self.true - self.again
+
+    def loss(self, draws: int) -> tuple[float, float]:
+        """How far the first draws are off, in clusters: by the medians, and by the means."""
+        parts = self.lost[:draws], self.invented[:draws]
+        median, mean = (sum(float(of(one)) for one in parts) for of in (np.median, np.mean))
+        return median, mean
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forecast:
+    """What to expect of one plan.
+
+    Parameters
+    ----------
+    request
+        The plan.
+    found
+        On the stand-in.
+    nothing
+        Clusters of each draw on evenly spread records, shape (R,); empty until they are drawn,
+        and where the method is given the number of clusters.
+    """
+
+    request: Request
+    found: Found
+    nothing: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def sentence(self) -> str:
+        """What to expect, in one sentence with its range."""
+        found, number = self.found, len(self.found.reported)
+        draws = f"{'5% to 95% of' if number >= ENOUGH else 'the first'} {number} draws"
+        if not self.request.family.finds_number:
+            return (
+                f"Expect about {_about(found.again)} of {found.true} clusters to be found "
+                f"({draws}: {_range(found.again)})."
+            )
+        return (
+            f"Expect about {_about(found.invented)} invented clusters of "
+            f"{_about(found.reported)} reported ({draws}: {_range(found.invented)} "
+            f"invented), and about {_about(found.lost)} of {found.true} true ones lost or "
+            "badly cut."
+        )
+
+    @property
+    def short(self) -> str:
+        """The same in a few words."""
+        found = self.found
+        if not self.request.family.finds_number:
+            return f"expect about {_about(found.again)} of {found.true} clusters to be found"
+        return (
+            f"expect about {_about(found.invented)} invented of {_about(found.reported)}, and "
+            f"{_about(found.lost)} of {found.true} lost"
+        )
+
+    @property
+    def on_nothing(self) -> str:
+        """What the plan would publish of data without clusters."""
+        if not self.request.family.finds_number:
+            return (
+                "Of records without any cluster it publishes as many centres all the same, and the "
+                "report may not mark them all."
+            )
+        if not self.nothing.size:
+            return ""
+        return (
+            f"Of as many records without any cluster it reports about {_about(self.nothing)} "
+            f"({_range(self.nothing)}). The report marks clusters that its test can't tell from "
+            "noise; others may be invented, too."
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,117 +226,58 @@ class Rehearsal:
         Name of the look-alike.
     records
         Of the look-alike.
-    invents
-        Whether the method finds the number of clusters, and so can invent some.
+    places
+        Where its true clusters are, shape (clusters, d).
     plan
-        The plan on the look-alike.
-    nothing
-        Clusters of each draw on evenly spread records, shape (R,).
-    changes
-        The same with one thing changed, by its words.
-    small
-        The plan, and the same changes of it, on a look-alike with small clusters; empty where
-        there is none. The plan has the word "".
+        What to expect of the plan in use.
+    best
+        What to expect of the recommended plan; that of the plan in use where nothing that was
+        tried is better. None until other plans were tried.
     """
 
     stand_in: str
     records: int
-    invents: bool
-    plan: Found
-    nothing: Floats
-    changes: dict[str, Found]
-    small: dict[str, Found]
-
-    @property
-    def sentence(self) -> str:
-        """What to expect, in one sentence with its range."""
-        draws = f"5% to 95% of {len(self.plan.reported)} draws"
-        if not self.invents:
-            return (
-                f"Expect about {_about(self.plan.again)} of {_number(self.plan.true)} clusters to "
-                f"be found ({draws}: {_range(self.plan.again)})."
-            )
-        lost = np.maximum(self.plan.true - self.plan.again, 0)
-        return (
-            f"Expect about {_about(self.plan.invented)} invented clusters of "
-            f"{_about(self.plan.reported)} reported ({draws}: {_range(self.plan.invented)} "
-            f"invented), and about {_about(lost)} of {_number(self.plan.true)} true ones lost or "
-            "badly cut."
-        )
-
-    @property
-    def on_nothing(self) -> str:
-        """What the plan would publish of data without clusters."""
-        if not self.invents:
-            return "Of records without any cluster it publishes as many centres all the same."
-        return (
-            f"Of as many records without any cluster it reports about {_about(self.nothing)} "
-            f"({_range(self.nothing)}). The report marks clusters that noise alone could have made."
-        )
+    places: Floats
+    plan: Forecast
+    best: Forecast | None = None
 
     @property
     def advice(self) -> str:
-        """What would help, as tried on the same stand-in; says so where nothing does."""
-        if not self._loss(self.plan) >= 0.5:
-            return "Nothing needs to change for that."
-        if not self.changes:
+        """The one recommended plan; empty until other plans were tried."""
+        if self.best is None:
             return ""
-        helps = self._helping(self.plan, self.changes)
-        if not helps:
-            return f"None of what was tried helps by itself: not {', not '.join(self.changes)}."
-        return f"What would help: {helps}."
+        if self.best is not self.plan:
+            return f"Recommended: {self.change} — {self.best.short}."
+        in_use = "The plan in use is the recommended one"
+        return f"{in_use}{': nothing that was tried is better' * (_loss(self.plan) >= _NEARER)}."
 
     @property
-    def if_small(self) -> str:
-        """What to expect of clusters that are small, where that is worse; else empty."""
-        tried = dict(self.small)
-        plan = tried.pop("", None)
-        if plan is None or self._loss(plan) <= self._loss(self.plan) + 0.5:
-            return ""
-        helps = self._helping(plan, tried)
-        return (
-            "Are your clusters small, about a hundredth of a side of the domain, such as hot spots "
-            f"of a city? Then expect {self._words(plan)}, {_about(plan.reported)} reported."
-            + (f" What would help then: {helps}." if helps else "")
-            + " Nothing that was tried helps then." * bool(tried and not helps)
-        )
+    def change(self) -> str:
+        """The recommended plan, by what is other than in the plan in use."""
+        assert self.best is not None  # noqa: S101 - only then there is one
+        return changed(self.plan.request, self.best.request)
 
     @property
-    def best(self) -> dict[str, str]:
-        """The words of the best change, and of the best one for small clusters, where any helps.
+    def taken(self) -> Rehearsal:
+        """The rehearsal of the recommended plan."""
+        assert self.best is not None  # noqa: S101 - only then there is one
+        return replace(self, plan=self.best)
 
-        With each stands for which clusters it is: "", or "for small clusters".
-        """
-        plan, tried = self.small.get(""), {word: one for word, one in self.small.items() if word}
-        found = dict.fromkeys(self._better(self.plan, self.changes)[:1], "")
-        if plan is not None and self.if_small:
-            for words in self._better(plan, tried)[:1]:
-                found.setdefault(words, "for small clusters")
-        return found
 
-    def _better(self, plan: Found, tried: dict[str, Found]) -> list[str]:
-        """Words of the changes that help, the best first."""
-        before = self._loss(plan)
-        if not before >= 0.5:
-            return []
-        losses = {words: self._loss(found) for words, found in tried.items()}
-        helps = [words for words in tried if losses[words] <= before - max(0.5, 0.1 * before)]
-        return sorted(helps, key=losses.__getitem__)
-
-    def _helping(self, plan: Found, tried: dict[str, Found]) -> str:
-        """Those of the changes that help, the best first, with what they bring."""
-        better = self._better(plan, tried)
-        return "; ".join(f"{words} ({self._words(tried[words])})" for words in better)
-
-    def _loss(self, found: Found) -> float:
-        """How far draws are off, in clusters, by medians: invented and lost ones."""
-        lost = float(np.median(np.maximum(found.true - found.again, 0)))
-        return lost + (float(np.median(found.invented)) if self.invents else 0.0)
-
-    def _words(self, found: Found) -> str:
-        lost = np.maximum(found.true - found.again, 0)
-        words = f"{_about(lost)} of {_number(found.true)} lost"
-        return f"{_about(found.invented)} invented, {words}" if self.invents else words
+def changed(plan: Request, other: Request) -> str:
+    """Say which parameters another plan has: "g 50, p 0.9"."""
+    family, config = other.family, other.config
+    words = [] if config.method == plan.config.method else [other.card.title]
+    before, now = plan.family.chosen(plan.config), family.chosen(config)
+    if now:
+        label = family.parameter(CHOOSE.name).label
+        return ", ".join([*words, *([] if before else [f"“{label}: privately”"])])
+    values = [
+        f"{family.parameter(name).sign} {readable(getattr(config, name))}"
+        for name in family.choosing
+        if before or getattr(config, name) != getattr(plan.config, name)
+    ]
+    return ", ".join([*words, *values]) + " by hand" * bool(before)
 
 
 def made_up(
@@ -259,71 +320,89 @@ def evenly(domain: Domain, records: int) -> Dataset:
     return Dataset(name="no clusters", points=points)
 
 
-def changes(request: Request, records: int = GUESS) -> dict[str, Request]:
-    """Requests with one thing changed that may help, by what was changed."""
-    config, card, family = request.config, request.card, request.family
-    found: dict[str, Any] = {}
-    if 2 * config.epsilon <= MOST_EPSILON:
-        found[f"ε {2 * config.epsilon:g} in place of {config.epsilon:g}"] = replace(
-            config, epsilon=2 * config.epsilon
+def of_sample(facts: Sample, dataset: Dataset, request: Request, records: int) -> StandIn:
+    """A public sample set in place of the owner's data, with about as many records.
+
+    Its true clusters are those at the settings that show them, whatever the plan has.
+    """
+    if dataset.ndim != (request.domain or facts.domain).ndim:
+        raise InputError(
+            f"{dataset.name} has {dataset.ndim} columns, and the release has "
+            f"{(request.domain or facts.domain).ndim}: choose made-up clusters."
         )
-    grid = getattr(config, "grid", None) if not family.chosen(config) else None
-    if isinstance(grid, int) and grid >= 16:
-        found[f"g {grid // 2} in place of {grid}"] = replace(config, grid=grid // 2)
-    found |= _denser(request, records)
-    if card.parameter(CHOOSE.name) and not family.chosen(config):
-        label = family.parameter(CHOOSE.name).label
-        found[f"“{label}: privately”"] = replace(config, **{CHOOSE.name: PRIVATE})
-    if card.name != family.first:
-        shared = {
-            one.name: getattr(config, one.name)
-            for one in CARDS[family.first].parameters
-            if card.parameter(one.name)
-        }
-        first = family.config(
-            method=family.first,
-            neighbours=config.neighbours,
-            **(shared | family.defaults(family.first, "sound")),
-        )
-        found[f"{CARDS[family.first].title} in place of {card.title}"] = first
-    return {words: replace(request, config=one) for words, one in found.items()}
+    family, config = request.family, request.config
+    if family.finds_number or family.chosen(config):
+        config = replace(config, **family.suited(facts))
+    labels = family.build(dataset, config, facts.domain, request.outside).label(None)
+    if dataset.n > records:
+        # As many as there are, about, or the forecast would be too good.
+        some = np.random.default_rng(0).choice(dataset.n, records, replace=False)
+        some.sort()
+        dataset, labels = dataset.take(some), labels[some]
+    return StandIn(title=facts.title, dataset=dataset, domain=facts.domain, labels=labels)
 
 
-def _denser(request: Request, records: int) -> dict[str, Any]:
-    """Configurations that call fewer cells dense, so that scattered records make no cluster."""
-    config, family = request.config, request.family
-    given = getattr(config, "density", None)
-    if given is None:
-        return {}
-    if not family.chosen(config):
-        return {
-            f"p {density:g} in place of {given:g}": replace(config, **{"density": density})
-            for density in _DENSE
-            if density > given
-        }
-    if request.domain is None or "grid" not in family.chosen(config):
-        return {}
-    by_hand = family.from_public(config, records, request.domain.ndim)
-    return {
-        f"g {by_hand['grid']} and p {density:g} by hand": replace(
-            config, **{**by_hand, "density": density, CHOOSE.name: GIVEN}
-        )
-        for density in _DENSE
+def other_plans(request: Request, records: int, *, counted: bool = False) -> list[list[Request]]:
+    """Plans that may be better; those of one group differ in p alone.
+
+    Those of a plan in here are among those of the request. Budget, neighbours, number of clusters
+    and what else is no matter of the method stay.
+
+    Parameters
+    ----------
+    request
+        The plan in use.
+    records
+        Public number of records.
+    counted
+        Whether the data come as a grid of counts, which keep their cells.
+    """
+    family, config = request.family, request.config
+    groups: list[list[Any]] = []
+    for base in [config, *([_first(request)] if config.method != family.first else [])]:
+        card = CARDS[base.method]
+        if not family.finds_number or not card.parameter("density"):
+            groups += [[base]] if base is not config else []
+            continue
+        by_hand = replace(base, **{CHOOSE.name: GIVEN}) if card.parameter(CHOOSE.name) else base
+        sides = [] if family.chosen(config) else [base.grid]
+        if not counted and request.domain is not None:
+            sides.append(family.from_public(config, records, request.domain.ndim)["grid"])
+        groups += [
+            [replace(by_hand, grid=side, density=density) for density in _DENSE]
+            for side in dict.fromkeys(sides)
+        ]
+        if by_hand is not base and not counted:
+            groups.append([replace(base, **{CHOOSE.name: PRIVATE})])
+    return [[replace(request, config=one) for one in group] for group in groups]
+
+
+def _first(request: Request) -> Any:
+    """The family's first method, with the parameters that both have."""
+    family, config = request.family, request.config
+    shared = {
+        one.name: getattr(config, one.name)
+        for one in CARDS[family.first].parameters
+        if request.card.parameter(one.name)
     }
+    return family.config(
+        method=family.first,
+        neighbours=config.neighbours,
+        **(shared | family.defaults(family.first, "sound")),
+    )
 
 
 def rehearse(
     request: Request,
     stand_in: StandIn,
     *,
-    small: StandIn | None = None,
     draws: int = DRAWS,
-    fewer: int = FEWER,
-    advised: bool = False,
+    counted: bool = False,
+    seen: Callable[[Rehearsal], object] = lambda _: None,
     progress: Progress | None = None,
     cancelled: IsCancelled | None = None,
 ) -> Rehearsal:
-    """Draw a planned release many times on public data.
+    """Draw a planned release many times on public data, then others that may be better.
 
     Parameters
     ----------
@@ -331,13 +410,13 @@ def rehearse(
         The plan; its data are not asked for.
     stand_in
         Public data.
-    small
-        A look-alike with small clusters, for plans that can invent some; None leaves it out.
-    draws, fewer
-        Draws of the plan, on the stand-in and without clusters; and of each change that may help,
-        and on small clusters.
-    advised
-        Whether the plan is a change that an earlier rehearsal tried: no further one is tried.
+    draws
+        Draws of the plan.
+    counted
+        As for :func:`other_plans`.
+    seen
+        Receives what is known so far: after a few draws, after all of the plan, and with what it
+        reports of data without clusters.
     progress, cancelled
         As for :class:`dpviz.work.Work`; a step is one draw.
 
@@ -348,95 +427,191 @@ def rehearse(
     Cancelled
         Where ``cancelled`` returns true.
     """
-    invents = request.family.finds_number
-    tried = {} if advised else changes(request, stand_in.dataset.n)
-    others = {"": request, **tried} if invents and small is not None else {}
-    steps = draws * (1 + invents) + fewer * (len(tried) + len(others))
-    work = Work(steps, "draws", progress, cancelled)
     records = stand_in.dataset.n
-    plan = _found(request, stand_in, work.over(range(draws)))
-    nothing = np.zeros(0)
-    if invents:
-        empty = evenly(stand_in.domain, records)
-        trial = _trial(request, empty, stand_in.domain)
-        family = request.family
-        nothing = np.array(
-            [
-                _clusters(family.released(one, stand_in.domain))
-                for one in _runs(request, trial, work.over(range(draws)))
-            ],
-            dtype=float,
-        )
-    return Rehearsal(
+    groups = other_plans(request, records, counted=counted)
+    nothing = min(NOTHING, draws) if request.family.finds_number else 0
+    few, judged = min(_FEW, draws), min(_JUDGED, draws)
+    others = sum(len(one) * few + min(len(one), 2) * (judged - few) for one in groups)
+    work = Work(2 * (draws + nothing) + others, "draws", progress, cancelled)
+    made = _Draws(stand_in, work)
+    known = Rehearsal(
         stand_in=stand_in.title,
         records=records,
-        invents=invents,
-        plan=plan,
-        nothing=nothing,
-        changes={
-            words: _found(one, stand_in, work.over(range(fewer))) for words, one in tried.items()
-        },
-        small={
-            words: _found(one, small, work.over(range(fewer)))
-            for words, one in others.items()
-            if small is not None
-        },
+        places=stand_in.places,
+        plan=Forecast(request=request, found=made.of(request, min(FIRST, draws))),
     )
+    seen(known)
+    known = replace(known, plan=Forecast(request=request, found=made.of(request, draws)))
+    seen(known)
+    known = replace(known, plan=made.forecast(request, draws, nothing))
+    seen(known)
+    best = _best(made, known.plan, groups, few, judged)
+    known = replace(
+        known, best=known.plan if best is request else made.forecast(best, draws, nothing)
+    )
+    work.finish()
+    return known
 
 
-def _clusters(result: dict[str, Any]) -> int:
+def _best(
+    made: _Draws, plan: Forecast, groups: Sequence[Sequence[Request]], few: int, judged: int
+) -> Request:
+    """The best of all plans: that in use unless another one is clearly better."""
+    if _loss(plan) < _NEARER:
+        return plan.request
+    losses: dict[Request, tuple[float, float]] = {}
+    for group in groups:
+        # Of each group by itself: other groups do not change its winner.
+        some = sorted(group, key=lambda one: made.of(one, few).loss(few))[:2]
+        winner = min(some, key=lambda one: made.of(one, judged).loss(judged))
+        losses[winner] = made.of(winner, judged).loss(judged)
+        if losses[winner][0] < _NEARER:
+            # Groups with fewer changes come first.
+            losses = {winner: losses[winner]}
+            break
+    before = made.of(plan.request, judged).loss(judged)[0]
+    best = min(losses, key=lambda one: losses[one], default=plan.request)
+    near = losses.get(best, (before, before))[0]
+    return best if near <= before - max(_NEARER, _SHARE * before) else plan.request
+
+
+class _Draws:
+    """Draws of plans on one stand-in, each made once.
+
+    Parameters
+    ----------
+    stand_in
+        Public data.
+    work
+        Counts the draws.
+    """
+
+    def __init__(self, stand_in: StandIn, work: Work) -> None:
+        self._stand_in, self._work = stand_in, work
+        self._materials: dict[Any, Any] = {}
+        self._running: dict[Request, tuple[Iterator[_Row], list[_Row]]] = {}
+
+    def of(self, request: Request, number: int) -> Found:
+        """What this number of draws of a plan found."""
+        if request not in self._running:
+            self._running[request] = self._draw(request), []
+        more, rows = self._running[request]
+        for _ in self._work.over(range(len(rows), number)):
+            rows.append(next(more))
+        reported, invented, again = np.array([one.numbers for one in rows[:number]], float).T
+        return Found(
+            true=len(self._stand_in.places),
+            reported=reported,
+            invented=invented,
+            again=again,
+            drawn=tuple(one.drawn for one in rows[: min(number, PICTURES)] if one.drawn),
+        )
+
+    def forecast(self, request: Request, draws: int, nothing: int) -> Forecast:
+        """What to expect of a plan, also on data without clusters."""
+        return Forecast(
+            request=request, found=self.of(request, draws), nothing=self._nothing(request, nothing)
+        )
+
+    def _nothing(self, request: Request, number: int) -> Floats:
+        """Clusters of draws on evenly spread records."""
+        if not number:
+            return np.zeros(0)
+        domain = self._stand_in.domain
+        trial = self._trial(request, evenly(domain, self._stand_in.dataset.n), domain)
+        runs = (_released(trial, request, domain, seed) for seed in self._work.over(range(number)))
+        return np.array([_clusters(result) for _, result in runs], dtype=float)
+
+    def _draw(self, request: Request) -> Iterator[_Row]:
+        """Draw a plan again and again, and match its clusters with the true ones."""
+        stand_in, seed = self._stand_in, 0
+        trial = self._trial(request, stand_in.dataset, stand_in.domain)
+        table_of = trial.tables(stand_in.labels + 1)
+        while True:
+            run, result = _released(trial, request, stand_in.domain, seed)
+            table = table_of(run)
+            # Rows before the true clusters, and column 0 of cells, are what is in no cluster.
+            of_cells = result["kind"] == "cells"
+            before = len(table) - len(stand_in.places)
+            real, found = _matched(table, before, of_cells=of_cells)
+            number = _clusters(result)
+            # Clusters without a record of the stand-in are not in the table.
+            real = np.append(real, np.zeros(number, dtype=bool))[:number]
+            yield _Row(
+                numbers=(number, number - real.sum() if of_cells else 0, found.sum()),
+                drawn=Drawn(result=_shown(result), real=real) if seed < PICTURES else None,
+            )
+            seed += 1
+
+    def _trial(self, request: Request, dataset: Dataset, domain: Domain) -> Trial:
+        """Plan on public data, which are prepared once for all plans that read them alike."""
+        family, config = request.family, request.config
+        key = dataset.name, family.name, request.outside, family.material_settings(config)
+        if key not in self._materials:
+            self._materials[key] = family.material(dataset, config, domain, request.outside)
+        return family.trial(self._materials[key], config)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Row:
+    """Numbers of one draw: reported, invented, found again; and the first draws themselves."""
+
+    numbers: tuple[float, float, float]
+    drawn: Drawn | None
+
+
+def _released(
+    trial: Trial, request: Request, domain: Domain, seed: int
+) -> tuple[Any, dict[str, Any]]:
+    """A run of a plan, and what would be published of it."""
+    run = seeded_run(request.family, trial.material, trial.config, seed)
+    return run, request.family.released(run, domain)
+
+
+def _clusters(result: Mapping[str, Any]) -> int:
     """Number of clusters of a result."""
     return int(result["clusters"]) if result["kind"] == "cells" else len(result["centers"])
 
 
-def _runs(request: Request, trial: Trial, seeds: Iterable[int]) -> Iterator[Any]:
-    """Runs of a plan with these seeds."""
-    for seed in seeds:
-        yield seeded_run(request.family, trial.material, trial.config, seed)
+def _shown(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What a small picture of a result needs."""
+    return {name: result[name] for name in ("kind", "labels", "centers") if name in result}
 
 
-def _trial(request: Request, dataset: Dataset, domain: Domain) -> Trial:
-    """Plan on public data."""
-    if dataset.ndim != (request.domain or domain).ndim:
-        raise InputError(
-            f"{dataset.name} has {dataset.ndim} columns, and the release has "
-            f"{(request.domain or domain).ndim}: choose made-up clusters."
-        )
-    return request.family.build(dataset, request.config, domain, request.outside)
+def _matched(
+    table: NDArray[np.int64], before: int, *, of_cells: bool
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Match found clusters with true ones, one to one, by the records that they share.
+
+    Parameters
+    ----------
+    table
+        Records by true and by found cluster.
+    before
+        Rows before those of true clusters.
+    of_cells
+        Whether column 0 is none of the found ones.
+
+    Returns
+    -------
+    real, again
+        Found clusters that are a true one: cells share records with it, centres half of them; and
+        true ones that share half of theirs.
+    """
+    shared = table[before:, int(of_cells) :]
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    both = shared[rows, columns]
+    whole = table.sum(axis=1)[before:][rows] + table.sum(axis=0)[int(of_cells) :][columns] - both
+    half = (both > 0) & (both >= _FOUND * whole)
+    real, again = (np.zeros(side, dtype=bool) for side in shared.shape[::-1])
+    again[rows[half]] = True
+    real[columns[(both > 0) if of_cells else half]] = True
+    return real, again
 
 
-def _found(request: Request, stand_in: StandIn, seeds: Iterable[int]) -> Found:
-    """Draw a plan with these seeds, and match its clusters with the true ones."""
-    trial = _trial(request, stand_in.dataset, stand_in.domain)
-    family, rows = request.family, []
-    true = trial.label(None) if stand_in.labels is None else stand_in.labels
-    for one in _runs(request, trial, seeds):
-        reported = _clusters(family.released(one, stand_in.domain))
-        rows.append((int(true.max(initial=-1)) + 1, reported, *_matched(true, trial.label(one))))
-    table = np.array(rows, dtype=float)
-    return Found(
-        true=float(table[:, 0].mean()),
-        reported=table[:, 1],
-        invented=table[:, 1] - table[:, 2],
-        again=table[:, 3],
-    )
-
-
-def _matched(true: Labels, found: Labels) -> tuple[int, int]:
-    """Clusters matched one to one that share records, and true ones that share half of theirs."""
-    sizes = int(true.max(initial=-1)) + 1, int(found.max(initial=-1)) + 1
-    if not all(sizes):
-        return 0, 0
-    both = (true >= 0) & (found >= 0)
-    table = np.zeros(sizes)
-    np.add.at(table, (true[both], found[both]), 1)
-    whole = np.bincount(true[true >= 0], minlength=sizes[0])[:, None] + np.bincount(
-        found[found >= 0], minlength=sizes[1]
-    )
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    shared = table[rows, columns]
-    jaccard = shared / np.maximum(whole[rows, columns] - shared, 1)
-    return int((shared > 0).sum()), int((jaccard >= _FOUND).sum())
+def _loss(forecast: Forecast) -> float:
+    """How far all draws of a plan are off, in clusters, by medians."""
+    return forecast.found.loss(len(forecast.found.reported))[0]
 
 
 def _about(values: Sequence[float] | Floats) -> str:

@@ -211,6 +211,15 @@ ABOUT = {
         attempt="Read the names of the bars beyond the line, and look for the reason on the cards "
         "of these methods.",
     ),
+    "rehearsal": AboutPicture(
+        shows="What this plan could publish: each small map is one draw on public data that stand "
+        "in for yours.",
+        read="Blue is a true cluster of the public data; orange with a cross was invented by "
+        "noise. A ring marks where a true cluster is: one without blue is lost. The maps have the "
+        "axes of your domain, or those of the public set.",
+        attempt="Take the recommended plan: its maps show fewer crosses. Then choose another size "
+        "of clusters.",
+    ),
     "benchmark": AboutPicture(
         shows="A score of all methods at equal epsilon, on public data.",
         read="A line is a method. A dotted line without marks reads no data: a method that is no "

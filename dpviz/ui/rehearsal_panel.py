@@ -1,8 +1,8 @@
-"""The rehearsal of a release: settings from public facts, and many draws on public data."""
+"""The rehearsal of a release: many draws on public data, and one recommended plan."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,40 +10,67 @@ import streamlit as st
 
 from dpviz.data.samples import sample, sample_names
 from dpviz.data.scale import scale_of
-from dpviz.experiments.prices import prices
-from dpviz.families import family_of
-from dpviz.family.parameter import CHOOSE
+from dpviz.figures.rehearsal import small_maps
 from dpviz.release.rehearsal import (
     MOST_RECORDS,
     Rehearsal,
     StandIn,
-    changes,
     made_up,
+    of_sample,
     rehearse,
 )
 from dpviz.release.request import Request
 from dpviz.ui.cache import sample_data
 from dpviz.ui.job import Job, follow, job_of, show_progress, start
-from dpviz.ui.messages import plain_text, show_caption, show_info, show_warning
-from dpviz.ui.release import ReleaseDraft, public_records
-from dpviz.ui.show import job_button
+from dpviz.ui.messages import plain_text, show_caption, show_info, show_success
+from dpviz.ui.release import SMALL, ReleaseDraft, public_records
+from dpviz.ui.show import job_button, show_panels, theme_mode
+from dpviz.ui.stamp import PUBLIC
 from dpviz.ui.state import UrlState, following
 from dpviz.work import IsCancelled, Progress
 
 _JOB = "release:rehearsal"
 
-#: Session entry: the plan that was last taken from a rehearsal's advice.
-_TAKEN = "release:taken"
+#: Session entry: what rehearsals have found so far, by their plans; and how many are kept.
+_KNOWN, _MOST_KNOWN = "release:rehearsals", 16
 
 #: Seconds that the review waits for a rehearsal before it shows its progress.
 _PATIENCE = 2.0
 
-#: What one rehearsal depends on: the plan, the public number of records, the stand-in.
-Plan = tuple[Request, int, str]
+#: Seconds between two looks whether there is more to draw.
+_EVERY = 1.0
+
+#: Sizes of clusters that are made up, as they stand in links.
+_SIZES = {
+    "": "wide: about a tenth of a side of the domain",
+    SMALL: "small: a hundredth of a side, as hot spots of a city",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that a rehearsal depends on: public choices alone.
+
+    Parameters
+    ----------
+    request
+        The planned release, without its title.
+    records
+        Public number of records.
+    expected
+        Size of the clusters, or a sample set that looks like the data.
+    counted
+        Whether the data come as a grid of counts.
+    """
+
+    request: Request
+    records: int
+    expected: str
+    counted: bool
 
 
 def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> None:
-    """Show where the settings come from, and the rehearsal.
+    """Show the rehearsal, and the one plan that it recommends.
 
     Parameters
     ----------
@@ -59,7 +86,7 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
         "The plan is drawn many times on public data in place of yours: that costs nothing and "
         "reads no record of yours. Yours may differ, so choose what looks most like them."
     )
-    left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([2, 4, 2], vertical_alignment="bottom")
     left.number_input(
         "Records, about",
         1,
@@ -74,15 +101,16 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
     )
     fitting = [name for name in sample_names() if len(sample(name).columns) == len(columns)]
     middle.selectbox(
-        "In place of your data",
-        **state.choice("standin", ("", *fitting)),
-        format_func=lambda name: sample(name).title if name else "made-up clusters",
-        help="Choose the public set that looks most like what you expect.",
+        "Clusters that you expect",
+        **state.choice("standin", (*_SIZES, *fitting)),
+        format_func=lambda name: _SIZES.get(name) or f"as in a public set: {sample(name).title}",
+        help="By what is known without looking at the data. The forecast is for such clusters "
+        "alone.",
     )
-    _origin(state, draft)
+    _settings(draft)
     plan = _plan(state, draft)
     job = _of(plan)
-    if needed and job is None:
+    if needed and job is None and not _complete(plan):
         job = _begin(plan)
         job.wait(_PATIENCE)
     with right:
@@ -96,25 +124,38 @@ def rehearsal_panel(state: UrlState, draft: ReleaseDraft, *, needed: bool) -> No
             icon=":material/theater_comedy:",
         )
     follow(job, lambda: _result(plan))
-    # Outside of what is redrawn by itself: these buttons change controls of the whole page.
-    _offers(state, plan)
+    # Outside of what is redrawn by itself: the button changes controls of the whole page.
+    _offer(state, plan)
+    follow(job, lambda: _maps(plan, draft), every=_EVERY)
 
 
 def rehearsed(state: UrlState, draft: ReleaseDraft) -> str:
     """What the rehearsal of this draft says, for its review."""
-    job = _of(_plan(state, draft))
-    if job is None or job.result is None:
+    plan = _plan(state, draft)
+    found = _known().get(plan)
+    if found is None or rehearsing(state, draft):
         waits = rehearsing(state, draft)
         return f"Rehearsal: {'it is running; its answer comes here' if waits else 'none was made'}."
-    found: Rehearsal = job.result
-    told = f"{found.sentence} {found.if_small} {found.on_nothing}".replace("  ", " ")
-    return f"Rehearsal on {_where(found)}: {told}"
+    told = f"{found.plan.sentence} {found.advice} {found.plan.on_nothing}".replace("  ", " ")
+    return f"Rehearsal on {_where(found)}: {told}".rstrip()
 
 
 def rehearsing(state: UrlState, draft: ReleaseDraft) -> bool:
     """Whether the rehearsal of this draft is still running."""
     job = _of(_plan(state, draft))
     return job is not None and job.running
+
+
+def _known() -> dict[Plan, Rehearsal]:
+    """What rehearsals of this session have found so far."""
+    known: dict[Plan, Rehearsal] = st.session_state.setdefault(_KNOWN, {})
+    return known
+
+
+def _complete(plan: Plan) -> bool:
+    """Whether a plan was rehearsed to the end."""
+    found = _known().get(plan)
+    return found is not None and found.best is not None
 
 
 def _of(plan: Plan) -> Job | None:
@@ -124,84 +165,118 @@ def _of(plan: Plan) -> Job | None:
 
 
 def _plan(state: UrlState, draft: ReleaseDraft) -> Plan:
-    """All that the rehearsal of a draft depends on: public choices alone."""
+    """All that the rehearsal of a draft depends on."""
     request, counts = replace(draft.request, title=""), draft.active.dataset.counts
-    if counts is not None and hasattr(request.config, "grid"):
+    counted = counts is not None and hasattr(request.config, "grid")
+    if counts is not None and counted:
         # A grid of counts has its own cells, which its release publishes.
         request = replace(request, config=replace(request.config, grid=counts.shape))
-    return request, public_records(state, draft.active), state.get("standin")
+    records = public_records(state, draft.active)
+    return Plan(request=request, records=records, expected=state.get("standin"), counted=counted)
 
 
 def _begin(plan: Plan) -> Job:
-    advised = st.session_state.get(_TAKEN) == plan[0]
-    return start(_JOB, partial(_rehearse, plan, advised), request=plan)
+    known = _known()
+    while len(known) >= _MOST_KNOWN:
+        del known[next(iter(known))]
+    return start(_JOB, partial(_rehearse, plan, known), request=plan)
 
 
 def _rehearse(
-    plan: Plan, advised: bool, *, progress: Progress, cancelled: IsCancelled
+    plan: Plan, known: dict[Plan, Rehearsal], *, progress: Progress, cancelled: IsCancelled
 ) -> Rehearsal:
-    """Make the stand-in and draw the plan on it; in the thread of a job."""
-    request, records, name = plan
-    assert request.domain is not None  # noqa: S101 - refused before
-    small = None
-    if name:
-        facts, dataset = sample(name), sample_data(name)
-        if dataset.points is not None and dataset.n > records:
-            # As many as there are, about, or the forecast would be too good.
-            some = np.random.default_rng(0).choice(dataset.n, records, replace=False)
-            dataset = dataset.take(np.sort(some))
-        stand_in = StandIn(title=facts.title, dataset=dataset, domain=facts.domain, labels=None)
-    else:
-        clusters = request.parameters.get("clusters")
-        given = [clusters] if clusters else []
-        stand_in = made_up(request.domain, records, *given)
-        small = made_up(request.domain, records, *given, small=True)
-    return rehearse(
-        request, stand_in, small=small, advised=advised, progress=progress, cancelled=cancelled
+    """Draw a plan on public data, and keep what is known so far; in the thread of a job."""
+
+    def keep(found: Rehearsal) -> None:
+        known[plan] = found
+
+    found = rehearse(
+        plan.request,
+        _stand_in(plan),
+        counted=plan.counted,
+        seen=keep,
+        progress=progress,
+        cancelled=cancelled,
     )
+    keep(found)
+    return found
+
+
+def _stand_in(plan: Plan) -> StandIn:
+    """Public data that look like what is expected."""
+    request, name = plan.request, plan.expected
+    assert request.domain is not None  # noqa: S101 - refused before
+    if name not in _SIZES:
+        return of_sample(sample(name), sample_data(name), request, plan.records)
+    clusters = request.parameters.get("clusters")
+    given = [clusters] if clusters else []
+    return made_up(request.domain, plan.records, *given, small=name == SMALL)
 
 
 def _result(plan: Plan) -> None:
-    """Show progress or result of the rehearsal."""
-    job = _of(plan)
-    if job is None or job.result is None:
-        if job is not None:
-            show_progress(job, "draws", "")
+    """Show what is known so far, and the progress."""
+    job, found = _of(plan), _known().get(plan)
+    if job is not None and job.result is None:
+        show_progress(job, "draws", "")
+    if found is None:
         return
-    found: Rehearsal = job.result
-    show_info(f"{found.sentence} {found.advice}", ":material/theater_comedy:")
-    if found.if_small:
-        show_warning(found.if_small)
-    show_caption(f"Rehearsed on {_where(found)}. {found.on_nothing}")
+    show_info(found.plan.sentence, ":material/theater_comedy:")
+    if found.best is found.plan:
+        show_success(found.advice, ":material/check:")
+    elif found.best is not None:
+        show_info(found.advice, ":material/lightbulb:")
 
 
-def _offers(state: UrlState, plan: Plan) -> None:
-    """Offer the changes that would help, each as a button that makes it."""
-    job = _of(plan)
-    if job is None or job.result is None:
+def _maps(plan: Plan, draft: ReleaseDraft) -> None:
+    """Show what could come out, and what on data without clusters."""
+    found = _known().get(plan)
+    if found is None:
         return
-    found: Rehearsal = job.result
-    offered = {
-        words: one
-        for words, one in changes(plan[0], found.records).items()
-        # Another method has other parameters: it is chosen above.
-        if words in found.best and one.config.method == plan[0].config.method
-    }
-    for words, one in offered.items():
-        st.button(
-            plain_text(f"Take {words} {found.best[words]}".rstrip()),
-            key=f"release:take {words}",
-            on_click=partial(_take, state, one),
-            help="The rehearsal read public data alone, so its advice costs nothing and tells "
-            "nothing about yours.",
-        )
+    domain = plan.request.domain if plan.expected in _SIZES else sample(plan.expected).domain
+    assert domain is not None  # noqa: S101 - refused before
+    panels = small_maps(
+        [(one.result, one.real) for one in found.plan.found.drawn],
+        found.places,
+        draft.active.dataset.columns,
+        domain,
+        f"What could come out · {plan.request.card.title} on {_where(found)}",
+        theme_mode(),
+    )
+    show_panels(
+        panels,
+        replace(PUBLIC, shows="public data"),
+        key="release:rehearsal maps",
+        base_name="dpviz rehearsal",
+        about="rehearsal",
+    )
+    show_caption(f"Rehearsed on {_where(found)}. {found.plan.on_nothing}".rstrip())
 
 
-def _take(state: UrlState, request: Request) -> None:
-    """Set the controls to the parameters of a change; its rehearsal tries no further ones."""
-    st.session_state[_TAKEN] = request
+def _offer(state: UrlState, plan: Plan) -> None:
+    """Offer the recommended plan as one button that takes it."""
+    found = _known().get(plan)
+    if found is None or found.best is None or found.best is found.plan:
+        return
+    st.button(
+        plain_text(f"Take {found.change}"),
+        key="release:take",
+        type="primary",
+        on_click=partial(_take, state, plan, found),
+        help="The rehearsal read public data alone, so its advice costs nothing and tells "
+        "nothing about yours.",
+    )
+
+
+def _take(state: UrlState, plan: Plan, found: Rehearsal) -> None:
+    """Set the controls to the recommended plan; what is known of it is shown at once."""
+    taken = found.taken
+    request = taken.plan.request
+    _known()[replace(plan, request=request)] = taken
+    state.set("method", request.config.method)
     for parameter in request.family.parameters:
-        if request.card.parameter(parameter.name):
+        if request.card.parameter(parameter.name) and not (
+            plan.counted and parameter.name == "grid"
+        ):
             state.set(parameter.link, getattr(request.config, parameter.name))
 
 
@@ -210,40 +285,20 @@ def _where(found: Rehearsal) -> str:
     return f"{found.stand_in}, {found.records:,} records"
 
 
-def _origin(state: UrlState, draft: ReleaseDraft) -> None:
-    """Say where g, p or K can come from without looking at the data, and take them over."""
+def _settings(draft: ReleaseDraft) -> None:
+    """Say what the method chooses itself, or how large a cell of the grid is on the ground."""
     request, family = draft.request, draft.request.family
-    records = public_records(state, draft.active)
-    guessed = not state.get("nhat") and not draft.active.is_sample
     if family.chosen(request.config):
         signs = " and ".join(family.parameter(name).sign for name in family.chosen(request.config))
         show_caption(
             f"{signs}: chosen by the method from noisy numbers, never from looking at the data."
-            f"{_price(request)}"
         )
         return
-    found = family.from_public(request.config, records, len(draft.active.dataset.columns))
-    if not found or draft.active.dataset.counts is not None:
-        return
-    (name, value), *_ = found.items()
-    parameter = family.parameter(name)
-    current = state.get(parameter.link)
-    known = "a guess: type what is known" if guessed else "public"
-    cells = _cell(draft, value, getattr(request.config, "level", 0))
-    left, right = st.columns([4, 2], vertical_alignment="center")
-    with left:
-        show_caption(
-            f"{parameter.sign} = {value} follows from public facts: about {records:,} records "
-            f"({known}), ε {request.config.epsilon:g} and the declared domain{cells}. "
-            + ("It is the one in use." if current == value else f"In use is {current}.")
-        )
-    if current != value:
-        right.button(
-            plain_text(f"Use {parameter.sign} = {value}"),
-            key="release:public",
-            on_click=partial(state.set, parameter.link, value),
-            width="stretch",
-        )
+    grid = getattr(request.config, "grid", None)
+    if isinstance(grid, int) and draft.active.dataset.counts is None:
+        cells = _cell(draft, grid, getattr(request.config, "level", 0))
+        if cells:
+            show_caption(cells)
 
 
 def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
@@ -266,19 +321,4 @@ def _cell(draft: ReleaseDraft, side: int, level: int) -> str:
     )
     if not cell:
         return ""
-    return f", whose cells are then {cell}" + f", and the clusters' blocks {block}" * (level > 0)
-
-
-def _price(request: Request) -> str:
-    """What the private choice costs on other data, in a sentence."""
-    rows = prices(request.config.method)
-    if not rows:
-        return ""
-    family = family_of(request.config.method)
-    best = sum(row.best for row in rows)
-    chosen, usual = (sum(getattr(row, way) for row in rows) / best for way in ("chosen", "usual"))
-    label = plain_text(family.parameter(CHOOSE.name).label)
-    return (
-        f" On {len({row.data for row in rows})} other sets “{label}: privately” kept {chosen:.0%} "
-        f"of the best score in hindsight, fixed defaults {usual:.0%}."
-    )
+    return f"A cell is {cell}" + f", a block of a cluster {block}" * (level > 0) + "."

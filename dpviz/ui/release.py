@@ -35,6 +35,9 @@ from dpviz.ui.state import Control, UrlState, choice, whole
 
 FIRST, FIRST_METHOD = "gaussians", "twostage"
 
+#: Small clusters in place of the owner's, as a link has it.
+SMALL = "small"
+
 #: Session entry: whether own data was on the page when it was last drawn.
 _OWN = "release:own"
 
@@ -56,9 +59,9 @@ def page_state() -> DataState:
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
     controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))
-    # The public number of records, and the public data of the rehearsal; "" makes some up.
+    # The public number of records, and what the rehearsal expects: "" and "small" are made up.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
-    controls["standin"] = Control("", choice("standin", ("", *sample_names())))
+    controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
     state = DataState("release", controls)
     take_followed_sample(state)
     if state.fresh:

@@ -13,7 +13,7 @@ from dpviz.family.parameter import PRIVATE
 from dpviz.family.score import OF_CLASSES, scores_for
 from dpviz.noise_source import SeededNoise
 from dpviz.wavecluster.parameters import Config
-from dpviz.wavecluster.pipeline import Run, Source
+from dpviz.wavecluster.pipeline import Crossed, Run, Source
 from dpviz.wavecluster.scores import QUICK, RANK, SCORES, Evaluation
 from dpviz.wavecluster.truth import Truth, run, true_config
 
@@ -101,11 +101,15 @@ class WaveClusterTrial:
             Labels of the records, shape (n,), of any grid; -1 = noise.
         """
         table_of: dict[Truth, Callable[[Any], NDArray[np.int64]]] = {}
+        # Draws that choose p alone share the pass over the records.
+        crossed: dict[Source, Crossed] = {}
 
         def table(one: Run) -> NDArray[np.int64]:
             truth = self.beside(one).truth
             if truth not in table_of:
-                table_of[truth] = truth.tables(truth.source.crossed(reference + 1))
+                if truth.source not in crossed:
+                    crossed[truth.source] = truth.source.crossed(reference + 1)
+                table_of[truth] = truth.tables(crossed[truth.source])
             return table_of[truth](one.stages)
 
         return table

@@ -53,14 +53,15 @@ def test_an_owner_rehearses_reviews_releases_and_sees_what_may_be_noise(
         "&unit=person&cap=3&domain=2.22,2.47;48.8,48.91&nhat=20000",
     )
     page = watched.page
-    # The link's own choices stay; beside them stands what public facts would give.
-    origin = page.get_by_text("follows from public facts: about 20,000 records (public), ε 1")
-    expect(origin).to_contain_text("In use is 64")
-    expect(origin).to_contain_text(re.compile(r"cells are then [\d.]+ k?m × [\d.]+ k?m"))
+    expect(page.get_by_text(re.compile(r"A cell is [\d.]+ k?m × [\d.]+ k?m"))).to_be_visible()
     page.get_by_role("button", name="Rehearse", exact=True).click()
     said = page.get_by_text(re.compile(r"Expect about \d+ invented clusters of \d+ reported"))
     expect(said.first).to_be_visible()
+    # Pictures come with the first words: each with its numbers.
+    expect(page.get_by_text(re.compile(r"^\d+ true, \d+ invented")).first).to_be_visible()
     expect(said.first).to_contain_text("5% to 95% of 50 draws")
+    advice = page.get_by_text(re.compile(r"^Recommended: .*expect about \d+ invented of \d+"))
+    expect(advice).to_be_visible()
     where = page.get_by_text("Rehearsed on 5 made-up clusters, 20,000 records")
     expect(where).to_be_visible()
     expect(where).to_contain_text("Of as many records without any cluster it reports about")
@@ -96,12 +97,6 @@ def test_own_data_start_with_public_settings_and_the_review_rehearses_unasked(
     expect(page.get_by_text("never from looking at the data")).to_be_visible()
     # Nobody knows how many records there are: the guess is no number of the file.
     expect(page.get_by_role("spinbutton", name="Records, about")).to_have_value("10000")
-    watched.choose("Choose g and p", "by hand")
-    settled(watched)
-    expect(page.get_by_text("(a guess: type what is known)")).to_be_visible()
-    page.get_by_role("button", name=re.compile("^Use g = ")).click()
-    settled(watched)
-    expect(page.get_by_text("It is the one in use.")).to_be_visible()
     name_source(watched, "hot spots")
     page.get_by_role("button", name="Review the release").click()
     review = page.get_by_role("listitem").filter(has_text="Rehearsal on 5 made-up clusters")
@@ -121,35 +116,43 @@ def city(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.exhaustive
-def test_advice_for_small_clusters_is_taken_by_a_button_and_undone_by_back(
+def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_back(
     owner, city: Path
 ) -> None:
     watched = planned(
         owner,
         city,
-        "method=twostage&g=64&p=0.8&epsilon=1&columns=lon,lat"
+        "method=privqt&g=64&p=0.8&epsilon=1&columns=lon,lat&standin=small"
         "&unit=rider&cap=3&domain=13.2,13.6;52.4,52.64&nhat=20000",
     )
     page = watched.page
     page.get_by_role("button", name="Rehearse", exact=True).click()
-    told = page.get_by_text("Are your clusters small, about a hundredth of a side")
+    told = page.get_by_text(re.compile("^Recommended: p 0.96 — expect about 0 invented of "))
     expect(told).to_be_visible()
-    expect(told).to_contain_text(re.compile(r"Then expect \d+ invented.*What would help then: "))
-    button = page.get_by_role("button", name=re.compile(r"^Take p 0\.\d+ in place of 0\.8\b"))
-    words = button.text_content() or ""
-    advised = re.search(r"Take p (0\.\d+)", words)
-    assert advised
-    button.scroll_into_view_if_needed()
+    # The forecast is for small clusters alone.
+    expect(page.get_by_text("Are your clusters small")).to_have_count(0)
+    button = page.get_by_role("button", name=re.compile("^Take "))
+    expect(button).to_have_count(1)
     button.click()
     p = page.get_by_role("spinbutton", name=re.compile("^Density threshold p"))
-    expect(p).to_have_value(advised[1])
+    expect(p).to_have_value("0.96")
+    in_use = page.get_by_text("The plan in use is the recommended one")
+    expect(in_use).to_be_visible()
+    expect(page.get_by_text(re.compile("^Expect about 0 invented clusters"))).to_be_visible()
+    expect(button).to_have_count(0)
     settled(watched)
-    assert f"p={advised[1]}" in page.url
-    # What was said of the former plan is gone, and is never shown beside the new one.
-    expect(told).to_have_count(0)
+    assert "p=0.96" in page.url
+    # Nothing is forgotten on another page.
+    page.get_by_role("link", name="Glossary").first.click()
+    expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
+    page.get_by_role("link", name="Release").first.click()
+    expect(in_use).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^5 true, 0 invented")).first).to_be_visible()
+    page.go_back()
     page.go_back()
     expect(p).to_have_value("0.80")
+    # The plan before has its own advice.
+    expect(told).to_be_visible()
 
 
 def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(

@@ -423,7 +423,7 @@ def test_the_debit_says_that_the_rehearsal_is_still_running(
 
     def slow(*given: Any, **more: Any) -> Rehearsal:
         assert answer.wait(60)
-        return rehearse(*given, draws=2, fewer=1, **more)
+        return rehearse(*given, draws=2, **more)
 
     monkeypatch.setattr(rehearsal_panel, "rehearse", slow)
     monkeypatch.setattr(rehearsal_panel, "_PATIENCE", 0.0)
@@ -465,33 +465,49 @@ def test_doubtful_clusters_can_be_left_out_without_another_spend(page, home: Pat
     assert [account.spent for account in accounts(home)] == spent
 
 
-def test_what_the_rehearsal_advises_is_taken_by_a_button(
-    page, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("link", "button_says", "changes"),
+    [
+        ({"method": "privqt", "g": 50, "p": 0.8, "standin": "small"}, "p 0.96", {"p": "0.96"}),
+        pytest.param(
+            {"method": "privqt", "choose": "private"}, "g 50, p 0.9 by hand",
+            {"g": "50", "p": "0.9", "choose": "given"}, marks=pytest.mark.exhaustive,
+        ),
+        ({"method": "gupt", "k": 5, "epsilon": 1}, "DP-Refine", {"method": "dprefine"}),
+    ],
+)  # fmt: skip
+def test_the_one_recommended_plan_is_taken_by_a_button_and_stays_on_the_screen(
+    page, monkeypatch: pytest.MonkeyPatch, link: dict[str, Any], button_says: str, changes: Any
 ) -> None:
     def quick(*given: Any, **more: Any) -> Rehearsal:
-        asked.append(more["advised"])
-        return rehearse(*given, draws=4, fewer=2, **more)
+        return rehearse(*given, draws=12, **more)
 
     # Rehearsals that other tests have left in the line would ask, too.
     for one in list(job._JOBS):
         one.cancel()
         assert one.wait(60)
-    asked: list[bool] = []
     monkeypatch.setattr(rehearsal_panel, "rehearse", quick)
-    test = page(data="gaussians", method="twostage", g=50, p=0.8, nhat=10_000)
+    test = page(data="gaussians", nhat=10_000, **link)
     press(test, "Rehearse")
     assert test.session_state["release:rehearsal"].wait(60)
     checked(test.run())
-    assert any("Are your clusters small" in one.value for one in test.warning)
-    press(test, "Take p 0.96 in place of 0.8 for small clusters")
-    assert test.query_params["p"] == "0.96"
+    said = next(one.value for one in test.info if one.value.startswith("Recommended: "))
+    assert button_says in said
+    assert "expect about " in said
+    # One advice, and no other: nothing is said of other sizes of clusters, or of other sets.
+    assert not any("in hindsight" in one.value for one in test.caption)
+    expected = said.partition("expect about ")[2].split()[0]
+    press(test, f"Take {button_says}")
+    assert {name: test.query_params[name] for name in changes} == changes
     assert not has_button(test, "Take")
-    # What was advised is looked at again, but no further changes of it.
-    press(test, "Rehearse")
-    assert test.session_state["release:rehearsal"].wait(60)
-    checked(test.run())
-    assert asked == [False, True]
-    assert not has_button(test, "Take")
+    # What is known of the plan that was taken is said at once, and is that of the advice.
+    for _ in range(2):
+        assert any("The plan in use is the recommended one" in one.value for one in test.success)
+        assert test.info[0].value.startswith(f"Expect about {expected} ")
+        # Another page was looked at meanwhile, or somebody rehearses again.
+        press(test, "Rehearse")
+        assert test.session_state["release:rehearsal"].wait(60)
+        checked(test.run())
 
 
 @pytest.mark.parametrize(("named", "declared"), [("who,y", False), ("y,x", False), ("x,y", True)])

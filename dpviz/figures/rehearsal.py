@@ -1,0 +1,158 @@
+"""Small maps of what a planned release could be: draws on public data, none of the owner's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpviz.domain import Domain
+from dpviz.figures.marks import (
+    PLACE,
+    Trace,
+    base_layout,
+    coded,
+    heatmap,
+    middles,
+    outline,
+    outlined,
+    scatter,
+)
+from dpviz.figures.panels import Panels, add_axes, add_heading, on
+from dpviz.figures.theme import BACKGROUND, BOTH, INK, INVENTED, NOISE, Mode
+from dpviz.numbers import counted
+
+#: Maps in a row, rows, and pixels of both at least: the page adds what square maps need.
+_ACROSS, _ROWS, _HEIGHT = 5, 2, 300
+
+#: Most marks of invented clusters on a map.
+_MOST_MARKS = 60
+
+
+def small_maps(
+    draws: Sequence[tuple[Mapping[str, Any], NDArray[np.bool_]]],
+    places: NDArray[np.float64],
+    columns: Sequence[str],
+    domain: Domain,
+    title: str,
+    mode: Mode,
+) -> Panels:
+    """Draw what could come out: one small map a draw, invented clusters marked.
+
+    Parameters
+    ----------
+    draws
+        Result of each draw, as in ``release.json``, and which of its clusters are true ones; up to
+        nine. Fewer leave room for the others.
+    places
+        Where the true clusters are, shape (clusters, d).
+    columns, domain
+        Of all axes; the first two are drawn.
+    title
+        The plan and the public data.
+    mode
+        Light or dark.
+    """
+    flat = domain.select((0, 1))
+    # The names of the axes are those of the page: small maps have no room for them.
+    layout = base_layout(title, (8, 8, 64, 8))
+    data: list[Trace] = []
+    words = []
+    for number in range(_ACROSS * _ROWS - 1):
+        row, slot = divmod(number, _ACROSS)
+        panel = number + 1
+        add_axes(layout, ("", ""), flat, panel, (row, _ROWS), (slot, _ACROSS))
+        for axis in "xy":
+            looks = layout[f"{axis}axis{panel if number else ''}"]
+            looks |= {"showticklabels": False, "ticks": "", "title": None}
+        if number >= len(draws):
+            add_heading(layout, panel, " ", size=11)
+            # Without a trace, Plotly would not draw the frame that keeps the place.
+            data.append({**scatter("markers", [None], [None]), **on(panel)})
+            continue
+        result, real = draws[number]
+        of_cells = result["kind"] == "cells"
+        wrong = "invented" if of_cells else "beside"
+        said = f"{real.sum()} true, {(~real).sum()} {wrong}"
+        words.append(said)
+        add_heading(layout, panel, said, size=11)
+        drawn = _cells if of_cells else _centres
+        rings = scatter(
+            "markers",
+            places[:, 0],
+            places[:, 1],
+            f"true cluster of the public data<br>{PLACE}",
+            marker=outlined(12, INK[mode], "circle-open", INK[mode], 1.2),
+        )
+        traces = [*drawn(result, real, flat, mode), rings]
+        data += [{**trace, **on(panel)} for trace in traces]
+    _key(layout, mode)
+    names = " and ".join(columns[:2])
+    return Panels(
+        data=data,
+        layout=layout,
+        alt=f"{title}. {counted(len(words), 'draw')} over {names}: {'; '.join(words)}.",
+        height=_HEIGHT,
+        share=0.0,
+        least_width=620,
+    )
+
+
+def _cells(
+    result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
+) -> list[Trace]:
+    """Cells of clusters; invented ones in another colour, with an outline and a cross."""
+    labels = np.asarray(result["labels"])
+    width = (domain.highs - domain.lows) / labels.shape
+    kinds = np.concatenate([[0], np.where(real, 1, 2)])[labels]
+    colours = coded([BACKGROUND[mode], BOTH[mode], INVENTED[mode]])
+    invented = (np.flatnonzero(~real) + 1)[:_MOST_MARKS]
+    order = np.argsort(labels, axis=None, kind="stable")
+    first = order[np.searchsorted(labels.ravel()[order], invented)]
+    x, y = middles(np.unravel_index(first, labels.shape), domain, width)
+    return [
+        heatmap(kinds, domain, width, **colours),
+        outline(kinds == 2, domain, width, {"color": INVENTED[mode], "width": 1}),
+        scatter(
+            "markers", x, y, f"invented<br>{PLACE}", marker=outlined(6, INK[mode], "x-thin",
+            INK[mode], 1.2),
+        ),
+    ]  # fmt: skip
+
+
+def _centres(
+    result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
+) -> list[Trace]:
+    """Centres; those beside all true clusters as crosses of another colour."""
+    x, y = np.asarray(result["centers"])[:, :2].T
+    ends = (BACKGROUND[mode], 1.0)
+    return [
+        scatter(
+            "markers", x[real], y[real], f"centre<br>{PLACE}",
+            marker=outlined(8, BOTH[mode], "circle", *ends),
+        ),
+        scatter(
+            "markers", x[~real], y[~real], f"centre beside all true clusters<br>{PLACE}",
+            marker=outlined(9, INVENTED[mode], "x", *ends),
+        ),
+    ]  # fmt: skip
+
+
+def _key(layout: dict[str, Any], mode: Mode) -> None:
+    """Say what the colours are, in the place of a tenth map."""
+    left, bottom = 4 * (1 + 0.05) / _ACROSS, 0.40
+    lines = (
+        f'<span style="color:{BOTH[mode]}">■</span> a true cluster',
+        f'<span style="color:{INVENTED[mode]}">✕</span> invented by noise',
+        "○ where one truly is",
+        f'<span style="color:{NOISE[mode]}">public data, none of yours</span>',
+    )
+    layout["annotations"].append(
+        {
+            "text": "<br>".join(lines), "x": left, "y": bottom, "xref": "paper", "yref": "paper",
+            "xanchor": "left", "yanchor": "top", "align": "left", "showarrow": False,
+            "font": {"size": 11},
+        }
+    )  # fmt: skip
