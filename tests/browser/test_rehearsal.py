@@ -142,17 +142,19 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     expect(button).to_have_count(0)
     settled(watched)
     assert "p=0.96" in page.url
-    # Nothing is forgotten on another page.
+    page.go_back()
+    expect(p).to_have_value("0.80")
+    # The plan before has its own advice, which is not forgotten either.
+    expect(told).to_be_visible()
+    page.go_forward()
+    expect(in_use).to_be_visible()
+    settled(watched)
+    # Nor is anything on another page.
     page.get_by_role("link", name="Glossary").first.click()
     expect(page.get_by_role("heading", name="Glossary", level=1)).to_be_attached()
     page.get_by_role("link", name="Release").first.click()
     expect(in_use).to_be_visible()
     expect(page.get_by_text(re.compile(r"^5 true, 0 invented")).first).to_be_visible()
-    page.go_back()
-    page.go_back()
-    expect(p).to_have_value("0.80")
-    # The plan before has its own advice.
-    expect(told).to_be_visible()
 
 
 def test_clusters_that_may_be_noise_can_be_left_out_of_picture_and_file(
