@@ -23,7 +23,7 @@ import os
 import re
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ from dpviz.ui.address import (
     is_local,
     place_of,
 )
+from dpviz.ui.uploads import UPLOAD_LIMIT, coming
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -96,6 +97,9 @@ _MOST_NOTED = 20
 
 #: Seconds after which a browser is opened: by then the server listens.
 _SOON = 0.2
+
+#: Where a file of a session comes in.
+_UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
 #: Streamlit tells everybody there how much memory each session takes.
 _METRICS = "/_stcore/metrics"
@@ -191,6 +195,18 @@ class Shield:
             await refused(scope, receive, answer)
         elif scope["path"].rstrip("/").endswith(_METRICS):
             await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
+        elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
+            size = given.get(b"content-length", "")
+            # Who does not say how large a file is gets the room of the largest.
+            bytes_coming = int(size) if size.isdecimal() else UPLOAD_LIMIT
+            with ExitStack() as room:
+                try:
+                    room.enter_context(coming(upload[1], bytes_coming))
+                except InputError as error:
+                    refused = PlainTextResponse(f"{error}\n", status_code=413)
+                    await refused(scope, receive, answer)
+                    return
+                await self._app(scope, receive, answer)
         else:
             await self._app(scope, receive, answer)
 

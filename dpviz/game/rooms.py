@@ -5,6 +5,7 @@ All functions may be called from any thread.
 
 from __future__ import annotations
 
+import math
 import re
 import secrets
 import threading
@@ -14,12 +15,20 @@ from dataclasses import dataclass
 
 from dpviz.errors import InputError, shown
 from dpviz.game.rules import Answer, Case, Game, Tally
+from dpviz.numbers import counted
 
 #: Most rooms on a server, players in a room, and guesses of one player before a new start.
 MOST_ROOMS, MOST_PLAYERS, MOST_GUESSES = 20, 60, 1000
 
-#: Seconds after which a room ends, and after which one ends in which nothing happens.
-LONGEST, IDLE = 3 * 3600.0, 1800.0
+#: Most rooms that one client opened: half of all, so nobody takes all rooms from the others.
+MOST_OF_CLIENT = MOST_ROOMS // 2
+
+#: Seconds after which a room ends, after which one ends in which nothing happens, and after which
+#: one ends whose teacher and players have all left.
+LONGEST, IDLE, EMPTY = 3 * 3600.0, 1800.0, 120.0
+
+#: Seconds after which nobody is in a room that nobody was seen in.
+_SEEN = 5.0
 
 #: Letters of a code: without vowels, so that no code is a word, and none looks like a digit.
 _LETTERS, _LENGTH = "BCDFGHJKLMNPQRSTVWXZ", 5
@@ -86,15 +95,19 @@ class Room:
         The mechanism, and its whole budget.
     clock
         Seconds.
+    client
+        Who opened it, as far as that is known.
     """
 
-    def __init__(self, case: Case, epsilon: float, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, case: Case, epsilon: float, clock: Clock = time.monotonic, client: str = ""
+    ) -> None:
         self.code = "".join(secrets.choice(_LETTERS) for _ in range(_LENGTH))
         #: Whoever has it may change and end the room.
         self.key = secrets.token_hex(8)
-        self.case, self.epsilon = case, epsilon
+        self.case, self.epsilon, self.client = case, epsilon, client
         self._clock, self._lock = clock, threading.RLock()
-        self._opened = self._touched = clock()
+        self._opened = self._touched = self._met = clock()
         self._seats: dict[str, _Seat] = {}
         self._clear()
 
@@ -103,11 +116,30 @@ class Room:
         self._everybody, self._rule = Tally(), Tally()
         self._numbers: tuple[list[float], list[float]] = ([], [])
 
+    def watched(self) -> None:
+        """Note that a teacher's screen shows the room now."""
+        with self._lock:
+            self._met = self._clock()
+
     @property
-    def over(self) -> bool:
-        """Whether the room's time is up."""
-        now = self._clock()
-        return now - self._opened > LONGEST or now - self._touched > IDLE
+    def left(self) -> float:
+        """Seconds until the room ends if nothing happens in it from now on; below 0 it is over."""
+        with self._lock:
+            now = self._clock()
+            if any(not seat.gone() for seat in self._seats.values()):
+                self._met = now
+            return min(self._ends, self._met + EMPTY) - now
+
+    @property
+    def quiet(self) -> float:
+        """The same where somebody stays, but makes no guess."""
+        with self._lock:
+            there = self._clock() - self._met < _SEEN
+            return (self._ends - self._clock()) if there else self.left
+
+    @property
+    def _ends(self) -> float:
+        return min(self._opened + LONGEST, self._touched + IDLE)
 
     def join(self, gone: Callable[[], bool] = lambda: False) -> str:
         """Take a seat; return its token.
@@ -196,24 +228,43 @@ class Rooms:
         self._clock, self._lock = clock, threading.Lock()
         self._open: dict[str, Room] = {}
 
-    def open(self, case: Case, epsilon: float) -> Room:
+    def open(
+        self, case: Case, epsilon: float, *, instead: Room | None = None, client: str = ""
+    ) -> Room:
         """Open a room.
+
+        Parameters
+        ----------
+        case, epsilon
+            See :class:`Room`.
+        instead
+            A room that the same person opened before: it ends.
+        client
+            Who opens it, as far as that is known.
 
         Raises
         ------
         InputError
-            If the server holds as many rooms as it may.
+            If the server holds as many rooms as it may, or as many of this client.
         """
         with self._lock:
+            if instead:
+                self._open.pop(instead.code, None)
             self._sweep()
-            if len(self._open) >= MOST_ROOMS:
-                raise InputError(
-                    f"{MOST_ROOMS} rooms are open, the most that this server holds: end one of "
-                    "them, or wait until one ends by itself."
-                )
-            room = Room(case, epsilon, self._clock)
+            theirs = [room for room in self._open.values() if room.client == client]
+            for rooms, most, whose in (
+                (list(self._open.values()), MOST_ROOMS, "the most that this server holds"),
+                (theirs, MOST_OF_CLIENT, "the most that one place may open"),
+            ):
+                if len(rooms) >= most:
+                    minutes = math.ceil(min(room.quiet for room in rooms) / 60)
+                    raise InputError(
+                        f"{most} rooms are open, {whose}: end one of them, or wait; one is free "
+                        f"in {counted(max(minutes, 1), 'minute')} if nobody plays in it until then."
+                    )
+            room = Room(case, epsilon, self._clock, client)
             while room.code in self._open:
-                room = Room(case, epsilon, self._clock)
+                room = Room(case, epsilon, self._clock, client)
             self._open[room.code] = room
             return room
 
@@ -241,4 +292,4 @@ class Rooms:
 
     def _sweep(self) -> None:
         """Forget rooms whose time is up."""
-        self._open = {code: room for code, room in self._open.items() if not room.over}
+        self._open = {code: room for code, room in self._open.items() if room.left >= 0}

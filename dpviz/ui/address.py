@@ -145,6 +145,15 @@ def where_files_go() -> str:
     return "A file that you load goes to the server of this page, and no further."
 
 
+def client() -> str:
+    """Address of the visitor's network, as far as it is known; "" for this computer.
+
+    What a proxy on this computer adds last is its own word; what stands before may be made up.
+    """
+    passed_on = st.context.headers.get("X-Forwarded-For") or ""
+    return str(st.context.ip_address or passed_on.rpartition(",")[2].strip())
+
+
 def on_this_machine() -> bool:
     """Whether nobody but users of this computer can be on the screen.
 

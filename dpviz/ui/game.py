@@ -14,7 +14,7 @@ from dpviz.game.rules import CASES, LEVELS, Game
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.game_play import STYLE, answered, drawn, reasons, scores
-from dpviz.ui.game_room import enter_room, from_the_top, rooms, teacher
+from dpviz.ui.game_room import enter_room, from_the_top, open_room, opened_room, rooms, teacher
 from dpviz.ui.messages import show_caption, show_error, show_info
 from dpviz.ui.page import live_part
 from dpviz.ui.show import segments
@@ -148,9 +148,11 @@ def _class_panel(state: UrlState) -> None:
         "Open a room, and show the class its code. Everybody plays on their own device, without "
         f"a name; your screen adds up all guesses. A room holds {MOST_PLAYERS:d} players."
     )
+    if before := opened_room():
+        show_caption(f"Your room {before.code} is open: it ends when you open another one.")
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     if left.button("Open a room", key="game:open", icon=":material/groups:"):
-        room = rooms().open(CASES[state.get("case")], float(state.get("level")))
+        room = open_room(CASES[state.get("case")], float(state.get("level")))
         state.set("room", room.code)
         state.set("key", room.key)
         st.rerun()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable
+from contextlib import suppress
 
 import streamlit as st
 
 from dpviz.errors import InputError
 from dpviz.figures.game import telling_bars
 from dpviz.game.rooms import Room, Rooms
-from dpviz.game.rules import CASES
+from dpviz.game.rules import CASES, Case
 from dpviz.numbers import counted
-from dpviz.ui.address import base_address, full_link, is_local
+from dpviz.ui.address import base_address, client, full_link, is_local
 from dpviz.ui.game_play import reasons, scores
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.presence import absence
@@ -24,8 +25,10 @@ from dpviz.ui.state import UrlState
 #: Seconds between two updates of the teacher's screen, and after which a closed page is gone.
 _EVERY, _GONE = 1.0, 5.0
 
-#: Session entries: code and token of the seat, and what the teacher has chosen.
+#: Session entries: code and token of the seat, what the teacher has chosen, the room that this
+#: session opened, and the one before it.
 _SEAT, _CHOSEN = "game:seat", "game:chosen"
+_OPENED, _ENDED = "game:opened", "game:ended"
 
 
 _mount_top = st.components.v2.component(
@@ -48,6 +51,29 @@ def from_the_top(code: str) -> None:
 def rooms() -> Rooms:
     """All rooms of this server; they end with it."""
     return Rooms()
+
+
+def open_room(case: Case, epsilon: float) -> Room:
+    """Open a room; the one that this session opened before ends.
+
+    Raises
+    ------
+    InputError
+        If too many are open.
+    """
+    before = opened_room()
+    room = rooms().open(case, epsilon, instead=before, client=client())
+    st.session_state[_OPENED] = room.code
+    st.session_state[_ENDED] = before.code if before else ""
+    return room
+
+
+def opened_room() -> Room | None:
+    """The open room that this session opened, if there is one."""
+    code = st.session_state.get(_OPENED)
+    with suppress(InputError):
+        return rooms().find(code) if code else None
+    return None
 
 
 def enter_room(room: Room) -> str:
@@ -84,6 +110,8 @@ def teacher(
     left, right = st.columns([4, 7], gap="medium")
     with left:
         _invitation(room)
+        if ended := st.session_state.get(_ENDED):
+            show_caption(f"Room {ended}, which you opened before, has ended: one room at a time.")
         _follow_choice(state, room, controls)
         st.button(
             "End the room",
@@ -94,8 +122,8 @@ def teacher(
         )
         show_caption(
             "A new choice starts all scores anew. The room keeps no names and ends by itself: "
-            "after half an hour without a guess, and after three hours. The address of this page "
-            "is yours; give the class the link below the code."
+            "two minutes after all have left, after half an hour without a guess, and after three "
+            "hours. The address of this page is yours; give the class the link below the code."
         )
     with right:
         _live(room.code)
@@ -145,6 +173,7 @@ def _live(code: str) -> None:
     except InputError as error:
         show_error(error)
         return
+    room.watched()
     case, epsilon, score = room.case, room.epsilon, room.score()
     st.markdown(
         f"**{plain_text(counted(score.players, 'player'))}**, "

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 import pyarrow as pa
@@ -69,6 +69,7 @@ class _Held:
 
 _LOCK = Lock()
 _SESSIONS: dict[str, _Held] = {}
+_DROPPED = Event()
 
 
 def away() -> float:
@@ -94,6 +95,11 @@ def forget_when_left() -> None:
         )
 
 
+def collect_soon() -> None:
+    """Collect all objects at the next look: a session has dropped a file that it has read."""
+    _DROPPED.set()
+
+
 def sessions() -> int:
     """Number of sessions whose browsers are there, or may come back."""
     return len(_SESSIONS)
@@ -105,7 +111,8 @@ def _watch() -> None:
     while watching:
         time.sleep(LOOK)
         looks += 1
-        if looks % _WHOLE == 0:
+        if looks % _WHOLE == 0 or _DROPPED.is_set():
+            _DROPPED.clear()
             _collect()
         else:
             # What is left after this is not walked again by each of Python's own collections.

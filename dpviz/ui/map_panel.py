@@ -16,6 +16,7 @@ from dpviz.ui.data_panel import ActiveData
 from dpviz.ui.domain_panel import cut_out
 from dpviz.ui.messages import show_caption, show_error
 from dpviz.ui.state import Control, UrlState, choice
+from dpviz.ui.uploads import keep
 
 #: What a person may know of the axes.
 AXES: dict[Axes, str] = {
@@ -73,6 +74,7 @@ def _own_lines(domain: Domain) -> Background | None:
         help="In the coordinates of the two axes. Public information by your word: it is drawn "
         "beneath the data here, and no run and no release reads it.",
     )
+    keep("map", [] if file is None else [file])
     token = None if file is None else file.file_id
     known: dict[str, Any] = st.session_state.setdefault(_OWN, {"token": None, "lines": None})
     if file is not None and token != known["token"]:

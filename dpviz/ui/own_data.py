@@ -30,14 +30,14 @@ from dpviz.reproduce import columns_of, columns_option
 from dpviz.ui.address import on_this_machine
 from dpviz.ui.data_state import COUNTS, FORMATS, READABLE, DataState
 from dpviz.ui.job import Job, follow, job_of, start
+from dpviz.ui.leave import collect_soon
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.rows import offer_rows
 from dpviz.ui.state import following
+from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep
 from dpviz.work import IsCancelled, Progress
-
-UPLOAD_LIMIT = 100 * 2**20
 
 #: A table of this computer's file, or one that a process of its own has read.
 AnyTable: TypeAlias = Table | UploadedTable
@@ -190,6 +190,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
             own.loaded += 1
             own.asked = ()
             own.taken_from = token
+            _forget_others(file, named)
             st.session_state[_FILE] = file
             # Settings that came by a link, or stayed after a reload, wait for the first file.
             if st.session_state.setdefault(_SETTINGS_OF, file.file_id) != file.file_id:
@@ -202,6 +203,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
                 raise
         except InputError as error:
             own.error = str(error)
+    keep("own", [one for one in (uploaded, st.session_state.get(_FILE)) if one is not None])
     if own.table is not None and uploaded is None:
         show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
     failure, own.unread = own.error, NO_ROWS
@@ -250,6 +252,18 @@ def loaded() -> bool:
     """Whether a file was read, which may not be on the screen yet."""
     own: OwnData | None = st.session_state.get(_OWN)
     return own is not None and own.table is not None
+
+
+def _forget_others(file: Any, named: bool) -> None:
+    """Drop what the session still holds of the file before another one."""
+    before = st.session_state.get(_FILE)
+    if before is None or before.file_id == file.file_id:
+        return
+    st.session_state.pop("recent", None)
+    # The other pages read the new file when somebody opens them.
+    if other := st.session_state.get(_OWN if named else _RELEASED):
+        other.table = other.shown = other.whole = None
+    collect_soon()
 
 
 def _forget_path() -> None:
@@ -502,6 +516,8 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         )
         key = (table, tuple(used or ()), unit, classes, unreadable)
         whole = _shared().get(key, select) if own.local else select()
+        if not own.local:
+            check_size(whole.name, (whole.points, whole.counts))
         own.far = None if named else _far(table, whole)
         own.shown = whole if unit is None else cap_records(whole, cap)
         own.whole, own.unit = whole, unit

@@ -19,7 +19,8 @@ from dpviz.formats import ACCEPTED
 from dpviz.ui.address import on_this_machine
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error
-from dpviz.ui.own_data import UPLOAD_LIMIT, AnyTable, hand_over
+from dpviz.ui.own_data import AnyTable, hand_over
+from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep
 
 #: Session entry of what was given, and of the number of times that it was given back.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
@@ -83,6 +84,7 @@ def paper_sets_panel(preset: Preset) -> bool:
         )
         for file in files:
             _take(wanted.values(), file)
+        keep("paper sets", [*files, *(one.file for one in given_sets().values())])
         for one in wanted.values():
             if on_this_machine():
                 path = st.text_input(
@@ -146,6 +148,8 @@ def _take(wanted: Iterable[PaperSet], file: Any) -> None:
                 f"which none of {', '.join(one.title for one in sets)} has: choose another file."
             )
         dataset = theirs.take(table)
+        if not isinstance(file, LocalFile):
+            check_size(file.name, (dataset.points, dataset.counts))
     except InputError as error:
         show_error(error)
         return

@@ -9,9 +9,11 @@ import pytest
 from dpviz.errors import InputError
 from dpviz.game import rooms as module
 from dpviz.game.rooms import (
+    EMPTY,
     IDLE,
     LONGEST,
     MOST_GUESSES,
+    MOST_OF_CLIENT,
     MOST_PLAYERS,
     MOST_ROOMS,
     Rooms,
@@ -107,6 +109,7 @@ def test_a_room_ends_by_itself(rooms, clock):
 
 def test_an_idle_room_ends_and_an_ended_one_is_gone(rooms, clock):
     room = rooms.open(SQUARES, 1.0)
+    room.join()
     clock.now = IDLE
     assert rooms.find(room.code) is room
     clock.now = IDLE + 1
@@ -120,13 +123,58 @@ def test_an_idle_room_ends_and_an_ended_one_is_gone(rooms, clock):
 
 
 def test_a_server_holds_so_many_rooms(rooms, clock):
-    codes = {rooms.open(SQUARES, 1.0).code for _ in range(MOST_ROOMS)}
+    opened = [rooms.open(SQUARES, 1.0, client=str(one % 4)) for one in range(MOST_ROOMS)]
+    codes = {room.code for room in opened}
     assert len(codes) == MOST_ROOMS
     assert all(checked_code(f" {code.lower()} ") == code for code in codes)
-    with pytest.raises(InputError, match="20 rooms are open"):
-        rooms.open(SQUARES, 1.0)
+    with pytest.raises(InputError, match=r"20 rooms are open.* one is free in 30 minutes if"):
+        rooms.open(SQUARES, 1.0, client="another")
+    for room in opened:
+        room.join()
+    clock.now = IDLE - 61
+    with pytest.raises(InputError, match="one is free in 2 minutes if nobody plays"):
+        rooms.open(SQUARES, 1.0, client="another")
     clock.now = IDLE + 1
-    rooms.open(SQUARES, 1.0)
+    rooms.open(SQUARES, 1.0, client="another")
+
+
+@pytest.mark.parametrize("client", ["", "192.0.2.7"])
+def test_one_client_does_not_take_all_rooms(rooms, client):
+    for _ in range(MOST_OF_CLIENT):
+        rooms.open(SQUARES, 1.0, client=client)
+    with pytest.raises(InputError, match="10 rooms are open, the most that one place may open"):
+        rooms.open(SQUARES, 1.0, client=client)
+    assert rooms.open(SQUARES, 1.0, client="192.0.2.8").code in rooms._open
+
+
+def test_another_room_takes_the_place_of_the_one_before(rooms):
+    room = None
+    for _ in range(2 * MOST_ROOMS):
+        room = rooms.open(SQUARES, 1.0, instead=room)
+    assert list(rooms._open) == [room.code]
+
+
+def test_a_room_ends_soon_after_all_have_left(rooms, clock):
+    left: list[bool] = []
+    empty, played, taught = (rooms.open(SQUARES, 1.0) for _ in range(3))
+    played.join(lambda: bool(left))
+    for now in range(0, 2 * int(EMPTY), 10):
+        clock.now = now
+        taught.watched()
+        rooms.find(taught.code)
+    assert set(rooms._open) == {played.code, taught.code}
+    assert empty.left < 0
+    left.append(True)
+    # A page that is loaded anew, or a sleeping phone, ends no room.
+    clock.now += EMPTY - 11
+    assert rooms.find(played.code) is played
+    left.clear()
+    rooms.find(played.code)
+    left.append(True)
+    clock.now += EMPTY + 1
+    with pytest.raises(InputError, match="is not open"):
+        rooms.find(played.code)
+    assert not rooms._open
 
 
 def test_a_player_makes_so_many_guesses(rooms, monkeypatch):

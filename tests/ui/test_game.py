@@ -144,6 +144,19 @@ def test_a_room_from_opening_to_its_end(rooms):
     assert not by_link.error
 
 
+def test_a_session_has_one_room_and_says_so(rooms):
+    teacher = press(opened("game", {}), "Open a room")
+    first = teacher.query_params["room"]
+    assert not any("has ended" in one.value for one in teacher.caption)
+    teacher.query_params.clear()
+    teacher.query_params["case"] = "map"
+    assert any(f"Your room {first} is open" in one.value for one in teacher.run().caption)
+    press(teacher, "Open a room")
+    assert list(rooms._open) == [teacher.query_params["room"]] != [first]
+    said = [one.value for one in teacher.caption if "has ended: one room at a time" in one.value]
+    assert said == [f"Room {first}, which you opened before, has ended: one room at a time."]
+
+
 @pytest.mark.parametrize(
     ("link", "said"),
     [
