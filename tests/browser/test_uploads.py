@@ -126,3 +126,45 @@ def test_uploads_go_with_their_session(
         assert left < rows / 20
     finally:
         end(server)
+
+
+#: Puts files of 90 MB beside one that a page has sent: as many as there are numbers.
+PUT_MORE = """async ([address, many]) => {
+  const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)?.[1] ?? ''
+  const put = async (number) => {
+    const form = new FormData()
+    form.append('file', new Blob([new Uint8Array(90 * 2 ** 20)]), `${number}.csv`)
+    const answer = await fetch(address.replace(/[^/]+$/, `more-${number}`),
+      { method: 'PUT', body: form, headers: { 'X-Xsrftoken': token } })
+    return [answer.status, await answer.text()]
+  }
+  const got = []
+  for (let number = 0; number < many; number++) got.push(await put(number))
+  return got
+}"""
+
+
+@pytest.mark.exhaustive
+def test_one_session_takes_so_much_memory_and_no_more(
+    tmp_path: Path, open_page: Callable[..., Any]
+) -> None:
+    url, server = serve_others(tmp_path)
+    try:
+        await_health(url, server)
+        watched = open_page(f"{url}/?data=own")
+        box = watched.page.locator("input[type=file]")
+        box.wait_for(state="attached")
+        watched.wait_idle()
+        (tmp_path / OURS).write_text("x,y\n" + "1,2\n3,4\n" * 50, encoding="utf-8")
+        with watched.page.expect_request("**/upload_file/**") as sent:
+            box.set_input_files(tmp_path / OURS)
+        watched.page.wait_for_selector(".gtitle")
+        process = psutil.Process(server.pid)
+        before = process.memory_info().rss
+        got = watched.page.evaluate(PUT_MORE, [sent.value.url, 6])
+        assert [status for status, _ in got] == [204] * 2 + [413] * 4
+        assert "a session holds 210 MB" in got[-1][1]
+        # 540 MB without a limit; beside the files, the last one is there once more on its way.
+        assert process.memory_info().rss - before < 330 * 2**20
+    finally:
+        end(server)

@@ -1,15 +1,20 @@
-"""A second upload, soon after the first: nobody waits for the file that nobody wants any longer."""
+"""Uploads: one soon after another, how many bytes a session holds, and when a file is freed."""
 
 from __future__ import annotations
 
+import asyncio
 from threading import Event
 from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from dpviz.data.reading import apart
 from dpviz.data.reading.watch import watching
-from dpviz.ui import job, own_data
+from dpviz.errors import InputError
+from dpviz.server import Shield
+from dpviz.ui import job, own_data, uploads
 from tests.data.reading.test_apart import CSV, SLOW, nothing_left, planted  # noqa: F401
 
 
@@ -40,3 +45,115 @@ def test_a_second_upload_ends_the_reading_of_the_first(monkeypatch: pytest.Monke
     apart.dismiss()
     assert second is not None
     assert second.table().rows == 202
+
+
+class Files:
+    """What Streamlit keeps of uploads, in a test."""
+
+    def __init__(self) -> None:
+        self.file_storage: dict[str, dict[str, SimpleNamespace]] = {}
+
+    def put(self, session: str, name: str, size: int) -> None:
+        stored = self.file_storage.setdefault(session, {})
+        stored[name] = SimpleNamespace(data=range(size))
+
+    def remove_file(self, session: str, name: str) -> None:
+        self.file_storage[session].pop(name, None)
+
+
+@pytest.fixture
+def files(monkeypatch: pytest.MonkeyPatch) -> Files:
+    made = Files()
+    server = SimpleNamespace(
+        exists=lambda: True, get_instance=lambda: SimpleNamespace(uploaded_file_mgr=made)
+    )
+    monkeypatch.setattr(uploads, "runtime", server)
+    return made
+
+
+async def answer(door: Shield, path: str, size: int | None, method: str = "PUT") -> tuple[int, str]:
+    """Status and text of a request."""
+    sent: list[dict[str, Any]] = []
+    headers = [(b"host", b"localhost")]
+    if size is not None:
+        headers.append((b"content-length", str(size).encode()))
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": headers}
+    await door(scope, None, send)  # type: ignore[arg-type]
+    return sent[0]["status"], sent[1].get("body", b"").decode()
+
+
+def test_a_session_holds_so_many_bytes_whatever_comes_in_and_however(files: Files) -> None:
+    """Six files of 90 MB at once: two are in, and the others get one sentence."""
+    held: list[int] = []
+
+    async def store(scope: Any, receive: Any, send: Any) -> None:
+        # A file is counted from its first byte on, also while others come in beside it.
+        await asyncio.sleep(0)
+        _, _, _, session, name = scope["path"].split("/")
+        files.put(session, name, 90 * 2**20)
+        held.append(sum(len(one.data) for one in files.file_storage[session].values()))
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    door = Shield(store)  # type: ignore[arg-type]
+
+    async def six(session: str, size: int | None) -> list[tuple[int, str]]:
+        path = f"/_stcore/upload_file/{session}"
+        asked = [answer(door, f"{path}/{one}", size) for one in range(6)]
+        return list(await asyncio.gather(*asked))
+
+    for session, size in (("one", 90 * 2**20), ("two", None)):
+        got = asyncio.run(six(session, size))
+        assert [status for status, _ in got] == [204] * 2 + [413] * 4
+        assert all("a session holds 210 MB: remove a file first" in text for _, text in got[2:])
+    assert max(held) <= uploads.MOST
+    assert not uploads._COMING
+    files.remove_file("one", "0")
+    assert asyncio.run(answer(door, "/_stcore/upload_file/one/7", 2**20))[0] == 204
+
+
+def test_all_sessions_together_leave_memory_for_the_server(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert uploads.most_of_all() >= uploads.MOST
+    monkeypatch.setattr(uploads, "most_of_all", lambda: 500 * 2**20)
+    for one in range(5):
+        files.put(str(one), "file", 90 * 2**20)
+    with pytest.raises(InputError, match="fill the memory"), uploads.coming("new", 90 * 2**20):
+        pass
+    with uploads.coming("new", 40 * 2**20):
+        pass
+
+
+def test_a_file_that_no_place_has_any_longer_is_freed(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = SimpleNamespace(session_id="me")
+    monkeypatch.setattr(uploads, "get_script_run_ctx", lambda **_: session)
+    monkeypatch.setattr(uploads.st, "session_state", {})
+    for name in "abcd":
+        files.put("me", name, 1)
+        files.put("another", name, 1)
+
+    def keep(place: str, names: str) -> str:
+        uploads.keep(place, [SimpleNamespace(file_id=name) for name in names])
+        return "".join(files.file_storage["me"])
+
+    assert keep("own", "a") == "abcd"  # one that is on its way is not touched
+    assert keep("own", "ab") == "abcd"
+    assert keep("papers", "a") == "abcd"
+    assert keep("own", "b") == "abcd"  # another place still has it
+    assert keep("papers", "") == "bcd"
+    assert keep("own", "d") == "cd"
+    assert "".join(files.file_storage["another"]) == "abcd"
+
+
+def test_numbers_of_a_small_file_are_no_larger_than_a_session() -> None:
+    many = np.lib.stride_tricks.as_strided(np.zeros(1), (14_000_000, 2), (0, 0))
+    with pytest.raises(InputError, match=r"What is chosen of trips takes 213.6 MB here, and"):
+        uploads.check_size("trips", (many, None))
+    uploads.check_size("trips", (many[:13_000_000], None))
