@@ -36,7 +36,7 @@ from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.rows import offer_rows
 from dpviz.ui.state import following
-from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep
+from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 from dpviz.work import IsCancelled, Progress
 
 #: A table of this computer's file, or one that a process of its own has read.
@@ -204,6 +204,7 @@ def own_data(state: DataState, *, many: bool, named: bool = False) -> OwnData:
         except InputError as error:
             own.error = str(error)
     keep("own", [one for one in (uploaded, st.session_state.get(_FILE)) if one is not None])
+    show_room()
     if own.table is not None and uploaded is None:
         show_caption(f"Loaded: {_described(own.table)}. Choose another file to replace it.")
     failure, own.unread = own.error, NO_ROWS

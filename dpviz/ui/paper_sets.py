@@ -20,7 +20,7 @@ from dpviz.ui.address import on_this_machine
 from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error
 from dpviz.ui.own_data import AnyTable, hand_over
-from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep
+from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 
 #: Session entry of what was given, and of the number of times that it was given back.
 _GIVEN, _EPOCH = "compare:paper sets", "compare:paper sets:epoch"
@@ -85,6 +85,7 @@ def paper_sets_panel(preset: Preset) -> bool:
         for file in files:
             _take(wanted.values(), file)
         keep("paper sets", [*files, *(one.file for one in given_sets().values())])
+        show_room()
         for one in wanted.values():
             if on_this_machine():
                 path = st.text_input(

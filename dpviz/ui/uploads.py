@@ -18,6 +18,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.data.reading.files import megabytes
 from dpviz.errors import InputError, shown
+from dpviz.ui.messages import show_caption
 
 #: Most bytes of a file; of all files of a session, and of the numbers that are read of one: room
 #: for a file and for the one that takes its place, with what the browser sends around them.
@@ -110,6 +111,18 @@ def keep(place: str, files: Iterable[Any]) -> None:
     manager: Any = runtime.get_instance().uploaded_file_mgr
     for gone in before.difference(*kept.values()):
         manager.remove_file(context.session_id, gone)
+
+
+def show_room() -> None:
+    """Say what still fits where the next file may be refused: the browser tells only a number."""
+    context = get_script_run_ctx(suppress_warning=True)
+    held = sum(_sizes().get(context.session_id, ())) if context else 0
+    if held + UPLOAD_LIMIT > MOST:
+        show_caption(
+            f"Your files here have {megabytes(held)}, and a session holds {megabytes(MOST)}: a "
+            f"file of more than {megabytes(max(MOST - held, 0))} is refused (413) until you remove one, "
+            "or load the page again."
+        )
 
 
 def check_size(name: str, arrays: Iterable[Any]) -> None:

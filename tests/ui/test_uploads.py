@@ -150,6 +150,14 @@ def test_a_file_that_no_place_has_any_longer_is_freed(
     assert keep("papers", "") == "bcd"
     assert keep("own", "d") == "cd"
     assert "".join(files.file_storage["another"]) == "abcd"
+    # Before the next file may be refused, the page says what still fits.
+    told: list[str] = []
+    monkeypatch.setattr(uploads, "show_caption", told.append)
+    uploads.show_room()
+    files.put("me", "large", 180 * 2**20)
+    uploads.show_room()
+    assert len(told) == 1
+    assert "a file of more than 30 MB is refused (413) until you remove one" in told[0]
 
 
 def test_numbers_of_a_small_file_are_no_larger_than_a_session() -> None:
