@@ -120,8 +120,8 @@ def show_room() -> None:
     if held + UPLOAD_LIMIT > MOST:
         show_caption(
             f"Your files here have {megabytes(held)}, and a session holds {megabytes(MOST)}: a "
-            f"file of more than {megabytes(max(MOST - held, 0))} is refused (413) until you remove one, "
-            "or load the page again."
+            f"file of more than {megabytes(max(MOST - held, 0))} is refused (413) until you remove "
+            "one, or load the page again."
         )
 
 
