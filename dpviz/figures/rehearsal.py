@@ -27,6 +27,10 @@ from dpviz.numbers import counted
 #: Maps in a row, rows, and pixels of both at least: the page adds what square maps need.
 _ACROSS, _ROWS, _HEIGHT = 5, 2, 300
 
+#: What the colours are, of cells and of centres.
+_OF_CELLS = ("a true cluster", "invented by noise")
+_OF_CENTRES = ("finds a cluster", "finds none")
+
 #: Most marks of invented clusters on a map.
 _MOST_MARKS = 60
 
@@ -74,8 +78,11 @@ def small_maps(
             continue
         result, real = draws[number]
         of_cells = result["kind"] == "cells"
-        wrong = "invented" if of_cells else "beside"
-        said = f"{real.sum()} true, {(~real).sum()} {wrong}"
+        said = (
+            f"{real.sum()} true, {(~real).sum()} invented"
+            if of_cells
+            else f"{real.sum()} of {len(places)} found"
+        )
         words.append(said)
         add_heading(layout, panel, said, size=11)
         drawn = _cells if of_cells else _centres
@@ -88,7 +95,8 @@ def small_maps(
         )
         traces = [*drawn(result, real, flat, mode), rings]
         data += [{**trace, **on(panel)} for trace in traces]
-    _key(layout, mode)
+    of_cells = draws[0][0]["kind"] == "cells"
+    _key(layout, *(_OF_CELLS if of_cells else _OF_CENTRES), mode)
     names = " and ".join(columns[:2])
     return Panels(
         data=data,
@@ -116,8 +124,8 @@ def _cells(
         heatmap(kinds, domain, width, **colours),
         outline(kinds == 2, domain, width, {"color": INVENTED[mode], "width": 1}),
         scatter(
-            "markers", x, y, f"invented<br>{PLACE}", marker=outlined(6, INK[mode], "x-thin",
-            INK[mode], 1.2),
+            "markers", x, y, f"invented<br>{PLACE}", marker=outlined(4, INK[mode], "x-thin",
+            INK[mode], 1),
         ),
     ]  # fmt: skip
 
@@ -125,7 +133,7 @@ def _cells(
 def _centres(
     result: Mapping[str, Any], real: NDArray[np.bool_], domain: Domain, mode: Mode
 ) -> list[Trace]:
-    """Centres; those beside all true clusters as crosses of another colour."""
+    """Centres; those that find no cluster as crosses of another colour."""
     x, y = np.asarray(result["centers"])[:, :2].T
     ends = (BACKGROUND[mode], 1.0)
     return [
@@ -134,18 +142,18 @@ def _centres(
             marker=outlined(8, BOTH[mode], "circle", *ends),
         ),
         scatter(
-            "markers", x[~real], y[~real], f"centre beside all true clusters<br>{PLACE}",
+            "markers", x[~real], y[~real], f"centre that finds no cluster<br>{PLACE}",
             marker=outlined(9, INVENTED[mode], "x", *ends),
         ),
     ]  # fmt: skip
 
 
-def _key(layout: dict[str, Any], mode: Mode) -> None:
+def _key(layout: dict[str, Any], real: str, wrong: str, mode: Mode) -> None:
     """Say what the colours are, in the place of a tenth map."""
     left, bottom = 4 * (1 + 0.05) / _ACROSS, 0.40
     lines = (
-        f'<span style="color:{BOTH[mode]}">■</span> a true cluster',
-        f'<span style="color:{INVENTED[mode]}">✕</span> invented by noise',
+        f'<span style="color:{BOTH[mode]}">■</span> {real}',
+        f'<span style="color:{INVENTED[mode]}">✕</span> {wrong}',
         "○ where one truly is",
         f'<span style="color:{NOISE[mode]}">public data, none of yours</span>',
     )

@@ -214,9 +214,9 @@ ABOUT = {
     "rehearsal": AboutPicture(
         shows="What this plan could publish: each small map is one draw on public data that stand "
         "in for yours.",
-        read="Blue is a true cluster of the public data; orange with a cross was invented by "
-        "noise. A ring marks where a true cluster is: one without blue is lost. The maps have the "
-        "axes of your domain, or those of the public set.",
+        read="Blue is, or finds, a true cluster of the public data; orange with a cross was "
+        "invented by noise, or finds none. A ring marks where a true cluster is: one without "
+        "blue is lost. The maps have the axes of your domain, or those of the public set.",
         attempt="Take the recommended plan: its maps show fewer crosses. Then choose another size "
         "of clusters.",
     ),

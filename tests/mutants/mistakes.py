@@ -556,4 +556,30 @@ MISTAKES: dict[str, Mistake] = {
             "return variant",
         ),
     ),
+        "release/rehearsal.py",
+        "release/test_rehearsal.py",
+        advice_is_what_looks_best_in_few_draws=(
+            "return best if near <= before - max(_NEARER, _SHARE * before) else plan.request",
+            "return best",
+        ),
+        sample_has_the_clusters_of_the_plan=(
+            "config = replace(config, **family.suited(facts))",
+            "pass",
+        ),
+    ),
+    **_of(
+        "ui/uploads.py",
+        "ui/test_uploads.py",
+        what_is_on_its_way_does_not_count=(
+            "held.get(session, 0) + _COMING.get(session, 0)",
+            "held.get(session, 0)",
+        ),
+        another_place_loses_its_file=("before.difference(*kept.values())", "before - kept[place]"),
+    ),
+    **_of(
+        "game/rooms.py",
+        "game/test_rooms.py",
+        an_empty_room_stays=(", self._met + EMPTY) - now", ") - now"),
+        the_room_before_stays=("self._open.pop(instead.code, None)", "pass"),
+    ),
 }
