@@ -33,10 +33,18 @@ from dpviz.ui.compare_runs import (
     quick_scores,
 )
 from dpviz.ui.data_panel import protection, public_switch
-from dpviz.ui.data_state import UPLOAD, DataState, data_controls
+from dpviz.ui.data_state import (
+    FIRST,
+    FIRST_METHODS,
+    UPLOAD,
+    DataState,
+    data_controls,
+    methods_of,
+    suited_links,
+    without,
+)
 from dpviz.ui.domain_panel import domain_panel
 from dpviz.ui.epsilon_panel import epsilon_panel
-from dpviz.ui.explorer import FIRST
 from dpviz.ui.messages import show_caption
 from dpviz.ui.own_data import OwnData, loaded, own_data
 from dpviz.ui.page import NothingLoadedError
@@ -45,8 +53,6 @@ from dpviz.ui.parameters import boxes, parser
 from dpviz.ui.rows import offer_box, show_notes
 from dpviz.ui.state import Control, CorrectedError, choice, number, whole
 from dpviz.ui.worker_times import MOST_PRICE
-
-FIRST_METHODS = ("privqt", "privthr", "privthrem", "twostage")
 
 VARIANTS = ("sound", "published")
 
@@ -70,8 +76,14 @@ class Names(list[str]):
         return ",".join(self)
 
 
-#: Controls for own data only.
-_OF_OWN_DATA = ("domain", "outside", "g", "p", "k")
+#: Controls for own data only: a sample set has its own bounds and parameters here.
+OF_OWN_DATA = ("domain", "outside", *suited_links())
+
+#: What a figure of a paper sets; those that other pages have as well don't follow meanwhile.
+_OF_FIGURE = (
+    "data", "methods", "variant", "neighbours", "draws", "epsilons", "axis", "values", "score",
+    "view",
+)  # fmt: skip
 
 
 def suiting(known: Sample) -> list[tuple[Parameter, Any]]:
@@ -91,25 +103,65 @@ class CompareState(DataState):
         """Whether own data is among the chosen ones."""
         return UPLOAD in self.get("data")
 
+    @property
+    def has_figure(self) -> bool:
+        """Whether a figure of a paper is shown."""
+        return bool(self.get("preset") != NO_PRESET)
+
     def told(self) -> dict[str, Any]:
         """Values that the other pages take over: of several data sets the first."""
-        told = super().told() | {"data": self.get("data")[0] if self.get("data") else FIRST}
-        if told["data"] != UPLOAD:  # they are of own data here
-            del told["domain"], told["outside"]
-        return told
+        told = super().told()
+        for name in ("data", "methods"):
+            if not told[name]:  # somebody is about to choose
+                del told[name]
+        if "methods" in told:
+            told["methods"] = tuple(told["methods"])
+        if "data" in told:
+            told["data"] = told["data"][0]
+        if told.get("data") != UPLOAD:
+            told = without(told, OF_OWN_DATA)
+        return without(told, _OF_FIGURE) if self.has_figure else told
+
+    def tell(self) -> None:
+        """Store what was changed here; what a figure of a paper has is no news."""
+        if self._store.get("figure", False) != self.has_figure:
+            self._store["figure"] = self.has_figure
+            if self._store["told"]:
+                self._store["told"] = None
+        super().tell()
+        if not self.has_figure:
+            self._store["own"] = {name: self.get(name) for name in _OF_FIGURE}
+
+    def leave_figure(self) -> None:
+        """Bring back the own choices, and follow what was changed on other pages meanwhile."""
+        self.set("preset", NO_PRESET)
+        for name, value in self._store.get("own", {}).items():
+            self.set(name, value)
+        self._store["opened"] = True
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over; a chosen data set stays beside the others."""
-        taken = super().taken(working)
+        taken = super().taken(working) | self._methods(working)
         if working.get("data") in self.get("data"):
             taken.pop("data", None)
         if working.get("data") != UPLOAD:
-            taken = {name: value for name, value in taken.items() if name not in _OF_OWN_DATA}
-        return taken
+            taken = without(taken, OF_OWN_DATA)
+        return without(taken, _OF_FIGURE) if self.has_figure else taken
+
+    def _methods(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Methods that this page takes over: beside those of the same family, if there are any."""
+        chosen = methods_of(working, self)
+        if not chosen:
+            return {}
+        here, family = list(self.get("methods")), CARDS[chosen[0]].family
+        if not any(CARDS[name].family == family for name in here):
+            here = [*FIRST_METHODS[family]]
+        here += [name for name in chosen if name in METHODS and name not in here]
+        return {"methods": Names(here)}
 
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
-        needless: tuple[str, ...] = () if self.has_own_data else _OF_OWN_DATA
+        needless: tuple[str, ...] = () if self.has_own_data else OF_OWN_DATA
         if self.get("axis") == EPSILON.name:
             needless += ("axis", "values")
         if not self.get("price"):
@@ -206,8 +258,10 @@ def page_state() -> CompareState:
             "data": Control(
                 Names([FIRST]), several("data", (*sample_names(), UPLOAD)), shared=True
             ),
-            "methods": Control(Names(FIRST_METHODS), several("methods", METHODS)),
-            "variant": Control("sound", choice("variant", VARIANTS)),
+            "methods": Control(
+                Names(FIRST_METHODS["wavecluster"]), several("methods", METHODS), shared=True
+            ),
+            "variant": Control("sound", choice("variant", VARIANTS), shared=True),
             "draws": Control(10, whole("draws", 1, MOST_DRAWS)),
             "low": _epsilon_end("low"),
             "high": _epsilon_end("high"),
@@ -220,7 +274,10 @@ def page_state() -> CompareState:
             "of": Control(FIRST, choice("of", (*sample_names(), UPLOAD))),
             "price": Control(0.0, number("price", 0.0, MOST_PRICE, check_price)),
             **{name: one for name, one in own.items() if name != "data"},
-            **{one.link: Control(value, parser(one)) for one, value in suiting(sample(FIRST))},
+            **{
+                one.link: Control(value, parser(one), shared=True)
+                for one, value in suiting(sample(FIRST))
+            },
         },
     )
     if state.fresh:
@@ -259,6 +316,14 @@ def _correct(state: CompareState) -> None:
             state.correct(name, choices[0], sentence)
 
 
+def _change_preset(state: CompareState) -> None:
+    """Fill in what the chosen figure has, or bring back the own choices."""
+    if state.has_figure:
+        _take_preset(state)
+    else:
+        state.leave_figure()
+
+
 def _take_preset(state: CompareState, but: Iterable[str] = ()) -> None:
     """Set the controls to the values of a paper's figure."""
     chosen = PRESETS.get(state.get("preset"))
@@ -293,12 +358,19 @@ def sidebar(state: CompareState) -> SweepRequest | None:
         "Figure of a paper",
         **state.choice("preset", (NO_PRESET, *FIGURES)),
         format_func=lambda name: FIGURES[name].label if name in FIGURES else "none: own choice",
-        on_change=partial(_take_preset, state),
-        help="Fills in all below as the figure has it, on our sample sets or the paper's own data.",
+        on_change=partial(_change_preset, state),
+        help="Fills in all below as the figure has it, on our sample sets or the paper's own data. "
+        "Your own choices come back afterwards.",
     )
-    if state.get("preset") in FIGURES:
+    if state.has_figure:
         # The box cuts a long name off.
         show_caption(FIGURES[state.get("preset")].full_name)
+        st.button(
+            "Back to your own choices",
+            on_click=state.leave_figure,
+            icon=":material/undo:",
+            width="stretch",
+        )
     if state.get("preset") in ILLUSTRATIONS:
         _reset_button(state)
         return None

@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from dpviz.data.samples import sample
+from dpviz.errors import shown
 from dpviz.experiments.illustrations import ILLUSTRATIONS
 from dpviz.experiments.presets import (
     CURVES_ALONE,
@@ -44,6 +46,7 @@ from dpviz.ui.embed import embedded
 from dpviz.ui.illustrations import show_illustration
 from dpviz.ui.job import follow, job_of, show_progress
 from dpviz.ui.messages import plain_text, show_caption
+from dpviz.ui.not_taken import joined, show_not_taken
 from dpviz.ui.paper_sets import given_subjects, stand_in_words, take_along
 from dpviz.ui.show import csv_button, job_button, segments, show_panels, theme_mode
 from dpviz.wavecluster.parameters import Config
@@ -63,6 +66,10 @@ def build(state: CompareState) -> None:
     """Draw the page: choice of score and view, progress, curves, and the data behind them."""
     with st.sidebar:
         request = sidebar(state)
+    if not state.has_figure:
+        show_not_taken(state)
+    elif not embedded():
+        show_caption(_of_figure(request))
     if request is None:
         show_illustration(ILLUSTRATIONS[state.get("preset")], state)
         state.write()
@@ -94,6 +101,14 @@ def build(state: CompareState) -> None:
     with row.container(width=300):
         follow(job_of(JOB), lambda: _progress(request))
     follow(job_of(JOB), lambda: _draw(state, request), every=0.8)
+
+
+def _of_figure(request: SweepRequest | None) -> str:
+    """Say what data a figure of a paper has, and that it changes nothing else."""
+    subjects = request.subjects.values() if request else ()
+    titles = [sample(one.name).title if is_sample(one) else shown(one.title) for one in subjects]
+    has = f"its own data ({joined(titles)}), methods and settings" if titles else "its own numbers"
+    return f"This figure has {has}. Your own choices, here and on other pages, stay as they are."
 
 
 def _score_title(name: str, families: Sequence[Family]) -> str:
@@ -149,6 +164,11 @@ def _draw(state: CompareState, request: SweepRequest) -> None:
         show_caption(note)
     show_caption(
         "A click on a point opens the run nearest to that median. "
+        + (
+            "Then the paper's own data take the place of yours on all pages. "
+            if any(one in given_subjects() for one in request.subjects.values())
+            else ""
+        )
         + (
             f"These curves may be published: they show {request.stamp.shows}. "
             if request.stamp.allowed

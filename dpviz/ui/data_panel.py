@@ -126,7 +126,7 @@ def data_panel(state: DataState, *, many: bool = False, named: bool = False) -> 
     else:
         facts = sample(name)
         if state.fresh:
-            take_sample(state, facts, but=state.given)
+            take_sample(state, facts, but=state.chosen)
     dataset = sample_data(name) if own is None else own.current
     left, right = st.columns(2)
     with left:

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import streamlit as st
+
 from dpviz.data.samples import Sample, sample, sample_names
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
-from dpviz.families import FAMILIES
+from dpviz.families import CARDS, FAMILIES
+from dpviz.family.family import Family
+from dpviz.family.parameter import CHOOSE
 from dpviz.privacy.ledger import RELATIONS
 from dpviz.reproduce import columns_of, columns_option
-from dpviz.ui.state import Control, UrlState, choice, whole
+from dpviz.ui.parameters import take_defaults
+from dpviz.ui.state import Control, UrlState, choice, whole, working
 
 UPLOAD = "own"
+
+#: Sample set to begin with.
+FIRST = "gaussians"
+
+#: Methods that the compare page begins with, by family: such as are drawn in seconds.
+FIRST_METHODS = {
+    CARDS[names[0]].family: names
+    for names in (
+        ("privqt", "privthr", "privthrem", "twostage"),
+        ("dplloyd", "eugkm", "hybrid", "dprefine"),
+    )
+}
 
 #: Upper limit of the records of a person; further ones are left out.
 MOST_RECORDS = 1000
@@ -31,6 +48,26 @@ FORMATS = {"": None, "names": True, "data": False, COUNTS: None}
 #: Controls of own data alone; they stay as they are while sample sets are looked at.
 _OF_OWN_DATA = ("format", "sheet", "rows", "columns", "classes", "unit", "cap", "unprotected")
 
+#: Entries of the working state: the methods that were chosen last, and that of the explorer that
+#: was seen last.
+METHODS_CHOSEN, EXPLORED = "methods", "explored"
+
+#: Session entry: the file and its columns with the bounds that a person declared.
+_BOUNDS, _FILE = "app:domain:bounds", "own:settings of"
+
+
+def suited_links() -> tuple[str, ...]:
+    """Controls of the parameters that belong to a data set: g, p and K."""
+    known = sample(sample_names()[0])
+    return tuple(
+        family.parameter(name).link for family in FAMILIES.values() for name in family.suited(known)
+    )
+
+
+def choose_of(method: str) -> str:
+    """Entry of the working state: who chooses parameters of a method's family."""
+    return f"{CHOOSE.link} {CARDS[method].family}"
+
 
 class DataState(UrlState):
     """Controls of a page that has data."""
@@ -43,20 +80,93 @@ class DataState(UrlState):
     def link(self) -> dict[str, str]:
         """Values of all controls as text for a link."""
         link = super().link()
-        return link if self.has_own_data else _without(link, _OF_OWN_DATA)
+        return link if self.has_own_data else without(link, _OF_OWN_DATA)
 
     def told(self) -> dict[str, Any]:
         """Values that the other pages take over."""
         told = super().told()
-        return told if self.has_own_data else _without(told, _OF_OWN_DATA)
+        if not self.has_own_data:
+            told = without(told, _OF_OWN_DATA)
+        if "method" in told:
+            method = told.pop("method")
+            told[METHODS_CHOSEN] = (method,)
+            told[choose_of(method)] = told.pop(CHOOSE.link)
+        return told
+
+    def spread(self, news: Mapping[str, Any]) -> None:
+        """Store changes for the other pages; bounds, g, p and K are those of one data set."""
+        if "data" in news:
+            of_data, told = ("domain", *suited_links()), self.told()
+            for name in of_data:
+                working().pop(name, None)
+            news = {name: told[name] for name in of_data if name in told} | dict(news)
+        super().spread(news)
+
+    def tell(self) -> None:
+        """Store what was changed here, and which explorer it was."""
+        super().tell()
+        if self.page in FAMILIES:
+            working()[EXPLORED] = self.get("method")
 
     def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
         """Values that this page takes over; bounds never go from one data set to another."""
-        other = working.get("data", self.get("data")) != self.get("data")
-        return super().taken({"domain": "", **working} if other else working)
+        if working.get("data", self.get("data")) != self.get("data"):
+            working = {"domain": "", **working}
+        taken = super().taken(working)
+        # Without the columns nobody knows which bounds are whose.
+        typed = taken.get("domain", "")
+        if typed != self.get("domain") and typed.count(";") > 1 and not _bounds():
+            taken["domain"] = ""
+        return taken | self._method(working)
+
+    def _method(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Method that this page takes over, and who chooses its parameters."""
+        if "method" not in self:
+            return {}
+        here, found = self.get("method"), {}
+        fitting = [one for one in methods_of(working, self) if self.takes("method", one)]
+        if fitting:
+            here = found["method"] = here if here in fitting else fitting[0]
+        if choose_of(here) in working:
+            found[CHOOSE.link] = working[choose_of(here)]
+        return found
 
 
-def _without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+def methods_of(working: Mapping[str, Any], state: UrlState) -> Sequence[str]:
+    """Methods that people chose; while nobody did, a new page begins with that of an explorer."""
+    explored = [working[EXPLORED]] if state.fresh and EXPLORED in working else []
+    chosen: Sequence[str] = working.get(METHODS_CHOSEN) or explored
+    return chosen
+
+
+# -- declared bounds, by the names of their columns ---------------------------------------
+
+
+def _bounds() -> dict[str, tuple[float, float]]:
+    """Declared bounds of the columns of the own file; they follow to a page with other columns."""
+    file = st.session_state.get(_FILE)
+    known = st.session_state.get(_BOUNDS)
+    if known is None or known[0] != file:
+        known = st.session_state[_BOUNDS] = (file, {})
+    found: dict[str, tuple[float, float]] = known[1]
+    return found
+
+
+def note_bounds(columns: Iterable[str], domain: Domain) -> None:
+    """Store the declared bounds of these columns."""
+    _bounds().update(zip(columns, domain.bounds, strict=True))
+
+
+def bounds_of(columns: Sequence[str]) -> str:
+    """Declared bounds of these columns, as in a link; "" unless those of each are known."""
+    known = _bounds()
+    if not set(columns) <= set(known):
+        return ""
+    return str(Domain(tuple(known[name] for name in columns)))
+
+
+def without(texts: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """All values but those of these names."""
     return {name: text for name, text in texts.items() if name not in names}
 
 
@@ -123,7 +233,12 @@ def take_sample(state: UrlState, facts: Sample, but: Collection[str] = ()) -> No
                 state.set(link, value)
 
 
-def take_followed_sample(state: UrlState) -> None:
-    """Set a page's controls to the parameters of a sample set that was chosen on another page."""
+def take_followed(state: UrlState, family: Family) -> None:
+    """Set the parameters of a data set or a method that was chosen on another page.
+
+    Those that other pages chose as well stay as they are there.
+    """
     if "data" in state.followed and state.get("data") != UPLOAD:
-        take_sample(state, sample(state.get("data")))
+        take_sample(state, sample(state.get("data")), but=state.agreed)
+    if {"method", "variant"} & state.followed:
+        take_defaults(state, family, but=state.agreed - {"variant"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -14,9 +15,10 @@ from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.numbers import readable
+from dpviz.ui.data_state import DataState, bounds_of, note_bounds
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.show import lazy_expander
-from dpviz.ui.state import UrlState, following
+from dpviz.ui.state import UrlState, following, working
 
 #: A box that was drawn on a picture, or leaves out what is far away, tells of the data.
 DRAWN = (
@@ -35,7 +37,7 @@ _WIDTH = 50.0
 
 
 def domain_panel(
-    state: UrlState,
+    state: DataState,
     dataset: Dataset,
     identity: str,
     *,
@@ -50,7 +52,7 @@ def domain_panel(
     does not count. Unless the panel may ``look`` at the data, it does not replace missing bounds.
     ``axes`` are the positions of the two columns that are shown.
     """
-    _drop_misfit(state, dataset)
+    _fit(state, dataset)
     setting = state.get("domain") or _of_variant(dataset, state.get("variant"))
     if not look and setting == "data":
         # A release refuses it, so it is no choice there; on other pages it stays.
@@ -73,22 +75,46 @@ def domain_panel(
     declared = _declared(dataset, setting)
     if look and (said := mixed_up(dataset.columns, declared)):  # bounds of a link
         show_warning(said)
-    if setting == st.session_state.get(DRAWN_KEY):
+    if _is_drawn(setting, dataset):
         show_caption(DRAWN)
     if declared is None and not look:
         return Domain(((0.0, 1.0),) * dataset.ndim, declared=False)
     return declared or _data_range(dataset)
 
 
-def _drop_misfit(state: UrlState, dataset: Dataset) -> None:
-    """Reset bounds from a link or another page that this data does not have."""
+def _fit(state: DataState, dataset: Dataset) -> None:
+    """Give bounds from a link or another page to the columns here, or reset them."""
     setting = state.get("domain")
+    own = state.has_own_data and dataset.counts is None
+    if own and state.entered and _is_typed(working().get("domain", "")):
+        # Another page may have other columns, or the same ones in another order.
+        setting = bounds_of(dataset.columns) or setting
     if setting == "declared":
         misfit = state.fresh and dataset.domain is None
     else:
-        misfit = setting not in ("", "data") and Domain.parse(setting).ndim != dataset.ndim
+        misfit = _is_typed(setting) and Domain.parse(setting).ndim != dataset.ndim
     if misfit:
-        state.set("domain", "")
+        setting = bounds_of(dataset.columns) if own else ""
+    if setting != state.get("domain"):
+        state.adapt("domain", setting)
+    if own and _is_typed(setting):
+        note_bounds(dataset.columns, Domain.parse(setting))
+
+
+def _is_drawn(setting: str, dataset: Dataset) -> bool:
+    """Whether bounds come from a box on a picture, also on a page with other columns than there."""
+    drawn: set[Any] = st.session_state.setdefault(f"{DRAWN_KEY}:columns", set())
+    if not _is_typed(setting):
+        return False
+    found = set(zip(dataset.columns, Domain.parse(setting).bounds, strict=True))
+    if setting == st.session_state.get(DRAWN_KEY):
+        drawn |= found
+    return bool(drawn & found)
+
+
+def _is_typed(setting: str) -> bool:
+    """Whether a setting of the domain is bounds."""
+    return setting not in ("", "data", "declared")
 
 
 def _of_variant(dataset: Dataset, variant: VariantName) -> str:

@@ -20,12 +20,13 @@ from dpviz.privacy.ledger import Ledger
 from dpviz.reproduce import Reproduction, command, python_lines
 from dpviz.ui.card_panel import card_panel
 from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
+from dpviz.ui.data_state import FIRST, DataState, data_controls, take_followed
 from dpviz.ui.embed import embedded
 from dpviz.ui.epsilon_panel import epsilon_panel
 from dpviz.ui.first_method import show_first
 from dpviz.ui.map_panel import map_controls
 from dpviz.ui.messages import errors_shown
+from dpviz.ui.not_taken import show_not_taken
 from dpviz.ui.page import live_part
 from dpviz.ui.parameters import (
     config_of,
@@ -79,9 +80,6 @@ class RunSettings:
         )
 
 
-#: Initial sample set.
-FIRST = "gaussians"
-
 #: Epsilon of a first visit without a link: some clusters break, and most are found.
 FIRST_EPSILON = 0.02
 
@@ -109,11 +107,11 @@ def explorer_state(
             **methods,
             "seed": Control(0, whole("seed", 0, MAX_SEED), shared=True),
             "view": Control(names[0], choice("view", names)),
-            "points": Control("hidden", choice("points", ("hidden", "shown"))),
+            "points": Control("hidden", choice("points", ("hidden", "shown")), shared=True),
             **more,
         },
     )
-    take_followed_sample(state)
+    take_followed(state, family)
     return state
 
 
@@ -131,6 +129,8 @@ def build_explorer(
     with place or st.sidebar:
         active = sidebar(state)
     offer_box(state, active.dataset, active.far)
+    if place is None:
+        show_not_taken(state)
     live_part(_explore, state, active, family, draw)
 
 

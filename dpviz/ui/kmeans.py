@@ -92,8 +92,10 @@ def page_state(make: Make = DataState) -> DataState:
     # The last iteration is known only later: _correct and step_slider limit the value.
     state = explorer_state(FAMILY, VIEWS, make, left=left, i=Control(None, whole("i", 0, 10**6)))
     if state.fresh:
-        choose_defaults(state, but=state.given)
+        choose_defaults(state, but=state.chosen)
         _correct(state)
+    elif "method" in state.followed:
+        state.set("i", None)
     return state
 
 

@@ -32,8 +32,8 @@ _OWN = "map:own"
 def map_controls() -> dict[str, Control]:
     """Controls of the panel, as in the link."""
     return {
-        "axes": Control("auto", choice("axes", tuple(AXES))),
-        "lines": Control("shown", choice("lines", ("shown", "hidden"))),
+        "axes": Control("auto", choice("axes", tuple(AXES)), shared=True),
+        "lines": Control("shown", choice("lines", ("shown", "hidden")), shared=True),
     }
 
 

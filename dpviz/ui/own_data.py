@@ -35,7 +35,7 @@ from dpviz.ui.local_file import LocalFile, local_file
 from dpviz.ui.messages import plain_text, show_caption, show_error, show_warning
 from dpviz.ui.page import NothingLoadedError
 from dpviz.ui.rows import offer_rows
-from dpviz.ui.state import following
+from dpviz.ui.state import following, working
 from dpviz.ui.uploads import UPLOAD_LIMIT, check_size, keep, show_room
 from dpviz.work import IsCancelled, Progress
 
@@ -527,7 +527,7 @@ def _choose(state: DataState, own: OwnData, many: bool, named: bool) -> None:
         own.axes = (used.index(shown[0]), used.index(shown[1])) if used else (0, 1)
         own.chosen = selection
     if not (named and wide):
-        _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])))
+        _set_columns(state, list(dict.fromkeys([*shown, *(used or ())])), asked=bool(own.asked))
         own.asked = ()
 
 
@@ -625,7 +625,7 @@ def _proposed(
     nearly = {*(() if named else table.nearly_numeric)} - {classes}
     offered = tuple(name for name in columns if name in usable | nearly)
     numeric = tuple(name for name in columns if name in (usable | nearly if leave_out else usable))
-    names = tuple(lon_first(own.asked or columns_of(state.get("columns"))))
+    names = tuple(lon_first(own.asked or columns_here(state, many)))
     fits = len(names) > 1 and set(names) <= set(columns)
     # The column of persons is no axis, unless somebody chose it as one.
     misfit = classes in names or (names == own.proposed and state.get("unit") in names)
@@ -683,6 +683,12 @@ def _proposed(
     return used, (across, up)
 
 
+def columns_here(state: DataState, many: bool) -> tuple[str, ...]:
+    """Chosen columns; where there is room again, those that only other pages showed as well."""
+    wider = working().get("columns", "") if many and "columns" in state.adapted else ""
+    return tuple(columns_of(wider or state.get("columns")))
+
+
 def _first(
     state: DataState, table: AnyTable, numeric: Sequence[str], others: Sequence[str]
 ) -> tuple[str, ...]:
@@ -717,9 +723,14 @@ def _put_longitude_first(state: DataState) -> None:
                 state.set(one.link, value[::-1])
 
 
-def _set_columns(state: DataState, names: Sequence[str]) -> None:
+def _set_columns(state: DataState, names: Sequence[str], *, asked: bool) -> None:
     """Store the columns on the screen; bounds that were typed for others go."""
     before = columns_of(state.get("columns"))
+    if not asked and before[:2] == list(names)[:2]:
+        # Only the room changes: other pages keep all columns, the domain panel their bounds.
+        keep = state.adapt if len(names) < len(before) else state.set
+        keep("columns", columns_option(names))
+        return
     # All columns are clustered in the order of the table, whichever two are shown.
     same = before == list(names) if len(names) < 3 else set(before) == set(names)
     if before and not same:

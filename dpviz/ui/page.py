@@ -17,6 +17,7 @@ from dpviz.ui.assets import plotly_url
 from dpviz.ui.job import CROWD, PAGES, PLACES
 from dpviz.ui.leave import forget_when_left, sessions
 from dpviz.ui.messages import errors_shown, show_corrections, show_error, show_info
+from dpviz.ui.not_taken import OF_THEIR_OWN, show_not_taken
 from dpviz.ui.share import share_panel
 from dpviz.ui.state import UrlState, opened
 
@@ -78,12 +79,16 @@ def run_page(name: str, page_state: Callable[[], State], build: Callable[[State]
     state = page_state()
     share_panel(state, frame=name != "release")
     show_corrections(state.notes)
+    if name in OF_THEIR_OWN:
+        show_not_taken(state)
     with errors_shown():
         try:
             build(state)
         except NothingLoadedError as error:
             error.show()
             state.write()
+        finally:
+            state.tell()  # what is changed after a run that stopped early is a change, too
 
 
 @st.fragment

@@ -13,7 +13,7 @@ from dpviz.data.samples import Sample
 from dpviz.families import CARDS
 from dpviz.family.card import Card
 from dpviz.family.family import Family
-from dpviz.family.parameter import CHOOSE, EPSILON, PRIVATE, Parameter
+from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
 from dpviz.privacy.ledger import Neighbours
 from dpviz.ui.live_slider import LiveValue, live_slider
 from dpviz.ui.messages import plain_text
@@ -49,12 +49,12 @@ def method_controls(family: Family, sample: Sample) -> dict[str, Control]:
         sample
     )
     controls = {
-        "method": Control(family.first, choice("method", tuple(family.methods))),
-        "variant": Control("sound", choice("variant", ("sound", "published"))),
+        "method": Control(family.first, choice("method", tuple(family.methods)), shared=True),
+        "variant": Control("sound", choice("variant", ("sound", "published")), shared=True),
     }
     for one in family.parameters:
         default = one.options[0] if defaults[one.name] is None else defaults[one.name]
-        controls[one.link] = Control(default, parser(one), shared=one.name == EPSILON.name)
+        controls[one.link] = Control(default, parser(one), shared=True)
     return controls
 
 
@@ -65,7 +65,7 @@ def take_defaults(state: UrlState, family: Family, but: Collection[str] = ()) ->
     """
     card, asked = family.methods[state.get("method")].card, state.get("variant")
     variant = card.variant(asked).name
-    if variant != asked and "variant" in but:
+    if variant != asked and "variant" in state.given.intersection(but):
         note = f"{card.title} has no {asked} variant, as it is in no paper; {variant} is used."
         state.correct("variant", variant, note)
     elif variant != asked:

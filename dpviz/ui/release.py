@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,12 +14,19 @@ from streamlit.delta_generator import DeltaGenerator
 from dpviz.data.samples import sample, sample_names
 from dpviz.families import CARDS, FAMILIES, family_of
 from dpviz.family.family import Family
-from dpviz.family.parameter import CHOOSE, PRIVATE, Parameter
+from dpviz.family.parameter import CHOOSE, GIVEN, PRIVATE, Parameter
 from dpviz.home import home
 from dpviz.release.rehearsal import GUESS, MOST_RECORDS
 from dpviz.release.request import Request
 from dpviz.ui.data_panel import ActiveData
-from dpviz.ui.data_state import DataState, data_controls, take_followed_sample
+from dpviz.ui.data_state import (
+    FIRST,
+    UPLOAD,
+    DataState,
+    data_controls,
+    take_followed,
+    without,
+)
 from dpviz.ui.first_method import show_first
 from dpviz.ui.messages import show_caption
 from dpviz.ui.parameters import (
@@ -33,7 +41,7 @@ from dpviz.ui.parameters import (
 )
 from dpviz.ui.state import Control, UrlState, choice, whole
 
-FIRST, FIRST_METHOD = "gaussians", "twostage"
+FIRST_METHOD = "twostage"
 
 #: Small clusters in place of the owner's, as a link has it.
 SMALL = "small"
@@ -50,6 +58,19 @@ def new_folder(method: str) -> Path:
     return home() / "releases" / f"{method}-{secrets.token_hex(4)}"
 
 
+class ReleaseState(DataState):
+    """Controls of the page."""
+
+    def taken(self, working: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that this page takes over: for own data no choice by hand in the method's place.
+
+        Who made it elsewhere saw true results.
+        """
+        taken = super().taken(working)
+        own = working.get("data", self.get("data")) == UPLOAD
+        return without(taken, [CHOOSE.link] if own and taken.get(CHOOSE.link) == GIVEN else [])
+
+
 def page_state() -> DataState:
     """All controls of the page, from the link or the session."""
     first = sample(FIRST)
@@ -58,31 +79,33 @@ def page_state() -> DataState:
     del controls["classes"], controls["rows"]
     for family in FAMILIES.values():
         controls |= method_controls(family, first)
-    controls["method"] = Control(FIRST_METHOD, choice("method", METHODS))
+    controls["method"] = Control(FIRST_METHOD, choice("method", METHODS), shared=True)
     # The public number of records, and what the rehearsal expects: "" and "small" are made up.
     controls["nhat"] = Control(None, whole("nhat", 1, MOST_RECORDS))
     controls["standin"] = Control("", choice("standin", ("", SMALL, *sample_names())))
-    state = DataState("release", controls)
-    take_followed_sample(state)
+    state = ReleaseState("release", controls)
+    take_followed(state, _family(state))
     if state.fresh:
-        take_defaults(state, _family(state), but=state.given)
+        take_defaults(state, _family(state), but=state.chosen)
     _take_public(state)
     return state
 
 
 def _take_public(state: DataState) -> None:
-    """Start own data with choices that come from no other data set; a link's choices stay."""
+    """Start own data with choices that come from no other data set.
+
+    Those of a link stay. Numbers that a person chose on another page stay, too, but the method
+    chooses until a person says here that these are used.
+    """
     own = state.has_own_data
-    if own and not st.session_state.get(_OWN):
-        links = {CHOOSE.link}
+    if own and (not st.session_state.get(_OWN) or "method" in state.followed):
+        usual = {CHOOSE.link: PRIVATE}
         for family in FAMILIES.values():
-            links |= {family.parameter(name).link for name in family.choosing}
-        if not (state.fresh and links & set(state.given)):
-            state.set(CHOOSE.link, PRIVATE)
-            for family in FAMILIES.values():
-                for one in family.parameters:
-                    if one.name in family.choosing:
-                        state.set(one.link, one.default)
+            usual |= {one.link: one.default for one in map(family.parameter, family.choosing)}
+        if not (state.fresh and state.given.intersection(usual)):
+            for link, value in usual.items():
+                if link not in state.agreed:
+                    state.set(link, value)
     st.session_state[_OWN] = own
 
 

@@ -42,6 +42,7 @@ from dpviz.ui.messages import (
     show_success,
     show_warning,
 )
+from dpviz.ui.not_taken import show_not_taken
 from dpviz.ui.owner import FOLDER, budget_file, owner_panel
 from dpviz.ui.protection_panel import RELATION_TITLES
 from dpviz.ui.readouts import show_bar
@@ -72,6 +73,7 @@ def build(state: DataState) -> None:
     introduction()
     with st.sidebar:
         active = data_panel(state, many=family_of(state.get("method")).many_columns, named=True)
+    show_not_taken(state)
     if not bundle():
         # What stops a release stands above all that it makes useless.
         stop = st.container()

@@ -80,13 +80,16 @@ class UrlState:
         # The page's last known values: if the session has another value, the program set it.
         self._values: dict[str, Any] = store["values"]
         self.fresh = False
-        #: Names of the controls that were changed on another page.
+        #: Whether the page was just opened without a link, and follows the other pages.
+        self.entered = False
+        #: Names of the controls that other pages chose, and of those that change by that here.
+        self.agreed: set[str] = set()
         self.followed: set[str] = set()
         by_link = self._read()
         if store.pop("opened", False) and not by_link:
             self._follow()
         elif not self.fresh:
-            self._tell()
+            self.tell()
 
     def _read(self) -> bool:
         """Read the link when it is new; report its errors. Return whether it was."""
@@ -139,10 +142,20 @@ class UrlState:
             if one.shared and name in working
         }
 
+    def takes(self, name: str, value: Any) -> bool:
+        """Whether a control can have a value."""
+        try:
+            self._controls[name].parse(format_value(value))
+        except (InputError, ValueError):
+            return False
+        return True
+
     def _follow(self) -> None:
         """Take over what was changed on other pages, as far as this page can show it."""
-        for name, value in self.taken(st.session_state.get(_WORKING, {})).items():
+        self.entered = True
+        for name, value in self.taken(working()).items():
             control = self._controls[name]
+            self.agreed.add(name)
             text = format_value(value)
             try:
                 wanted = control.parse(text) if text else control.default
@@ -156,7 +169,7 @@ class UrlState:
         # Not news for the others: values that only this page can't show stay there as they were.
         self._store["told"] = None
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
         """Store what was changed here for the other pages."""
         told, before = self.told(), self._store["told"]
         self._store["told"] = told
@@ -165,10 +178,26 @@ class UrlState:
         news = {
             name: told[name] for name in told if name not in before or before[name] != told[name]
         }
-        working = st.session_state.setdefault(_WORKING, {})
-        if "data" in news:
-            working.pop("domain", None)  # bounds are of the data that they were typed for
-        working.update(news)
+        if news:
+            self.spread(news)
+
+    def spread(self, news: Mapping[str, Any]) -> None:
+        """Store changes for the other pages."""
+        working().update(news)
+
+    def adapt(self, name: str, value: Any) -> None:
+        """Set a control to what this page can show of its value; other pages keep theirs."""
+        self.set(name, value)
+        self._store["adapted"].add(name)
+        told = self._store["told"]
+        if told and name in told:
+            told[name] = value
+
+    @property
+    def adapted(self) -> set[str]:
+        """Names of the controls that show only a part of what other pages have."""
+        adapted: set[str] = self._store["adapted"]
+        return adapted
 
     @property
     def page(self) -> str:
@@ -191,6 +220,11 @@ class UrlState:
         """Names of the controls that the link contains."""
         given: set[str] = self._store["given"]
         return given
+
+    @property
+    def chosen(self) -> set[str]:
+        """Names of the controls that the link or another page has given; of a fresh page."""
+        return self.given | self.agreed
 
     def key(self, name: str) -> str:
         """Session entry of a control's value; the key of its live slider."""
@@ -226,6 +260,7 @@ class UrlState:
 
     def set(self, name: str, value: Any) -> None:
         """Set a control's value from the program."""
+        self._store["adapted"].discard(name)
         if name in self._values:
             self.get(name)
         st.session_state[self.key(name)] = value
@@ -261,7 +296,7 @@ class UrlState:
         """Write all values to the URL; only settled values, because browsers limit the rate."""
         link, written = self.link(), self._store["written"]
         was_read, self._store["read"] = self._store["read"], False
-        self._tell()
+        self.tell()
         if link == written and not self._late and st.query_params.to_dict():
             return
         if not was_read:
@@ -296,6 +331,7 @@ def _store_of(page: str) -> dict[str, Any]:
             "given": set(),
             "seen": set(),
             "changes": {},
+            "adapted": set(),
             "written": None,
             "read": False,
             "notes": [],
@@ -304,6 +340,12 @@ def _store_of(page: str) -> dict[str, Any]:
         },
     )
     return store
+
+
+def working() -> dict[str, Any]:
+    """Values that people chose on any page, by the names of their controls."""
+    found: dict[str, Any] = st.session_state.setdefault(_WORKING, {})
+    return found
 
 
 def opened(page: str) -> None:

@@ -98,7 +98,7 @@ def page_state(make: Make = DataState) -> DataState:
     """All controls of the page, from the link or the session."""
     state = explorer_state(FAMILY, VIEWS, make)
     if state.fresh:
-        take_defaults(state, FAMILY, but=state.given)
+        take_defaults(state, FAMILY, but=state.chosen)
     return state
 
 

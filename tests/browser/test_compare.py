@@ -209,3 +209,31 @@ def test_what_a_paper_prints_stands_in_columns_of_their_own(comparer):
         shown.get_by_role("gridcell", name=value, include_hidden=True).first.wait_for(
             state="attached"
         )
+
+
+@pytest.mark.exhaustive
+def test_a_figure_of_a_paper_is_looked_at_and_left(comparer):
+    """By the browser's Back, by a reload and by the button; the explorer keeps its data."""
+    watched = comparer("data=incomes&methods=privthr&draws=1&points=2")
+    page = watched.page
+    expect_curves(watched, "PrivTHR", n=1)
+    watched.wait_calm()
+    own = page.url
+    watched.choose("Figure of a paper", "Chen, fig. 6: DSG_C")
+    page.get_by_text("This figure has its own data (Fifteen Gaussians, Three spirals").wait_for()
+    page.wait_for_url("**preset=000-6**")
+    watched.wait_calm()
+    page.go_back()
+    expect_title(watched, "DSG_C over ε · median and band of the one draw")
+    assert page.url == own
+    page.go_forward()
+    page.get_by_text("This figure has its own data").wait_for()
+    watched.wait_calm()
+    page.get_by_role("link", name="WaveCluster", exact=True).first.click()
+    expect_explorer(watched, "Incomes and one person")
+    page.get_by_role("link", name="Compare", exact=True).first.click()
+    page.get_by_text("This figure has its own data").wait_for()
+    watched.wait_calm()
+    button(watched, "Back to your own choices").click()
+    page.wait_for_url(own)
+    page.get_by_text("This figure has its own data").wait_for(state="detached")

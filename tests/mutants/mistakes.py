@@ -556,6 +556,7 @@ MISTAKES: dict[str, Mistake] = {
             "return variant",
         ),
     ),
+    **_of(
         "release/rehearsal.py",
         "release/test_rehearsal.py",
         advice_is_what_looks_best_in_few_draws=(
@@ -581,5 +582,28 @@ MISTAKES: dict[str, Mistake] = {
         "game/test_rooms.py",
         an_empty_room_stays=(", self._met + EMPTY) - now", ") - now"),
         the_room_before_stays=("self._open.pop(instead.code, None)", "pass"),
+    ),
+    **_of(
+        "ui/compare.py",
+        "ui/test_state_follows.py",
+        a_figure_is_a_choice=(
+            "return without(told, _OF_FIGURE) if self.has_figure else told",
+            "return told",
+        ),
+        an_empty_list_is_a_choice=(
+            "            if not told[name]:  # somebody is about to choose\n"
+            "                del told[name]",
+            "            told[name] = told[name] or [FIRST]",
+        ),
+    ),
+    **_of(
+        "ui/state.py",
+        "ui/test_state_follows.py",
+        what_has_no_room_is_lost=("if told and name in told:", "if not told:"),
+    ),
+    **_of(
+        "ui/domain_panel.py",
+        "ui/test_state_follows.py",
+        bounds_belong_to_positions=("bounds_of(dataset.columns) or setting", "setting"),
     ),
 }

@@ -38,7 +38,7 @@ class StepState(DataState):
     def _asked(self) -> Mapping[str, str]:
         return self._query
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
         """Other pages keep what they have."""
 
     def write(self) -> None:

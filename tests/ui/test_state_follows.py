@@ -1,0 +1,488 @@
+"""Every control over every pair of pages: its value follows, or the page says that it doesn't.
+
+The table of controls is read from the pages. A control is set on one page, by a person; then the
+person goes to another page and back. What has one meaning on both pages has one value there, or
+one sentence names what is not used; back on the first page nothing has changed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpviz.families import CARDS
+from dpviz.ui import (
+    about,
+    benchmark,
+    compare_view,
+    docs,
+    explorer,
+    game,
+    glossary,
+    papers,
+    release_view,
+)
+from dpviz.ui import state as links
+from dpviz.ui.audit import page as audit_page
+from dpviz.ui.compare import OF_OWN_DATA
+from dpviz.ui.data_state import UPLOAD
+from dpviz.ui.domain_panel import DRAWN, DRAWN_KEY
+from dpviz.ui.learn import page as learn_page
+from dpviz.ui.not_taken import NOT_USED, OF_THEIR_OWN
+from dpviz.ui.state import Control, UrlState, format_value
+from tests.support.controls import control
+from tests.support.links import PAGES, opened
+from tests.support.tiers import daily
+from tests.ui.test_wavecluster import checked
+from tests.ui.test_working_state import link_of, load, visit
+
+TABLE = b"a,b,c,d,e,who,kind\n" + b"".join(
+    b"%d.5,%d.5,%d,%d,%d,%d,%d\n"
+    % (row % 31, row % 37, row % 11, row % 13, row % 17, row // 3, row % 3)
+    for row in range(300)
+)
+
+FIVE = b"\n".join(row.rsplit(b",", 2)[0] for row in TABLE.splitlines())
+
+#: Pages with the data and the settings of a run.
+RUNS = ("wavecluster", "kmeans", "compare", "release")
+
+#: Controls of one name that mean different things on these pages.
+DIFFERENT = {"view", "score", "draws", "points"}
+
+#: Only looks: a page without maps has nothing to say of them.
+LOOKS = {"axes", "lines", "points"}
+
+#: Values that nobody begins with, as in a link; the first one that a page takes is set.
+VALUES = {
+    "data": ("spirals",), "rows": ("readable",), "format": ("names",), "columns": ("b,a", "2"),
+    "classes": ("kind",), "unit": ("who",), "cap": ("2",),
+    "domain": ("0,50;0,60", "0,900000;0,800000"), "outside": ("drop",),
+    "neighbours": ("replace_one",), "axes": ("equal",), "lines": ("hidden",),
+    "points": ("shown", "3"), "method": ("privthr", "dplloyd"), "methods": ("privthr", "eugkm"),
+    "variant": ("published", "sound"), "epsilon": ("0.3",), "alpha": ("0.35",), "g": ("23",),
+    "p": ("0.77",), "wavelet": ("db2",), "level": ("2",), "synopsis": ("quadtree",),
+    "choose": ("private",), "k": ("7",), "t": ("9",), "start": ("random",),
+    "schedule": ("halving",), "geometry": ("cube",), "temperature": ("posterior",),
+    "cells": ("refined",), "seed": ("11",), "nhat": ("5000",), "standin": ("spirals",),
+    "view": ("counts", "noise", "scores"), "left": ("silent",), "draws": ("3", "700"),
+    "low": ("0.2",), "high": ("3",), "epsilons": ("0.5, 1",),
+    "values": ("0.2, 0.4",), "score": ("f_measure",), "price": ("0.5",),
+    "technique": ("privqt-sound",), "draw": ("4",), "claim": ("2",),
+    "runs": ("900",), "family": ("kmeans",), "group": ("seen",), "kind": ("dense",),
+    "value": ("mean",), "paper": ("002",), "case": ("map",), "part": ("scores",),
+    "preset": ("000-6",), "i": ("2",), "lesson": ("noise",), "step": ("2",),
+    "projector": ("on",),
+}  # fmt: skip
+
+#: What a sentence calls a control that its page does not use.
+CALLED = {
+    "epsilon": "ε 0.3", "alpha": "α 0.35", "g": "g 23", "p": "p 0.77", "wavelet": "db2",
+    "level": "level 2", "synopsis": "quadtree", "choose": "privately", "k": "K 7", "t": "T 9",
+    "start": "random", "schedule": "halving", "geometry": "cube", "temperature": "posterior",
+    "cells": "refined", "seed": "seed 11", "classes": "class column kind", "domain": "domain",
+    "outside": "points outside", "variant": "variant published", "columns": "columns",
+}  # fmt: skip
+
+
+#: Controls whose values nobody can make up: rooms of a class, sheets, pages of the manual.
+NAMELESS = {"sheet", "room", "key", "page", "set", "show", "scenario", "i", "axis", "of"}
+
+#: What a page does in any case, without a control.
+ALWAYS = {("release", "rows")}
+
+#: Pages of words alone.
+WORDS = ("about", "docs", "glossary", "papers")
+
+#: Every day: the controls that get lost most easily, as (data, page, control).
+DAILY = {
+    ("sample", "kmeans", "k"), ("sample", "wavecluster", "g"), ("sample", "compare", "methods"),
+    ("own", "kmeans", "columns"), ("own", "kmeans", "domain"), ("own", "release", "k"),
+    ("sample", "release", "k"),
+    ("own", "compare", "unit"), ("sample", "audit", "variant"),
+}  # fmt: skip
+
+
+#: The part of an explorer that draws.
+EXPLORE = explorer._explore
+
+
+def settle(state: UrlState, *given: object) -> bool:
+    """Stand for the part of an explorer that draws."""
+    return True
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages show their controls and draw nothing: many visits take little time."""
+    monkeypatch.setattr(explorer, "_explore", settle)
+    monkeypatch.setattr(compare_view, "_draw", lambda state, request: state.write())
+    monkeypatch.setattr(compare_view, "begin_if_new", lambda request: None)
+    monkeypatch.setattr(release_view, "rehearsal_panel", lambda *given, **more: None)
+    for page in (benchmark, audit_page, learn_page, game, papers, about, docs, glossary):
+        monkeypatch.setattr(page, "build", lambda state: state.write())
+
+
+@cache
+def table() -> dict[str, dict[str, Control]]:
+    """Controls of all pages, as the pages make them."""
+    found: dict[str, dict[str, Control]] = {}
+    before = UrlState.__init__
+
+    def note(state: UrlState, page: str, controls: dict[str, Control], *more: object) -> None:
+        found[page] = dict(controls)
+        before(state, page, controls, *more)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(UrlState, "__init__", note)
+        for page in PAGES:
+            opened(page, {})
+    return {page: found[page] for page in PAGES}
+
+
+def value_of(page: str, name: str) -> Any:
+    """Value of a control that nobody begins with."""
+    control = table()[page][name]
+    for text in VALUES[name]:
+        try:
+            value = control.parse(text)
+        except ValueError:
+            continue
+        if value != control.default:
+            return value
+    raise AssertionError(f"VALUES has none for {name} of {page}")
+
+
+def names_on(data: str, page: str) -> list[str]:
+    """Controls of a page whose values can be made up, with a sample set or own data."""
+    of_own = ("format", "rows", "columns", "classes", "unit", "cap")
+    left_out = ("data", "preset") if data == "own" else of_own
+    if page not in RUNS:
+        left_out = ()
+    elif (data, page) == ("sample", "compare"):
+        left_out += OF_OWN_DATA  # not on the screen
+    return [name for name in table()[page] if name in VALUES and name not in left_out]
+
+
+def open_page(page: str, *, own: bool) -> AppTest:
+    """Open a page in a new session, with a file where it has own data."""
+    test = checked(opened(page, {"data": "own"} if own else {}))
+    if own:
+        load(test, "table.csv", TABLE)
+        if page == "release":
+            set_by_hand(test, page, "columns", "a,b")
+    return test
+
+
+def set_by_hand(test: AppTest, page: str, name: str, value: Any) -> None:
+    """Set a control as a person does: after the page is there."""
+    test.session_state[f"{page}:{name}"] = value
+    checked(test.run())
+
+
+def held(test: AppTest, page: str, name: str) -> Any:
+    return test.session_state[f"{page}:state"]["values"][name]
+
+
+def same(one: Any, other: Any) -> bool:
+    return one == other or format_value(one) == format_value(other)
+
+
+def said(test: AppTest) -> str:
+    return " ".join(one.value for one in test.caption)
+
+
+def methods_on(test: AppTest, page: str) -> set[str]:
+    """Methods that a page shows."""
+    if page == "compare":
+        return set(held(test, page, "methods"))
+    return {held(test, page, "method")} if page in RUNS else set()
+
+
+def fault(test: AppTest, name: str, value: Any, here: str) -> str:
+    """What is wrong on another page: it has another value and does not say so; "" if nothing."""
+    control = table()[here].get(name)
+    has = control is not None and control.shared
+    if here in WORDS or (here, name) in ALWAYS or (name in LOOKS and not has):
+        return ""
+    if name in ("method", "methods"):
+        shown = methods_on(test, here)
+        words = CARDS[value if isinstance(value, str) else value[0]].title
+        used = bool(shown & ({value} if isinstance(value, str) else set(value)))
+    else:
+        shown, words = held(test, here, name) if has else "nothing", CALLED.get(name, name)
+        used = has and same(shown, value)
+        if name == "data" and here == "compare":
+            used = value in shown
+        if here == "compare" and name in OF_OWN_DATA:
+            used = used and UPLOAD in held(test, here, "data")
+    text = said(test)
+    if used or (here in OF_THEIR_OWN and OF_THEIR_OWN[here] in text and not has):
+        return ""
+    # A page that has the control needs a reason to say otherwise.
+    excused = not has or name in ("columns", "domain", "variant", "method", "methods", "choose")
+    excused = excused or (here == "compare" and name in OF_OWN_DATA)
+    if excused and words in not_used(test):
+        return ""
+    return f"{here} shows {shown} and says {not_used(test)!r}"
+
+
+def not_used(test: AppTest) -> str:
+    """What the page says that it does not use: one caption at most."""
+    found = [one.value for one in test.caption if one.value.startswith(NOT_USED)]
+    assert len(found) < 2
+    return "".join(found)
+
+
+def faults(data: str, page: str, name: str) -> list[str]:
+    """Set a control on a page; look at each other page, and at this one again after each."""
+    test, value = open_page(page, own=data == "own"), value_of(page, name)
+    others = [one for one in PAGES if one != page]
+    before = {}
+    if not table()[page][name].shared:
+        before = {here: visit(test, here) for here in others}
+        visit(test, page)
+    set_by_hand(test, page, name, value)
+    link, wrong = link_of(test), []
+    if not same(held(test, page, name), value):
+        return [f"{name} of {page} becomes {held(test, page, name)}, not {value}"]
+    if name == "data" and page == "compare":
+        value = value[0]
+    for here in others:
+        found = visit(test, here)
+        if before and found != before[here]:
+            wrong.append(f"{name} of {page} changes {here}: {before[here]} becomes {found}")
+        elif not before and (what := fault(test, name, value, here)):
+            wrong.append(f"{name} = {value} of {page}: {what}")
+        if (after := visit(test, page)) != link:
+            wrong.append(f"{name} of {page} after a look at {here}: {link} becomes {after}")
+    return wrong
+
+
+@pytest.mark.parametrize(("data", "page", "name"), sorted(DAILY))
+def test_a_control_follows_to_every_page_or_the_page_says_that_it_does_not(
+    data: str, page: str, name: str
+) -> None:
+    assert faults(data, page, name) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("data", "page"), [*(("sample", one) for one in PAGES), *(("own", one) for one in RUNS)]
+)
+def test_every_control_follows_to_every_page_or_the_page_says_that_it_does_not(
+    data: str, page: str
+) -> None:
+    assert [one for name in names_on(data, page) for one in faults(data, page, name)] == []
+
+
+def test_the_table_forgets_no_control() -> None:
+    for page, controls in table().items():
+        for name, one in controls.items():
+            assert name in VALUES or name in NAMELESS
+            if name in VALUES:
+                assert value_of(page, name) != one.default
+    # What two pages of runs have in common is one control, unless it means different things.
+    for name in {one for page in RUNS for one in table()[page]} - DIFFERENT:
+        pages = [page for page in RUNS if name in table()[page]]
+        assert len(pages) < 2 or all(table()[page][name].shared for page in pages), name
+
+
+# -- the cases that this began with --------------------------------------------------------
+
+#: Bounds of the columns of FIVE, no two alike.
+BOUNDS = {"a": "0.0,40.0", "b": "0.0,50.0", "c": "0.0,20.0", "d": "-1.0,30.0", "e": "0.0,60.0"}
+
+
+FIRST_FIGURE = ("000-6", "button")
+
+
+def domain_of(*columns: str) -> str:
+    return ";".join(BOUNDS[one] for one in columns)
+
+
+def many_columns(**link: str) -> AppTest:
+    """k-means on five columns of an own file, with typed bounds."""
+    columns = "a,b,c,d,e"
+    given = {"data": "own", "columns": columns, "domain": domain_of(*columns.split(",")), **link}
+    return load(opened("kmeans", given), "table.csv", FIVE)
+
+
+def test_own_data_with_many_columns_goes_through_all_pages() -> None:
+    test = many_columns()
+    set_by_hand(test, "kmeans", "k", 7)
+    set_by_hand(test, "kmeans", "epsilon", 0.3)
+    set_by_hand(test, "kmeans", "method", "dplloyd")
+    before = link_of(test)
+    mine = {"data": "own", "columns": "a,b,c,d,e", "domain": domain_of(*"abcde"), "k": "7"}
+    assert mine.items() <= before.items()
+    compared = visit(test, "compare")
+    assert mine.items() <= compared.items()
+    assert "dplloyd" in compared["methods"].split(",")
+    assert not_used(test) == f"{NOT_USED}: ε 0.3 (ε has a range here)."
+    released = visit(test, "release")
+    assert (mine | {"epsilon": "0.3", "method": "dplloyd"}).items() <= released.items()
+    assert not_used(test) == ""
+    assert visit(test, "kmeans") == before
+    shown = visit(test, "wavecluster")
+    two = {"columns": "a,b", "domain": domain_of("a", "b"), "epsilon": "0.3"}
+    assert two.items() <= shown.items()
+    said_here = not_used(test)
+    for words in ("K 7 (only k-means has it)", "5 columns (a and b are used)", "DPLloyd (Two-"):
+        assert words in said_here
+    assert visit(test, "kmeans") == before
+
+
+def test_bounds_belong_to_columns_and_not_to_positions() -> None:
+    # All columns are in the order of the table, whichever two are shown; two are as they are shown.
+    test = many_columns(columns="d,b,a,c,e", method="dplloyd")
+    assert link_of(test)["domain"] == domain_of(*"abcde")
+    assert visit(test, "wavecluster")["domain"] == domain_of("d", "b")
+    assert visit(test, "release")["domain"] == domain_of(*"abcde")
+    assert visit(test, "kmeans")["domain"] == domain_of(*"abcde")
+    # A box that was drawn on a picture is one on each page, whatever else is typed there.
+    test.session_state[DRAWN_KEY] = domain_of("d", "b")
+    visit(test, "wavecluster")
+    for page in ("kmeans", "release"):
+        visit(test, page)
+        assert DRAWN in said(test)
+    # Bounds that change on one page change for these columns on the others.
+    visit(test, "wavecluster")
+    set_by_hand(test, "wavecluster", "domain", "5.0,6.0;7.0,8.0")
+    wanted = ";".join([BOUNDS["a"], "7.0,8.0", BOUNDS["c"], "5.0,6.0", BOUNDS["e"]])
+    assert visit(test, "kmeans")["domain"] == wanted
+
+
+def test_the_link_to_a_release_has_the_bounds_in_the_order_of_its_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explorer, "_explore", EXPLORE)
+    test = many_columns(columns="d,b,a,c,e", method="dplloyd")
+    (link,) = (one.proto for one in test.get("page_link") if "Release once" in one.proto.label)
+    found = dict(parse_qsl(link.query_string))
+    assert found["columns"] == "d,b,a,c,e"
+    assert visit(test, "release", **found)["domain"] == domain_of(*"abcde")
+    assert test.session_state["own:released"].shown.columns == tuple("abcde")
+
+
+def test_columns_that_a_page_has_no_room_for_come_back_on_the_same_page() -> None:
+    test = many_columns(method="dplloyd")
+    visit(test, "compare")
+    link = link_of(test)
+    set_by_hand(test, "compare", "methods", ["dplloyd", "privqt"])
+    assert (link_of(test)["columns"], link_of(test)["domain"]) == ("a,b", domain_of("a", "b"))
+    assert "5 columns (a and b are used)" in not_used(test)
+    set_by_hand(test, "compare", "methods", ["dplloyd", "eugkm", "hybrid", "dprefine"])
+    assert link_of(test) | {"score": link["score"]} == link
+    # Nor does the explorer lose them.
+    set_by_hand(test, "compare", "methods", ["privqt"])
+    assert visit(test, "kmeans")["columns"] == "a,b,c,d,e"
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    daily(product(("000-6", "003-1", "004-1"), ("button", "box")), lambda one: one == FIRST_FIGURE),
+)
+def test_a_figure_of_a_paper_changes_no_choice(name: str, way: str) -> None:
+    test = many_columns(method="dplloyd", epsilon="0.3", k="7", neighbours="replace_one")
+    before = link_of(test)
+    own = visit(test, "compare")
+    choose_figure(test, name)
+    (words,) = (one.value for one in test.caption if one.value.startswith("This figure has"))
+    assert words.endswith("Your own choices, here and on other pages, stay as they are.")
+    assert ("Fifteen Gaussians" in words) == (name == "000-6")
+    assert link_of(test)["preset"] == name
+    figure = link_of(test)
+    for page in ("wavecluster", "release", "audit"):
+        visit(test, page)
+    assert visit(test, "kmeans") == before
+    assert visit(test, "compare") == figure
+    # What changes elsewhere meanwhile is there afterwards, as if there had been no figure.
+    visit(test, "kmeans")
+    set_by_hand(test, "kmeans", "k", 9)
+    set_by_hand(test, "kmeans", "neighbours", "add_remove")
+    visit(test, "compare")
+    if way == "box":
+        choose_figure(test, "none")
+    else:
+        (button,) = (one for one in test.button if one.label == "Back to your own choices")
+        checked(button.click().run())
+    assert link_of(test) == own | {"k": "9", "neighbours": "add_remove"}
+
+
+def choose_figure(test: AppTest, name: str) -> None:
+    checked(control(test.selectbox, "compare:preset").set_value(name).run())
+
+
+def test_a_link_to_a_figure_and_back_in_the_browser_change_no_choice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    test = many_columns(method="dplloyd")
+    before, own = link_of(test), visit(test, "compare")
+    choose_figure(test, "000-6")
+    figure = link_of(test)
+    for link in (own, figure, own, figure):
+        test.query_params.clear()
+        test.query_params.update(link)
+        with monkeypatch.context() as patched:
+            patched.setattr(links, "_moved_in_history", lambda: True)
+            checked(test.run())
+        assert link_of(test) == link
+    assert visit(test, "kmeans") == before
+    assert visit(test, "compare", **figure) == figure
+    assert visit(test, "kmeans") == before
+    # In a new window there are no own choices: the figure's stay, to go on from them.
+    alone = opened("compare", figure)
+    choose_figure(alone, "none")
+    assert link_of(alone)["methods"] == figure["methods"]
+    assert "Fifteen Gaussians" not in said(alone)
+
+
+def test_an_empty_list_on_the_compare_page_changes_no_data_elsewhere() -> None:
+    test = many_columns(method="dplloyd")
+    before = link_of(test)
+    visit(test, "compare")
+    set_by_hand(test, "compare", "data", [])
+    set_by_hand(test, "compare", "methods", [])
+    assert visit(test, "kmeans") == before
+
+
+def test_compare_begins_with_the_family_that_was_explored() -> None:
+    test = opened("kmeans", {})
+    assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
+    # Once somebody has seen it, only a choice changes its methods.
+    visit(test, "wavecluster")
+    assert visit(test, "compare")["methods"] == "dplloyd,eugkm,hybrid,dprefine"
+    visit(test, "wavecluster")
+    set_by_hand(test, "wavecluster", "method", "baseline")
+    found = visit(test, "compare")["methods"].split(",")
+    assert found == ["privqt", "privthr", "privthrem", "twostage", "baseline"]
+    assert visit(test, "release")["method"] == "baseline"
+
+
+def test_a_release_of_own_data_keeps_k_but_lets_the_method_choose() -> None:
+    test = load(opened("kmeans", {"data": "own", "columns": "a,b"}), "table.csv", TABLE)
+    set_by_hand(test, "kmeans", "k", 7)
+    found = visit(test, "release")
+    assert (found["k"], found["choose"]) == ("7", "private")
+    assert not_used(test) == f"{NOT_USED}: K 7 (the method chooses it here)."
+    for page in ("kmeans", "release", "wavecluster", "release"):
+        found = visit(test, page)
+    assert (found["k"], found["choose"]) == ("7", "private")
+    # A person may say on the page that it is to be used.
+    set_by_hand(test, "release", "choose", "given")
+    assert not_used(test) == ""
+
+
+def test_nobody_who_chose_nothing_reads_of_choices() -> None:
+    for first in ("", "kmeans", "compare", "release"):
+        test = opened(first or "wavecluster", {})
+        for page in PAGES:
+            visit(test, page)
+            assert not_used(test) == ""
+            assert not any(one in said(test) for one in OF_THEIR_OWN.values())
