@@ -352,16 +352,25 @@ def _of_files(
     source: str, columns: Sequence[str | int] | None, name: str | None, leave_out: bool
 ) -> Stored:
     """Parts of a file, a folder or a pattern."""
-    folder, paths = _paths(source)
+    folder, paths, inner = _paths(source)
     notes: tuple[str, ...] = ()
     if ADDRESS.match(source):
         files = tuple(map(_remote_origin, paths))
     else:
         paths, files, notes = each_once(paths)
+    if inner:
+        many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
+        notes += (
+            f"Of {shown(source, 120)} the files are read, and {many} left out "
+            f'({listed(inner)}): a pattern such as "{shown(source.rstrip("/"), 120)}/**/*.parquet" '
+            "reads them, too.",
+        )
     first, *others = (_opened_part(path) for path in paths)
-    known, numeric = first[1], first[2]
+    known = first[1]
+    # A file without rows doesn't tell which columns hold numbers.
+    numeric = next((one[2] for one in (first, *others) if one[2] is not None), known)
     chosen = (
-        [known.index(one) for one in numeric]
+        [known.index(one) for one in numeric if one in known]
         if columns is None
         else [position_of(one, known, paths[0]) for one in columns]
     )
@@ -376,7 +385,7 @@ def _of_files(
     parts: list[Part] = []
     for path, (part, there, numbers) in zip(paths, [first, *others], strict=True):
         if leave_out and isinstance(part, TextPart):
-            part, numbers = replace(part, leave_out=True), there
+            part, numbers = replace(part, leave_out=True), None
         for column in names:
             if column not in there:
                 other = Path(paths[0]).name
@@ -384,12 +393,13 @@ def _of_files(
                     f'{shown(path, 120)} has no column "{shown(column)}", which {shown(other)} '
                     "has: give files with the same columns."
                 )
-            if column not in numbers:
+            if numbers is not None and column not in numbers:
                 text = isinstance(part, TextPart)
                 way_out = ", or leave out rows without one (--leave-out)" if text else ""
+                choose = f"choose among {listed(numbers)}" if numbers else "give another file"
                 raise InputError(
-                    f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: choose '
-                    f"among {listed(numbers)}{way_out}."
+                    f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: '
+                    f"{choose}{way_out}."
                 )
         parts += _split(replace(part, columns=names))
     title = name or Path(re.split(r"[*?\[]", source)[0].rstrip("/\\")).name or source
@@ -398,28 +408,40 @@ def _of_files(
     )
 
 
-def _paths(source: str) -> tuple[tuple[Origin, ...], list[str]]:
-    """Folder that is named, if one is, and files to read in the order of their names."""
+def _paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
+    """Folder that is named, if one is, files to read by their names, and folders beside them."""
     if ADDRESS.match(source):
         return _remote_paths(source)
     folder: tuple[Origin, ...] = ()
+    inner: list[str] = []
     if os.path.isdir(source):
         with _no_traceback(source, "can't be listed"):
-            names = [name for name in os.listdir(source) if _is_data(name)]
-        found = sorted(filter(os.path.isfile, (os.path.join(source, name) for name in names)))
+            names = os.listdir(source)
+        paths = {name: os.path.join(source, name) for name in sorted(names)}
+        found = [path for name, path in paths.items() if _is_data(name) and os.path.isfile(path)]
+        inner = [
+            name for name, path in paths.items() if not _is_hidden(name) and os.path.isdir(path)
+        ]
         folder, what = origins(source), "folder"
     elif os.path.exists(source):
-        return (), [_absolute(source)]
+        return (), [_absolute(source)], []
     else:
-        found, what = sorted(filter(os.path.isfile, glob.glob(source))), "pattern"
+        found, what = sorted(filter(os.path.isfile, glob.glob(source, recursive=True))), "pattern"
         if not PATTERN.search(source):
             raise InputError(f"{shown(source, 120)} does not exist: check the path.")
     if not found:
         raise InputError(
             f"the {what} {shown(source, 120)} has no file to read: give Parquet or CSV files "
-            f"({', '.join(ENDINGS[:5])})."
+            f"({', '.join(ENDINGS[:5])}){_or_inner(source, inner)}."
         )
-    return folder, list(map(_absolute, found))
+    return folder, list(map(_absolute, found)), inner
+
+
+def _or_inner(source: str, inner: list[str]) -> str:
+    """Way out where only the folders of a folder may have files."""
+    if not inner:
+        return ""
+    return f', or a pattern for its folders, "{shown(source.rstrip("/"), 120)}/**/*.parquet"'
 
 
 def _absolute(path: str) -> str:
@@ -430,25 +452,35 @@ def _absolute(path: str) -> str:
 
 def _is_data(name: str) -> bool:
     """Tell whether a file of a folder has records, by its name; programs hide files of theirs."""
-    return name.lower().endswith(ENDINGS) and not name.startswith((".", "_"))
+    return name.lower().endswith(ENDINGS) and not _is_hidden(name)
 
 
-def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str]]:
-    """Folder of an object store that is named, if one is, and files to read."""
-    system, inner = _system(source)
+def _is_hidden(name: str) -> bool:
+    """Tell whether a program has made a file or folder for itself."""
+    return name.startswith((".", "_"))
+
+
+def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
+    """Folder of a store that is named, if one is, files to read, and folders beside them."""
+    system, place = _system(source)
     scheme = source[: source.index("://") + 3]
     with _no_traceback(source, "can't be listed"):
-        facts = system.get_file_info(inner)
+        facts = system.get_file_info(place)
         if facts.type == pyarrow.fs.FileType.File:
-            return (), [source]
+            return (), [source], []
         if facts.type == pyarrow.fs.FileType.Directory:
-            listed_ = system.get_file_info(pyarrow.fs.FileSelector(inner))
+            listed_ = system.get_file_info(pyarrow.fs.FileSelector(place))
             found = sorted(
                 one.path for one in listed_
                 if one.is_file and _is_data(one.base_name)
             )  # fmt: skip
+            inner = sorted(
+                one.base_name for one in listed_
+                if one.type == pyarrow.fs.FileType.Directory and not _is_hidden(one.base_name)
+            )  # fmt: skip
             if found:
-                return (_remote_origin(source),), [scheme + path.lstrip("/") for path in found]
+                files = [scheme + path.lstrip("/") for path in found]
+                return (_remote_origin(source),), files, inner
     raise InputError(
         f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
         "them."
@@ -461,8 +493,13 @@ def _remote_origin(address: str) -> Origin:
     return Origin(f"{scheme.lower()}://{re.sub('^[^/@]*@', '', inner).strip('/')}")
 
 
-def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...]]:
-    """A part for a whole file, the names of its columns, and of those that may hold numbers."""
+def _opened_part(
+    path: str,
+) -> tuple[ParquetPart | TextPart, tuple[str, ...], tuple[str, ...] | None]:
+    """A part for a whole file, the names of its columns, and of those that may hold numbers.
+
+    The latter are None for a text without rows.
+    """
     if FORMATS.get(Path(path).suffix.lower(), "text") not in ("text", "parquet"):
         raise InputError(
             f"{shown(path, 120)} can't be read part by part: write it as Parquet or CSV, or read "
@@ -512,7 +549,7 @@ def _opened_part(path: str) -> tuple[ParquetPart | TextPart, tuple[str, ...], tu
         path=path, columns=names, mark=mark, names=names, delimiter=layout.delimiter,
         skipped=head[: layout.body].count(b"\n"), decimal=decimal,
     )  # fmt: skip
-    return part, names, found[decimal]
+    return part, names, found[decimal] if head[layout.body :].strip() else None
 
 
 def _check_decimals(

@@ -348,7 +348,7 @@ def test_a_domain_has_as_many_axes_as_columns(folder):
 @pytest.mark.parametrize("named", ["folder", "pattern", "address"])
 def test_a_file_with_two_names_is_read_once(folder, link, named):
     link(folder / "part-1.parquet", folder / "part-0-again.parquet")
-    (folder / "sub").mkdir()
+    (folder / "_sub").mkdir()
     name = {"folder": folder, "pattern": f"{folder}/*.parquet", "address": f"file://{folder}"}
     found = stored(name[named])
     points, _ = all_of(found)
@@ -437,3 +437,42 @@ def test_no_other_store_leads_to_files_of_this_computer(folder, monkeypatch):
     fsspec.register_implementation("mine", type(fsspec.filesystem("file")), clobber=True)
     with pytest.raises(InputError, match="so give their path"):
         stored(f"mine://{folder}")
+
+
+def test_folders_inside_a_folder_are_named_and_a_pattern_reads_them(tmp_path):
+    for place in ("1.parquet", "2024/2.parquet", "2024/deep/3.parquet", "_logs/4.parquet"):
+        path = tmp_path / "trips" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [float(path.stem)], "y": [0.0]}), path)
+    found = stored(tmp_path / "trips")
+    assert points_of(found)[:, 0].tolist() == [1]
+    (note,) = found.notes
+    assert '1 folder in it is left out ("2024")' in note
+    pattern = str(tmp_path / "trips" / "**" / "*.parquet")
+    assert pattern in note
+    assert points_of(stored(pattern))[:, 0].tolist() == [1, 2, 3, 4]
+    (tmp_path / "trips" / "1.parquet").unlink()
+    with pytest.raises(InputError, match=r"has no file to read: .* a pattern for its folders"):
+        stored(tmp_path / "trips")
+
+
+@pytest.mark.parametrize("empty", ["0.csv", "5.csv"])
+def test_a_file_with_names_alone_hides_no_column_and_offers_none(tmp_path, empty):
+    (tmp_path / empty).write_text("who,x,y\n", encoding="utf-8")
+    (tmp_path / "1.csv").write_text("who,x,y\na,1,2\n", encoding="utf-8")
+    (tmp_path / "2.csv").write_text("who,x,y\nb,3,4\n", encoding="utf-8")
+    found = stored(tmp_path)
+    assert found.columns == ("x", "y")
+    assert points_of(found).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(InputError, match='holds no numbers: choose among "x", "y"'):
+        stored(tmp_path, ["who", "x"])
+
+
+def test_a_folder_of_text_without_numbers_offers_none(tmp_path):
+    (tmp_path / "1.csv").write_text("who,where\na,b\n", encoding="utf-8")
+    with pytest.raises(InputError, match="holds no numbers: give another file, or leave out"):
+        stored(tmp_path, ["who"])
+
+
+def points_of(found: Stored) -> np.ndarray:
+    return np.concatenate([chunk for part in found.parts for chunk, _ in part.chunks()])

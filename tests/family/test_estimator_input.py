@@ -65,7 +65,7 @@ def test_a_cap_of_numpy_caps():
         {"grid": 8.5},
         {"density": "x"},
     ],
-    ids=str,
+    ids=lambda one: f"{one}".partition(" at 0x")[0],
 )
 def test_a_wrong_parameter_is_one_sentence_that_names_it(parameters):
     (name,) = parameters
