@@ -96,7 +96,7 @@ def test_an_interrupted_installation_is_noticed(folder):
     make(folder)
     pip = folder / ".venv" / "bin" / "python"
     pip.unlink()
-    pip.write_text('#!/bin/sh\n[ "$1" = -m ] && kill -INT $$\nexit 0\n', encoding="utf-8")
+    pip.write_text('#!/bin/sh\n[ "$1" = -m ] && kill -TERM $$\nexit 0\n', encoding="utf-8")
     pip.chmod(0o755)
     assert make(folder, ".venv/run.stamp").returncode
     assert (folder / ".venv" / "installing").exists()

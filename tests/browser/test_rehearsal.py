@@ -143,6 +143,7 @@ def test_the_recommended_plan_is_taken_stays_on_other_pages_and_is_undone_by_bac
     settled(watched)
     assert "p=0.96" in page.url
     page.go_back()
+    settled(watched)  # Meanwhile the box before stands beside the new one.
     expect(p).to_have_value("0.80")
     # The plan before has its own advice, which is not forgotten either.
     expect(told).to_be_visible()

@@ -90,8 +90,10 @@ CALLED = {
 }  # fmt: skip
 
 
-#: Controls whose values nobody can make up: rooms of a class, sheets, pages of the manual.
-NAMELESS = {"sheet", "room", "key", "page", "set", "show", "scenario", "i", "axis", "of"}
+#: Controls whose values nobody can make up: rooms of a class, sheets, digests.
+NAMELESS = {
+    "sheet", "room", "key", "page", "set", "show", "scenario", "i", "axis", "of", "unprotected",
+}  # fmt: skip
 
 #: What a page does in any case, without a control.
 ALWAYS = {("release", "rows")}
