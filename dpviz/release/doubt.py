@@ -5,22 +5,26 @@ method would publish of data without clusters. This module draws that null set m
 fixed seeds: it reads no record, and the same document always gives the same answer. So it is
 post-processing, and spends nothing.
 
-* **Cells**: in the null set, each cell has as many records as the middle block of the release
-  (its median, per cell; none where that is below zero), by a Poisson law. A cluster is beyond
-  doubt if its noisy number of records, or that of its fullest block, exceeds those of all clusters
-  in all of 39 null sets.
+* **Cells**: in the null set, records are spread evenly, by a Poisson law, in groups of as many as a
+  person may have; there are as many as in the middle block of the release (its median, and what a
+  Poisson median may lack of its mean). A cluster is beyond doubt if its noisy number of records, or
+  that of its fullest block, exceeds those of all clusters in all of 39 null sets.
 * **Centres**: the null set has no record. A centre is beyond doubt if its noisy number of records
-  exceeds that of all centres in all of 19 null sets. Without numbers of records, none is judged.
+  exceeds that of all centres in all of 19 null sets: it holds records. Whether there is a cluster
+  around it, places and numbers of centres don't tell: evenly spread records have as many centres.
+  Without numbers of records, none is judged.
 
 False alarms: if the null set is true, a release and its R null sets have one law, so the release
 has the largest of R + 1 values with probability 1 / (R + 1): any cluster of it passes for real
 with probability at most 2 / 40 (two values are tried) or 1 / 20, that is 5%. This takes the noisy
-level of the null set, and parameters that the method chose, as they are. Records from outside of
-the domain that were moved to its border are no part of the null set: the sentence says so.
+level of the null set, and parameters that the method chose, as they are. What else may pass for a
+cluster is no part of the null set, and the sentence says so: groups larger than a person's records,
+rounded values, slopes and coasts, and records that were moved to the border.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -74,25 +78,44 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
             most = np.maximum(most, null.max(axis=0, initial=0.0))
     sure = (sizes > most).any(axis=1)
     what = (
-        "the same settings were run on data without clusters, with as many records everywhere as "
-        "in the middle block"
+        "the same settings were run on evenly spread records, as many everywhere as in the middle "
+        "block"
         if of_cells
         else "the same settings were run on no record at all"
     )
     passes = "neither its records nor those of its fullest block" if of_cells else "its records"
     verb = "exceed" if of_cells else "do not exceed"
-    moved = of_cells and document["domain"]["outside"] == "clip"
     return {
         "clusters": (np.flatnonzero(~sure) + 1).tolist(),
         "level": LEVEL,
         "how": (
             f"From released numbers alone, {what}, {draws} times: a cluster is doubtful if "
-            f"{passes} (noisy) {verb} the most that any cluster got there. Where there is no "
-            f"cluster at all, one passes for real in at most {LEVEL:.0%} of releases."
-            + " Records that were moved to the border may make clusters there."
-            * moved
+            f"{passes} (noisy) {verb} the most that any cluster got there. "
+            + (_of_cells(document) if of_cells else _OF_CENTERS)
         ),
     }
+
+
+def _of_cells(document: Document) -> str:
+    """What holds for clusters of cells, and what doesn't."""
+    cap = int(document["privacy"]["cap"])
+    alone = "each by itself" if cap == 1 else f"at most {cap} at one place"
+    moved = bool(document["domain"]["outside"] == "clip")
+    return (
+        f"Where records are spread evenly, {alone}, a cluster passes for real in at most "
+        f"{LEVEL:.0%} of releases. More records at one place, rounded values, a slope, a coast or "
+        "the edge of a city may pass for a cluster."
+        + " Records that were moved to the border may make clusters there."
+        * moved
+    )
+
+
+#: What holds for centres, and what doesn't.
+_OF_CENTERS = (
+    f"Where there is no record, one passes in at most {LEVEL:.0%} of releases. So a centre that "
+    "passes holds records; whether there is a cluster around it, this can't tell: in evenly spread "
+    "records there are as many centres, and they pass."
+)
 
 
 def sizes_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
@@ -129,7 +152,7 @@ def _null_sizes(document: Document, draws: int) -> Iterator[NDArray[np.float64]]
     bounds = tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"])
     domain, config = Domain(bounds), _config(document)
     for seed in range(draws):
-        data = _null_set(result, domain, seed)
+        data = _null_set(result, domain, int(document["privacy"]["cap"]), seed)
         material = family.material(data, config, domain, "clip", secure=True)
         run = seeded_run(family, material, config, seed)
         sizes = sizes_of(family.released(run, domain))
@@ -137,13 +160,15 @@ def _null_sizes(document: Document, draws: int) -> Iterator[NDArray[np.float64]]
         yield np.zeros((0, 1)) if sizes is None else sizes
 
 
-def _null_set(result: Mapping[str, Any], domain: Domain, seed: int) -> Dataset:
-    """Public data without clusters, as full as the middle block of a result."""
+def _null_set(result: Mapping[str, Any], domain: Domain, cap: int, seed: int) -> Dataset:
+    """Public data without clusters, as full as the middle block of a result, in groups of cap."""
     if result["kind"] == "centers":
         return Dataset(name="no record", points=np.empty((0, domain.ndim)))
-    level = max(float(np.median(_blocks(result))), 0.0) / result["block"] ** domain.ndim
+    # The mean of a Poisson law is less than log 2 above its median; here a count is a group.
+    records = max(float(np.median(_blocks(result))), 0.0) + cap * math.log(2)
+    level = records / result["block"] ** domain.ndim
     generator = SeededNoise(seed).generator("null set")
-    counts = generator.poisson(level, np.shape(result["counts"]))
+    counts = cap * generator.poisson(level / cap, np.shape(result["counts"]))
     return Dataset(name="no cluster", counts=counts, domain=domain)
 
 

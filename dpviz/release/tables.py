@@ -176,6 +176,10 @@ def doubt_words(document: Document) -> str:
     if doubts is None or not total:
         return ""
     many = len(doubts)
+    if result["kind"] == "centers":
+        if many:
+            return f"{many:,} of {total:,} centres may hold no record."
+        return f"All {total:,} centres hold records, as they would if records were spread evenly."
     if total == 1:
         return f"The one cluster {'may be' if many else 'is more than'} noise."
     if many in (0, total):

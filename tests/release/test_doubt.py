@@ -216,3 +216,60 @@ def test_as_many_null_sets_are_drawn_as_the_level_needs(monkeypatch: pytest.Monk
     # 2 values among 40 draws each, or 1 among 20.
     assert asked == [39, 19]
     assert 2 / (39 + 1) == 1 / (19 + 1) == LEVEL
+
+
+# -- the sentence is true ----------------------------------------------------------------------
+
+
+def evenly(rng: np.random.Generator, records: int, group: int) -> NDArray[np.float64]:
+    """Evenly spread records, in groups at one place."""
+    return np.repeat(rng.random((records // group, 2)), group, axis=0)
+
+
+CELLS = ("baseline", "privqt", "privthr", "privthrem", "twostage")
+CENTERS = (
+    "dplloyd", "dpkmeanspp", "dpkmeansup", "dpkmeans_mapreduce", "contour", "mcmc", "eugkm",
+    "hybrid", "privgene", "dprefine",
+)  # fmt: skip
+
+#: Method, records, records of a person, epsilon, further choices.
+NULLS: dict[str, tuple[str, int, int, dict[str, Any]]] = {
+    f"{method}, {records} in groups of {group}, {given}": (method, records, group, given)
+    for method in CELLS
+    for records, group in ((300, 1), (3000, 1), (3000, 5))
+    for given in ({"epsilon": 0.5}, {"epsilon": 5.0}, {"epsilon": 1.0, "level": 2})
+}
+DAILY = (
+    "privthr, 300 in groups of 1, {'epsilon': 5.0}",
+    "privqt, 3000 in groups of 5, {'epsilon': 5.0}",
+)
+
+
+@pytest.mark.daily(*DAILY)
+@pytest.mark.parametrize(("method", "records", "group", "given"), NULLS.values(), ids=NULLS)
+def test_of_evenly_spread_records_few_releases_have_a_cluster_that_passes(
+    method: str, records: int, group: int, given: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    runs = 60 if request.node.callspec.id in DAILY else 200
+    passed = 0
+    for seed in range(runs):
+        points = evenly(np.random.default_rng(seed), records, group)
+        document = released(points, 900 + seed, method=method, cap=group, grid=24, **given)
+        passed += len(judged(document)["clusters"]) < document["result"]["clusters"]
+    # Refused where 99% are sure that it is more than the sentence says.
+    assert stats.binomtest(passed, runs, LEVEL, "greater").pvalue > 0.01, passed
+
+
+@pytest.mark.daily("dplloyd")
+@pytest.mark.parametrize("method", CENTERS)
+def test_of_no_record_few_releases_have_a_centre_that_passes(method: str) -> None:
+    runs, passed = 60 if method == "dplloyd" else 200, 0
+    for seed in range(runs):
+        document = released(
+            np.empty((0, 2)), 900 + seed, "kmeans", method=method, clusters=4, epsilon=1.0
+        )
+        found = doubt(document)
+        if found is not None:
+            passed += len(found["clusters"]) < len(document["result"]["centers"])
+            assert "whether there is a cluster around it, this can't tell" in found["how"]
+    assert stats.binomtest(passed, runs, LEVEL, "greater").pvalue > 0.01, passed
