@@ -291,7 +291,7 @@ MISTAKES: dict[str, Mistake] = {
     **_of(
         "release/doubt.py",
         "release/test_doubt.py",
-        few_null_sets=("round(sizes.shape[1] / LEVEL) - 1", "1"),
+        few_null_sets=('"centers": 90', '"centers": 9'),
         half_is_enough=("sure = (sizes > most)", "sure = (2 * sizes > most)"),
     ),
     **_of(
