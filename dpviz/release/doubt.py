@@ -1,37 +1,45 @@
-"""Clusters of a release that noise alone could have made, judged by released numbers only.
+"""Clusters of a release that data without clusters could show, judged by released numbers only.
 
 The document of a release has its method, parameters and noisy numbers. They tell what the same
-method would publish of data without clusters. This module draws that null set many times, from
+method would publish of data without clusters. This module draws such null sets many times, from
 fixed seeds: it reads no record, and the same document always gives the same answer. So it is
 post-processing, and spends nothing.
 
-* **Cells**: in the null set, records are spread evenly, by a Poisson law, in groups of as many as a
-  person may have; there are as many as in the middle block of the release (its median, and what a
-  Poisson median may lack of its mean). A cluster is beyond doubt if its noisy number of records, or
-  that of its fullest block, exceeds those of all clusters in all of 39 null sets.
-* **Centres**: the null set has no record. A centre is beyond doubt if its noisy number of records
-  exceeds that of all centres in all of 90 null sets: it holds records. Whether there is a cluster
-  around it, places and numbers of centres don't tell: evenly spread records have as many centres.
-  Without numbers of records, none is judged.
+In all null sets, records come in groups at one place, larger ones than are said to be no cluster:
+``GROUP`` records, or as many as a person may have.
 
-False alarms: if the null set is true, a release and its R null sets have one law, so the release
-has the largest of R + 1 values with probability 1 / (R + 1): any cluster of it passes for real
-with probability at most 2 / 40 (two values are tried), that is 5%. Null sets without records are
-the same for all releases with the same settings: 90 of them keep the rate below 5% for 99% of
-settings (0.95^90 = 1%), and at 1.1% on average. This takes the noisy
-level of the null set, and parameters that the method chose, as they are. What else may pass for a
-cluster is no part of the null set, and the sentence says so: groups larger than a person's records,
-rounded values, slopes and coasts, and records that were moved to the border.
+* **Cells**: the null set is fitted to the release. A block of it has the level of the middle block
+  times a share of its row and one of its column. So it also covers rounded values, a slope along
+  an axis and records that were moved to the border. The shares are medians over strips of the grid,
+  moved to their mean by as much as their scatter is chance: a cluster in less than half of the
+  strips hardly changes them. A cluster is beyond doubt if it, or its fullest block, stands out
+  from such a fit to the release by more than all clusters of all 39 null sets do, each from its own
+  fit.
+* **Centres**: one kind of null set has as many records as the release, evenly spread. In it centres
+  are about in the middle of their areas, and have about the areas' shares of the records. The other
+  kind has no record. A centre is beyond doubt if the centres are, in all, farther from that than in
+  all of 90 even null sets, and if it has more records than all centres of 90 empty ones. Which of
+  them has a cluster around it, centres and numbers alone don't tell. Without numbers of records,
+  none is judged.
+
+False alarms: if a null set is true, a release and its R null sets have one law, so the release has
+the largest of R + 1 values with probability 1 / (R + 1): any cluster of cells passes for real with
+probability at most 2 / 40 (two values are tried), that is 5%. Null sets of centres are the same for
+all releases with the same settings and about as many records: 90 of them keep the rate of a value
+below 5% for 99% of settings (0.95^90 = 1%). All this takes the fit, the noisy number of records,
+and parameters that the method chose, as they are. What that does is measured, not proved:
+``tests/benchmarks/nulls.py`` counts how often data without clusters pass.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from dpviz.data.dataset import Dataset
 from dpviz.domain import Domain
@@ -42,12 +50,32 @@ from dpviz.privacy.ledger import Neighbours
 from dpviz.release.seeded import seeded_run
 
 Document = Mapping[str, Any]
+Floats = NDArray[np.float64]
 
 #: At most this share of releases of data without clusters has one that passes for real.
 LEVEL = 0.05
 
-#: Null sets by the kind of result.
+#: Records at one place that are no cluster, where a person may not have more. Null sets have so
+#: many times as many: medians of few groups are inexact.
+GROUP, MORE = 5, 1.6
+
+#: Null sets of each kind, by the kind of result.
 DRAWS = {"cells": 39, "centers": 90}
+
+#: Strips per axis over which a row's share is a median; a strip counts if it has this part of the
+#: mean strip's records, or more.
+STRIPS, LEAST = 8, 0.25
+
+#: Standard deviation of normal values over their median distance from the median; variance of a
+#: median of normal values over that of their mean.
+WIDE, MEDIAN = 1.4826, 1.57
+
+#: Evenly spread places by which centres and their areas are compared.
+PLACES = 4096
+
+#: Records of an even null set at most. With more of them in the release, epsilon is raised instead:
+#: noise is as small against the records.
+MOST_RECORDS, MOST_EPSILON = 20_000, 1e6
 
 #: Steps whose share of the budget a run on a given grid would spend on other steps.
 _CHOICE = "choice of "
@@ -61,120 +89,266 @@ def doubt(document: Document, null_sets: int | None = None) -> dict[str, Any] | 
     document
         As in ``release.json``, with or without ``doubtful``.
     null_sets
-        How many are drawn; by default as many as keep ``LEVEL``. Fewer are quicker, to test
-        whether it works at all.
+        How many of each kind are drawn at most; by default as many as keep ``LEVEL``. Fewer are
+        quicker, to test whether it works at all.
 
     Returns
     -------
     dict or None
         ``clusters``: numbers of the doubtful ones, from 1; ``level``: at most this share of
-        releases of data without clusters has one that passes for real; ``how``: the rule in one
-        sentence. None where the method publishes no number of records to judge by.
+        releases of data without clusters has one that passes for real; ``how``: the rule, and what
+        "without clusters" means. None where the method publishes no number of records to judge by.
     """
     result = document["result"]
-    sizes = sizes_of(result)
-    if sizes is None:
+    if result["counts"] is None:
         return None
-    of_cells = result["kind"] == "cells"
-    draws = DRAWS[result["kind"]]
-    most = np.zeros(sizes.shape[1])
-    if len(sizes):
-        for null in _null_sizes(document, null_sets or draws):
-            most = np.maximum(most, null.max(axis=0, initial=0.0))
-    sure = (sizes > most).any(axis=1)
-    what = (
-        "the same settings were run on evenly spread records, as many everywhere as in the middle "
-        "block"
-        if of_cells
-        else "the same settings were run on no record at all"
-    )
-    passes = "neither its records nor those of its fullest block" if of_cells else "its records"
-    verb = "exceed" if of_cells else "do not exceed"
+    judge, how = (_cells, _of_cells) if result["kind"] == "cells" else (_centers, _of_centers)
+    sure = judge(document, null_sets)
     return {
         "clusters": (np.flatnonzero(~sure) + 1).tolist(),
         "level": LEVEL,
-        "how": (
-            f"From released numbers alone, {what}, {draws} times: a cluster is doubtful if "
-            f"{passes} (noisy) {verb} the most that any cluster got there. "
-            + (_of_cells(document) if of_cells else _OF_CENTERS)
-        ),
+        "how": how(document),
     }
 
 
+# -- cells ---------------------------------------------------------------------------------
+
+
+def _cells(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
+    """Whether each cluster of cells is beyond doubt."""
+    result, group = document["result"], _drawn(document)
+    blocks, room = _blocks(result), _room(result)
+    fit = fitted(blocks, room, group)
+    chance = (WIDE * float(np.median(np.abs(blocks - fit)))) ** 2
+    cells = fit / room
+    for axis, side in enumerate(np.shape(result["counts"])):
+        cells = np.repeat(cells, result["block"], axis=axis).take(range(side), axis=axis)
+
+    def data(generator: np.random.Generator, domain: Domain) -> Dataset:
+        counts = group * generator.poisson(cells / group)
+        return Dataset(name="no cluster", counts=counts, domain=domain)
+
+    seen = _outstanding(result, group, chance)
+    most = np.zeros(2)
+    for null in _nulls(document, data, null_sets or DRAWS["cells"]):
+        if not (seen > most).any():
+            break
+        most = np.maximum(most, _outstanding(null, group, chance).max(axis=0, initial=0.0))
+    found: NDArray[np.bool_] = np.any(seen > most, axis=1)
+    return found
+
+
+def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
+    """Records of each block without clusters: a level times shares of its row, its column, ...
+
+    Parameters
+    ----------
+    blocks
+        Noisy numbers of records, shape (b, ...).
+    room
+        Cells of each block, of the same shape: padding has none.
+    group
+        Records at one place.
+    """
+    shape = np.ones(())
+    for axis in range(blocks.ndim):
+        shape = np.multiply.outer(shape, _shares(np.moveaxis(blocks, axis, 0), room, axis))
+    dense = shape >= shape.mean() * (1 - 1e-9)
+    level = max(float(np.median(blocks[dense] / shape[dense])), 0.0)
+    # The median of a Poisson number is at most log 2 below its mean.
+    found: Floats = shape * (level + group * np.log(2) / shape[dense].mean())
+    return found
+
+
+def _shares(slabs: Floats, room: Floats, axis: int) -> Floats:
+    """Share of each row of an axis in the records, by medians over strips across the rows."""
+    cells = room.sum(axis=tuple(other for other in range(room.ndim) if other != axis))
+    even: Floats = cells / cells.sum()
+    per_axis = round(STRIPS ** (1 / max(slabs.ndim - 1, 1)))
+    for other in range(1, slabs.ndim):
+        side = slabs.shape[other]
+        parts = min(per_axis, side)
+        slabs = np.add.reduceat(slabs, np.arange(parts) * side // parts, axis=other)
+    strips = slabs.reshape(len(slabs), -1)
+    whole = strips.sum(axis=0)
+    if strips.shape[1] == 1 or whole.mean() <= 0:
+        return even
+    strips = (strips / even[:, None])[:, full := whole >= LEAST * whole.mean()] / whole[full]
+    middle = np.median(strips, axis=1)
+    apart = WIDE * np.median(np.abs(strips - middle[:, None]), axis=1)
+    chance = MEDIAN * float((apart**2).mean()) / strips.shape[1]
+    mean = float((even * middle).sum())
+    kept = max(1 - chance / max(float(middle.var()), 1e-300), 0.0)
+    found: Floats = even * (mean + kept * (middle - mean)).clip(0)
+    return found / found.sum() if found.any() else even
+
+
+def _outstanding(result: Mapping[str, Any], group: int, chance: float) -> Floats:
+    """How far each cluster, and its fullest block, stands out from a fit, shape (clusters, 2).
+
+    In standard deviations, if the noise of a block has the variance ``chance``.
+    """
+    blocks, labels = _blocks(result), np.array(result["labels"]).ravel()
+    fit = fitted(blocks, _room(result), group)
+    more, variance = (blocks - fit).ravel(), (group * fit + chance).ravel() + 1
+    number = result["clusters"] + 1
+    whole = np.bincount(labels, more, number) / np.sqrt(np.bincount(labels, variance, number) + 1)
+    fullest = np.full(number, -np.inf)
+    np.maximum.at(fullest, labels, more / np.sqrt(variance))
+    return np.column_stack([whole, fullest])[1:]
+
+
+def _blocks(result: Mapping[str, Any]) -> Floats:
+    """Noisy number of records of each block of cells, in the shape of the labels."""
+    return _sums(np.array(result["counts"], dtype=float), result["block"])
+
+
+def _room(result: Mapping[str, Any]) -> Floats:
+    """Number of cells of each block; the last ones may have fewer."""
+    return _sums(np.ones(np.shape(result["counts"])), result["block"])
+
+
+def _sums(cells: Floats, block: int) -> Floats:
+    for axis, side in enumerate(cells.shape):
+        cells = np.add.reduceat(cells, range(0, side, block), axis=axis)
+    return cells
+
+
 def _of_cells(document: Document) -> str:
-    """What holds for clusters of cells, and what doesn't."""
-    cap = int(document["privacy"]["cap"])
-    alone = "each by itself" if cap == 1 else f"at most {cap} at one place"
-    moved = bool(document["domain"]["outside"] == "clip")
+    """How cells are judged."""
+    one = np.ndim(document["result"]["counts"]) == 1
+    level = "everywhere" if one else "in each row and column of the grid"
+    spread = "are spread evenly" if one else "differ in number by row and column alone"
+    # Its own cells follow the records: those on few lines don't show as a product of shares.
+    rounded = "values rounded to few steps, " * (document["method"]["name"] == "baseline")
     return (
-        f"Where records are spread evenly, {alone}, a cluster passes for real in at most "
-        f"{LEVEL:.0%} of releases. More records at one place, rounded values, a slope, a coast or "
-        "the edge of a city may pass for a cluster."
-        + " Records that were moved to the border may make clusters there."
-        * moved
+        f"From released numbers alone, the same settings were run {DRAWS['cells']} times on data "
+        f"without clusters, with about as many records {level} as here: a cluster is doubtful if "
+        "neither it nor its fullest block stands out more than all clusters did there. Where "
+        f"records {spread}, with at most {_group(document)} at one place, a cluster passes for "
+        f"real in at most {LEVEL:.0%} of releases. More records at one place, {rounded}a coast, "
+        "the edge of a city or a slanting street may pass for a cluster." + _moved(document)
     )
 
 
-#: What holds for centres, and what doesn't.
-_OF_CENTERS = (
-    f"Where there is no record, one passes in at most {LEVEL:.0%} of releases. So a centre that "
-    "passes holds records; whether there is a cluster around it, this can't tell: in evenly spread "
-    "records there are as many centres, and they pass."
-)
+# -- centres -------------------------------------------------------------------------------
 
 
-def sizes_of(result: Mapping[str, Any]) -> NDArray[np.float64] | None:
-    """Noisy numbers of records by which the clusters of a result are judged.
+def _centers(document: Document, null_sets: int | None) -> NDArray[np.bool_]:
+    """Whether each centre is beyond doubt."""
+    result = document["result"]
+    bounds = np.array(document["domain"]["bounds"], dtype=float)
+    counts = np.array(result["counts"], dtype=float)
+    group, records = _drawn(document), _rounded(float(counts.sum()))
+    number = min(records, MOST_RECORDS)
+
+    def none(generator: np.random.Generator, domain: Domain) -> Dataset:
+        return Dataset(name="no record", points=np.empty((0, domain.ndim)))
+
+    def even(generator: np.random.Generator, domain: Domain) -> Dataset:
+        places = generator.uniform(domain.lows, domain.highs, (-(-number // group), domain.ndim))
+        return Dataset(name="no cluster", points=np.repeat(places, group, axis=0))
+
+    sure = counts > 0
+    for null in _nulls(document, none, null_sets or DRAWS["centers"]):
+        if not sure.any():
+            return sure
+        # A method that stopped before its first iteration has no numbers.
+        sure &= counts > np.max(null["counts"] if null["counts"] is not None else 0, initial=0.0)
+    if not records:
+        return np.zeros(len(counts), dtype=bool)
+    seen = uneven(result, bounds)
+    most = np.zeros(2)
+    for null in _nulls(document, even, null_sets or DRAWS["centers"], records / number):
+        if not (sure.any() and (seen > most).any()):
+            break
+        most = np.maximum(most, uneven(null, bounds))
+    return sure & (seen > most).any()
+
+
+def uneven(result: Mapping[str, Any], bounds: Floats) -> Floats:
+    """How unlike those of evenly spread records centres are, in two values, shape (2,).
+
+    Parameters
+    ----------
+    result
+        Centres and numbers of records.
+    bounds
+        Of the domain, shape (d, 2).
 
     Returns
     -------
-    array or None
-        Shape (clusters, 2) of cells: those of the cluster and of its fullest block; (clusters, 1)
-        of centres; None where centres have no numbers.
+    numpy.ndarray
+        Mean squared distance of the centres from the middles of their areas, where all sides of
+        the domain have length 1, weighted by area; and the part of the records that would have to
+        be elsewhere for each area to have its share of them.
     """
-    if result["kind"] == "centers":
-        counts = result["counts"]
-        return None if counts is None else np.array(counts, dtype=float)[:, None]
-    labels = np.array(result["labels"]).ravel()
-    blocks = _blocks(result).ravel()
-    sums = np.bincount(labels, blocks, result["clusters"] + 1)
-    fullest = np.full(result["clusters"] + 1, -np.inf)
-    np.maximum.at(fullest, labels, blocks)
-    return np.column_stack([sums, fullest])[1:]
+    if result["counts"] is None:
+        return np.zeros(2)
+    counts = np.array(result["counts"], dtype=float).clip(0)
+    low, high = bounds.T
+    centers = (np.array(result["centers"], dtype=float) - low) / (high - low)
+    places = SeededNoise(0).generator("places").random((PLACES, len(low)))
+    owner = cKDTree(centers).query(places)[1]
+    areas = np.bincount(owner, minlength=len(centers))
+    sums = np.stack([np.bincount(owner, one, len(centers)) for one in places.T], axis=1)
+    middles = sums / np.maximum(areas, 1)[:, None]
+    far = (areas * ((middles - centers) ** 2).sum(axis=1)).sum() / PLACES
+    shares = counts / max(float(counts.sum()), 1e-9)
+    return np.array([far, np.abs(shares - areas / PLACES).sum() / 2])
 
 
-def _blocks(result: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Noisy number of records of each block of cells, in the shape of the labels."""
-    sums = np.array(result["counts"], dtype=float)
-    for axis, side in enumerate(sums.shape):
-        sums = np.add.reduceat(sums, range(0, side, result["block"]), axis=axis)
-    return sums
+def _rounded(records: float) -> int:
+    """Number of records in steps of about 9%: the noisy one is no more exact than that."""
+    return round(2 ** (round(8 * np.log2(records)) / 8)) if records >= 1 else 0
 
 
-def _null_sizes(document: Document, draws: int) -> Iterator[NDArray[np.float64]]:
-    """Sizes of the clusters of so many null sets."""
-    result, family = document["result"], FAMILIES[document["method"]["family"]]
-    bounds = tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"])
-    domain, config = Domain(bounds), _config(document)
+def _of_centers(document: Document) -> str:
+    """How centres are judged."""
+    return (
+        f"From released numbers alone, the same settings were run {DRAWS['centers']} times on no "
+        "record, and as often on about as many evenly spread records: a centre is doubtful if one "
+        "got as many records from none; and all are, if their places and numbers are no more "
+        "uneven than those of evenly spread records. Where records are spread evenly, with at most "
+        f"{_group(document)} at one place, or there is none, a centre passes for real in at most "
+        f"{LEVEL:.0%} of releases. A slope, a coast or an empty part of the domain may pass for "
+        "clusters. Which centres have a cluster around them, this can't tell." + _moved(document)
+    )
+
+
+# -- both ----------------------------------------------------------------------------------
+
+
+def _group(document: Document) -> int:
+    """Records at one place that are no cluster."""
+    return max(GROUP, int(document["privacy"]["cap"]))
+
+
+def _drawn(document: Document) -> int:
+    """Records at one place in the null sets."""
+    return round(MORE * _group(document))
+
+
+def _moved(document: Document) -> str:
+    moved = bool(document["domain"]["outside"] == "clip")
+    return " Records that were moved to the border may make clusters there." * moved
+
+
+def _nulls(
+    document: Document,
+    data: Callable[[np.random.Generator, Domain], Dataset],
+    draws: int,
+    more: float = 1.0,
+) -> Iterator[Mapping[str, Any]]:
+    """Results of so many null sets, with so many times the release's epsilon."""
+    family = FAMILIES[document["method"]["family"]]
+    domain = Domain(tuple((float(lo), float(hi)) for lo, hi in document["domain"]["bounds"]))
+    config = _config(document)
+    config = replace(config, epsilon=min(config.epsilon * more, MOST_EPSILON))
     for seed in range(draws):
-        data = _null_set(result, domain, int(document["privacy"]["cap"]), seed)
-        material = family.material(data, config, domain, "clip", secure=True)
-        run = seeded_run(family, material, config, seed)
-        sizes = sizes_of(family.released(run, domain))
-        # A method that stopped before its first iteration has no numbers.
-        yield np.zeros((0, 1)) if sizes is None else sizes
-
-
-def _null_set(result: Mapping[str, Any], domain: Domain, cap: int, seed: int) -> Dataset:
-    """Public data without clusters, as full as the middle block of a result, in groups of cap."""
-    if result["kind"] == "centers":
-        return Dataset(name="no record", points=np.empty((0, domain.ndim)))
-    # The mean of a Poisson law is less than log 2 above its median; here a count is a group.
-    records = max(float(np.median(_blocks(result))), 0.0) + cap * math.log(2)
-    level = records / result["block"] ** domain.ndim
-    generator = SeededNoise(seed).generator("null set")
-    counts = cap * generator.poisson(level / cap, np.shape(result["counts"]))
-    return Dataset(name="no cluster", counts=counts, domain=domain)
+        dataset = data(SeededNoise(seed).generator("null set"), domain)
+        material = family.material(dataset, config, domain, "clip", secure=True)
+        yield family.released(seeded_run(family, material, config, seed), domain)
 
 
 def _config(document: Document) -> Configuration:

@@ -177,9 +177,11 @@ def doubt_words(document: Document) -> str:
         return ""
     many = len(doubts)
     if result["kind"] == "centers":
+        if many == total:
+            return f"All {total:,} centres could come from noise or from evenly spread records."
         if many:
             return f"{many:,} of {total:,} centres may hold no record."
-        return f"All {total:,} centres hold records, as they would if records were spread evenly."
+        return f"All {total:,} centres hold records, which are not spread evenly."
     if total == 1:
         return f"The one cluster {'may be' if many else 'is more than'} noise."
     if many in (0, total):

@@ -292,7 +292,10 @@ MISTAKES: dict[str, Mistake] = {
         "release/doubt.py",
         "release/test_doubt.py",
         few_null_sets=('"centers": 90', '"centers": 9'),
-        half_is_enough=("sure = (sizes > most)", "sure = (2 * sizes > most)"),
+        half_is_enough=("np.any(seen > most, axis=1)", "np.any(2 * seen > most, axis=1)"),
+        records_come_one_by_one=("return round(MORE * _group(document))", "return 1"),
+        rows_are_alike=("kept = max(", "kept = 0 * max("),
+        empty_centres_pass=("sure &= counts >", "sure |= counts >"),
     ),
     **_of(
         "wavecluster/methods/privthr.py",

@@ -1,0 +1,168 @@
+"""How many releases of data without clusters have a cluster that passes for real.
+
+``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about half an
+hour, and writes ``nulls.json`` beside this file; names of methods as arguments measure these alone.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpviz.data.dataset import Dataset
+from dpviz.domain import Domain
+from dpviz.families import CARDS, FAMILIES
+from dpviz.privacy.ledger import Neighbours, Spend
+from dpviz.release.doubt import LEVEL, doubt
+from dpviz.release.seeded import seeded_run
+from dpviz.serialize import jsonable
+
+TABLE = Path(__file__).with_name("nulls.json")
+SQUARE = Domain(((0.0, 1.0), (0.0, 1.0)))
+
+#: Releases of a kind that a sentence is about, and of another.
+CLAIMED, OTHERS = 200, 40
+
+#: A sentence is refused where its rate would lead to so many with a chance of less than this.
+REFUSED = 0.01
+
+Points = NDArray[np.float64]
+Make = Callable[[np.random.Generator, int], Points]
+
+
+def _walk(rng: np.random.Generator, n: int) -> Points:
+    steps = rng.normal(0, 0.03, (n // 5, 5, 2))
+    steps[:, 0] = rng.random((n // 5, 2))
+    return np.clip(steps.cumsum(axis=1).reshape(-1, 2), 0, 1)
+
+
+#: Data without clusters: points in the unit square from a generator and their number.
+KINDS: dict[str, Make] = {
+    "no record": lambda rng, n: np.empty((0, 2)),
+    "evenly spread": lambda rng, n: rng.random((n, 2)),
+    "two at each place": lambda rng, n: np.repeat(rng.random((n // 2, 2)), 2, axis=0),
+    "five at each place": lambda rng, n: np.repeat(rng.random((n // 5, 2)), 5, axis=0),
+    "rounded to 0.1": lambda rng, n: rng.random((n, 2)).round(1),
+    "rounded to 0.2": lambda rng, n: (rng.random((n, 2)) * 5).round() / 5,
+    "x rounded to 0.25": lambda rng, n: np.column_stack(
+        [(rng.random(n) * 4).round() / 4, rng.random(n)]
+    ),
+    "half outside, moved to the border": lambda rng, n: np.clip(
+        rng.uniform(-0.5, 1.5, (n, 2)), 0, 1
+    ),
+    "slope": lambda rng, n: np.column_stack([np.sqrt(rng.random(n)), rng.random(n)]),
+    "steep slope": lambda rng, n: np.column_stack(
+        [np.minimum(rng.exponential(0.25, n), 1), rng.random(n)]
+    ),
+    "half of the domain empty": lambda rng, n: rng.random((n, 2)) * [0.5, 1],
+    "persons who walk": _walk,
+    "four at each place on average": lambda rng, n: np.repeat(
+        rng.random((n // 4, 2)), rng.geometric(0.25, n // 4), axis=0
+    ),
+}
+
+#: Kinds that sentences are about.
+EVEN = ("no record", "evenly spread", "two at each place", "five at each place")
+BY_ROWS = tuple(KINDS)[: tuple(KINDS).index("half of the domain empty")]
+
+#: Methods that publish numbers of records to judge by.
+METHODS = tuple(
+    name
+    for name, card in CARDS.items()
+    if name not in ("gupt", "privgene")
+    and any(one.name == "sound" and one.private for one in card.variants)
+)
+
+#: Settings of cells and of centres, in turn.
+CELLS: tuple[dict[str, Any], ...] = (
+    {"grid": 32, "epsilon": 1.0},
+    {"grid": 64, "epsilon": 5.0},
+    {"grid": 24, "epsilon": 0.5},
+    {"grid": 32, "epsilon": 2.0, "level": 2},
+)
+CENTERS: tuple[dict[str, Any], ...] = (
+    {"clusters": 6, "epsilon": 1.0},
+    {"clusters": 4, "epsilon": 4.0},
+)
+RECORDS = 2_000
+
+
+def claimed(method: str) -> tuple[str, ...]:
+    """Kinds that the sentence of a method is about."""
+    if CARDS[method].family == "kmeans":
+        return (*EVEN, "rounded to 0.1")
+    return tuple(kind for kind in BY_ROWS if (method, kind) != ("baseline", "rounded to 0.2"))
+
+
+def released(
+    points: Points, seed: int, family: str = "wavecluster", cap: int = 1, **given: Any
+) -> dict[str, Any]:
+    """Document of a release whose noise a seed repeats."""
+    own = FAMILIES[family]
+    config = own.config(neighbours=Neighbours(cap=cap), **given)
+    data = Dataset(name="points", points=points)
+    material = own.material(data, config, SQUARE, "clip", secure=True)
+    run = seeded_run(own, material, config, seed)
+    spends = [
+        {"step": one.step, "epsilon": one.epsilon, "scale": one.scale}
+        for one in run.ledger.spends
+        if isinstance(one, Spend)
+    ]
+    return {
+        "method": {"name": config.method, "family": family, "variant": "sound"},
+        "parameters": jsonable(own.choices(run.config) | own.given_by_data(material)),
+        "privacy": {
+            "epsilon": config.epsilon,
+            "neighbours": "add_remove",
+            "cap": cap,
+            "ledger": spends,
+        },
+        "domain": {"bounds": [[0.0, 1.0], [0.0, 1.0]], "outside": "clip"},
+        "result": jsonable(own.released(run, SQUARE)),
+    }
+
+
+def passed(method: str, kind: str, runs: int) -> int:
+    """Releases of a kind of data with a cluster that passes for real."""
+    found, family = 0, CARDS[method].family
+    settings = CELLS if family == "wavecluster" else CENTERS
+    for seed in range(runs):
+        points = KINDS[kind](np.random.default_rng(seed), RECORDS)
+        given = settings[seed % len(settings)]
+        document = released(points, 900 + seed, family, method=method, **given)
+        result, judged = document["result"], doubt(document)
+        total = result["clusters"] if result["kind"] == "cells" else len(result["centers"])
+        found += judged is not None and len(judged["clusters"]) < total
+    return found
+
+
+def holds(found: int, runs: int) -> bool:
+    """Whether so many passing releases go with the sentence."""
+    return bool(stats.binomtest(found, runs, LEVEL, "greater").pvalue > REFUSED)
+
+
+def main(methods: list[str]) -> None:
+    """Measure, print and store the table."""
+    table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text()) if TABLE.exists() else {}
+    for method in methods:
+        row = {}
+        for kind in KINDS:
+            about = kind in claimed(method)
+            runs = CLAIMED if about else OTHERS
+            found = passed(method, kind, runs)
+            row[kind] = {"claimed": about, "passed": found, "releases": runs}
+            refused = "" if holds(found, runs) or not about else "  REFUSED"
+            print(f"{method:20} {kind:35} {found:3} of {runs}{refused}", flush=True)
+        table = (json.loads(TABLE.read_text()) if TABLE.exists() else {}) | {method: row}
+        TABLE.write_text(json.dumps(table, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(METHODS))
