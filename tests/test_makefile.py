@@ -26,11 +26,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(folder: Path, target: str = ".venv/made.stamp", **variables: str):
+def make(
+    folder: Path, target: str = ".venv/made.stamp", python: str = sys.executable, **variables: str
+):
     """Run make with this Python, and without what an outer make hands on."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    outside = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("MAKE") and name not in ("MFLAGS", "PYTHON")
+    }
     return subprocess.run(
-        ["make", "-s", target, f"PYTHON={sys.executable}"],
+        ["make", "-s", target, f"PYTHON={python}"],
         cwd=folder, env=outside | variables, capture_output=True, text=True, timeout=120,
         check=False,
     )  # fmt: skip
@@ -54,10 +60,7 @@ def test_an_old_python_is_refused_in_one_sentence_and_leaves_nothing(folder):
 
 
 def test_a_python_that_is_not_there_is_refused_in_one_sentence(folder):
-    done = subprocess.run(
-        ["make", "-s", ".venv/made.stamp", "PYTHON=python9.9"],
-        cwd=folder, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+    done = make(folder, python="python9.9")
     assert done.returncode
     assert done.stderr.startswith(
         "dpviz needs Python 3.11 or newer, and there is no python9.9: install it, or name another"
