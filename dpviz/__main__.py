@@ -11,6 +11,10 @@ from typing import NoReturn
 
 from dpviz.ending import ended_by
 
+#: Ends a command as Ctrl-C does: its temporary files go. SIGHUP, which Windows lacks, comes when a
+#: terminal is closed or a connection breaks.
+_ENDS = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
 
 def program() -> NoReturn:
     """Run one command and leave with its exit status.
@@ -39,8 +43,9 @@ def program() -> NoReturn:
 def run() -> int:
     """Run one command; whatever happens, it ends in one sentence and an exit status."""
     _open_streams()
-    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for one in _ENDS:
+        if signal.getsignal(one) == signal.SIG_DFL:
+            signal.signal(one, signal.default_int_handler)
     try:
         # Takes a moment, in which people press Ctrl-C, too.
         from dpviz.command_line import main
@@ -50,7 +55,7 @@ def run() -> int:
         return ended_by(error)
     finally:
         # The message is printed: an interrupt during exit needs no traceback.
-        for one in (signal.SIGINT, signal.SIGTERM):
+        for one in (signal.SIGINT, *_ENDS):
             if signal.getsignal(one) == signal.default_int_handler:
                 signal.signal(one, signal.SIG_DFL)
 

@@ -21,7 +21,9 @@ import hashlib
 import logging
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from functools import cache
@@ -101,8 +103,10 @@ _SOON = 0.2
 #: Where a file of a session comes in.
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 
-#: Streamlit tells everybody there how much memory each session takes.
-_METRICS = "/_stcore/metrics"
+#: Closed, whatever the settings say. Streamlit tells everybody how much memory each session takes,
+#: runs the script for whoever asks whether that goes well, and lets programs without a browser type
+#: into the app: paths of files, and releases.
+_CLOSED = re.compile("/_stcore/(metrics|script-health-check|agent(/.*)?)")
 
 
 @cache
@@ -136,7 +140,7 @@ def headers(*, embed: bool) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class Shield:
-    """Adds the headers to every answer, answers only to its own names and pages, shows no metrics.
+    """Adds the headers to every answer, and answers only to its own names, pages and browsers.
 
     Parameters
     ----------
@@ -193,7 +197,7 @@ class Shield:
                 status_code=421,
             )
             await refused(scope, receive, answer)
-        elif scope["path"].rstrip("/").endswith(_METRICS):
+        elif _CLOSED.search(re.sub("/+", "/", scope["path"])):
             await PlainTextResponse("Not found\n", status_code=404)(scope, receive, answer)
         elif scope["method"] == "PUT" and (upload := _UPLOAD.search(scope["path"])):
             size = given.get(b"content-length", "")
@@ -211,9 +215,20 @@ class Shield:
             await self._app(scope, receive, answer)
 
 
+def _end_on_hangup() -> None:
+    """End as by SIGTERM when the terminal is closed: what was uploaded leaves no file behind."""
+    hangup = getattr(signal, "SIGHUP", None)  # not on Windows
+    if hangup is None or threading.current_thread() is not threading.main_thread():
+        return
+    # Who started it to go on without a terminal (nohup) is obeyed.
+    if signal.getsignal(hangup) in (signal.SIG_DFL, signal.default_int_handler):
+        signal.signal(hangup, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
 def shield() -> list[Middleware]:
     """Return what stands before the app, whichever way it is started."""
     ask_no_host()
+    _end_on_hangup()
     return [Middleware(Shield)]
 
 
@@ -291,6 +306,7 @@ def serve(
             "server.port": port,
             # Else as Streamlit finds: without a screen there is no browser.
             **({"server.headless": True} if headless else {}),
+            "server.enableAgentApi": False,
             "server.allowedHosts": [*own, *(one for one in hosts if one not in own)],
             **(settings or {}),
         }

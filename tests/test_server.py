@@ -8,6 +8,7 @@ import http.client
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -24,12 +25,23 @@ import pytest
 from streamlit import net_util
 from streamlit.testing.v1 import AppTest
 from streamlit.web.server.server_util import is_url_from_allowed_origins
+from streamlit.web.server.starlette.starlette_app import create_streamlit_routes
 
 from dpviz import server as server_module
 from dpviz.errors import InputError
 from dpviz.ui import address, leave
-from tests.browser.conftest import free_port, started_server
+from tests.browser.conftest import (
+    await_health,
+    end,
+    free_port,
+    serve,
+    serve_others,
+    started_server,
+)
 from tests.support import APP, ROOT
+
+#: Settings that somebody has turned on for other apps, on this computer.
+OPENED = ("STREAMLIT_SERVER_ENABLE_AGENT_API", "STREAMLIT_SERVER_SCRIPT_HEALTH_CHECK_ENABLED")
 
 
 @pytest.fixture(scope="module", params=["dpviz.server", "streamlit run"])
@@ -38,8 +50,11 @@ def server(
 ) -> Iterator[str]:
     """The address of each way to start it, for visitors who come by one more name."""
     folder, streamlit = tmp_path_factory.mktemp("server"), request.param == "streamlit run"
-    with started_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
-        yield url
+    with pytest.MonkeyPatch.context() as patch:
+        for name in OPENED:
+            patch.setenv(name, "true")
+        with started_server(folder, ["lab.example.org"], streamlit=streamlit) as url:
+            yield url
 
 
 def asked(url: str, host: str = "") -> tuple[int, Message, str]:
@@ -206,6 +221,69 @@ def test_nobody_reads_what_sessions_take(server: str, path: str) -> None:
     if path.count("//") == 0:
         assert (status, said) == (404, "Not found\n")
         assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize("path", [
+    "agent/interact", "agent/mcp", "agent/openapi.json", "agent", "/agent//mcp/",
+    "%61gent/interact", "script-health-check",
+])  # fmt: skip
+@pytest.mark.parametrize("data", [None, b"{}"], ids=["GET", "POST"])
+def test_no_program_types_into_the_app(server: str, path: str, data: bytes | None) -> None:
+    request = urllib.request.Request(
+        f"{server}/_stcore/{path}", data, {"Content-Type": "application/json"}
+    )
+    with pytest.raises(HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=30)
+    assert refused.value.code == 404
+    assert refused.value.read() == b"Not found\n"
+
+
+def test_every_way_to_start_has_the_agent_turned_off() -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["server"]["enableAgentApi"] is False
+    with mock.patch("streamlit.App.run") as run:
+        server_module.serve()
+    assert run.call_args.kwargs["config"]["server.enableAgentApi"] is False
+
+
+def test_all_that_streamlit_answers_to_is_known() -> None:
+    """A new version may open more: look at it, then close it in the server, or add it here."""
+    from streamlit import config
+
+    for name in ("server.scriptHealthCheckEnabled", "server.enableStaticServing"):
+        config.set_option(name, True)
+    try:
+        routes = create_streamlit_routes(mock.MagicMock())
+    finally:
+        for name in ("server.scriptHealthCheckEnabled", "server.enableStaticServing"):
+            config.set_option(name, False)
+    found = {re.sub(r"/\{.*", "", one.path) for one in routes}  # type: ignore[attr-defined]
+    closed = {one for one in found if server_module._CLOSED.search(one)}
+    assert closed == {
+        "/_stcore/metrics", "/_stcore/script-health-check", "/_stcore/agent/interact",
+        "/_stcore/agent/openapi.json", "/_stcore/agent/mcp",
+    }  # fmt: skip
+    assert found - closed == {
+        "", "/_stcore/health", "/_stcore/host-config", "/_stcore/upload_file", "/_stcore/stream",
+        "/_stcore/bidi-components", "/component", "/media", "/app/static",
+        # Without a provider in the secrets they lead back to the app.
+        "/auth/login", "/auth/logout", "/oauth2callback",
+    }  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
+@pytest.mark.parametrize(
+    "streamlit", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=str
+)
+def test_a_closed_terminal_ends_it_as_sigterm_does(tmp_path: Path, streamlit: bool) -> None:
+    url, process = serve("app.py", tmp_path) if streamlit else serve_others(tmp_path)
+    try:
+        await_health(url, process)
+        process.send_signal(signal.SIGHUP)
+        # By itself it would end by SIGHUP, and leave files behind.
+        assert process.wait(30) == -signal.SIGTERM
+    finally:
+        end(process)
 
 
 def test_a_closed_session_is_kept_for_less_than_its_memory(monkeypatch) -> None:

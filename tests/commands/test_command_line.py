@@ -469,7 +469,8 @@ threading.Timer({when}, os.kill, (os.getpid(), {number})).start()
 
 
 @pytest.mark.parametrize(
-    ("number", "when"), [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3)]
+    ("number", "when"),
+    [("INT", "pandas"), ("TERM", "dpviz.commands.run"), ("INT", 3), ("TERM", 3), ("HUP", 3)],
 )
 def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
     how = AT_IMPORT if isinstance(when, str) else LATER
@@ -483,6 +484,42 @@ def test_a_stop_is_one_sentence_at_any_moment(tmp_path, number, when):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert answer == (1, "", "dpviz: interrupted.\n")
+
+
+#: Sends a signal once there are temporary files of persons.
+WITH_PERSONS = """
+import os, tempfile, threading, time
+def stop():
+    while not any(one.startswith("dpviz-persons-") for one in os.listdir(tempfile.gettempdir())):
+        time.sleep(0.005)
+    os.kill(os.getpid(), {number})
+threading.Thread(target=stop, daemon=True).start()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", ["HUP", pytest.param("TERM", marks=pytest.mark.exhaustive)])
+def test_a_stop_leaves_no_persons_behind(tmp_path, number):
+    folder, temporary = tmp_path / "rides", tmp_path / "temporary"
+    folder.mkdir()
+    temporary.mkdir()
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.uniform(size=(200_000, 2)), columns=["x", "y"])
+    for part in range(4):
+        frame.assign(who=np.arange(200_000) // 3).to_parquet(folder / f"{part}.parquet")
+    stop = WITH_PERSONS.format(number=signal.Signals[f"SIG{number}"].value)
+    (tmp_path / "sitecustomize.py").write_text(stop)
+    answer = ended(
+        *["run", str(folder), "--columns", "x,y", "--unit", "who", "--cap", "2"],
+        *["--method", "privqt", "--domain", "0,1;0,1"],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+            "TMPDIR": str(temporary),
+        },
+    )
+    assert answer == (1, "", "dpviz: interrupted.\n")
+    assert list(temporary.iterdir()) == []
 
 
 #: Tells on standard output what comes at the end of a program.
