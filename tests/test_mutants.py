@@ -13,7 +13,8 @@ def test_a_mistake_can_be_planted(name):
     mistake = MISTAKES[name]
     text = (ROOT / "dpviz" / mistake.file).read_text(encoding="utf-8")
     assert text.count(mistake.old) == 1
-    ast.parse(text.replace(mistake.old, mistake.new))
+    if mistake.file.endswith(".py"):
+        ast.parse(text.replace(mistake.old, mistake.new))
     assert mistake.new != mistake.old
     assert mistake.tests
     assert all((ROOT / "tests" / test).exists() for test in mistake.tests)

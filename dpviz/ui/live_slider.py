@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpviz.errors import InputError
 
@@ -155,9 +156,16 @@ def live_slider(
     if not _message(st.session_state.get(input_key)):
         link.dragging = False  # the user left the page while holding the thumb
     _receive(key, allowed)
+    run = get_script_run_ctx(suppress_warning=True)
     _mount(
         key=input_key,
-        data={"spec": spec, "value": link.returned, "ack": link.seq, "epoch": link.epoch},
+        data={
+            "spec": spec,
+            "value": link.returned,
+            "ack": link.seq,
+            "epoch": link.epoch,
+            "session": run.session_id if run else "",
+        },
         on_state_change=partial(_receive, key, allowed),
     )
     return LiveValue(link.returned, not link.dragging)

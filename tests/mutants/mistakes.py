@@ -609,4 +609,19 @@ MISTAKES: dict[str, Mistake] = {
         "ui/test_state_follows.py",
         bounds_belong_to_positions=("bounds_of(dataset.columns) or setting", "setting"),
     ),
+    **_of(
+        "ui/page.py",
+        "browser/test_reconnect.py",
+        a_reconnect_is_no_run=("    _ask_after_reconnect()\n", ""),
+    ),
+    **_of(
+        "ui/frontend/live_slider.js",
+        "browser/test_reconnect.py",
+        a_new_session_resets_the_slider=("this.session !== data.session", "false"),
+    ),
+    **_of(
+        "ui/frontend/frame.js",
+        "browser/test_reconnect.py",
+        a_hand_is_ignored_after_a_reconnect=("      app.inert = true;\n", ""),
+    ),
 }

@@ -176,6 +176,57 @@ function addSkips() {
   document.body.append(told);
 }
 
+// A new session, after a restart of the server or a long sleep, ignores what a hand does before its
+// first run has ended, and the controls spring back. Until then nobody can use the page.
+const CONNECTION = "data-test-connection-state";
+const SCRIPT = "data-test-script-state";
+const NEXT_MS = 500; // a new server runs twice: the second run begins this soon after the first
+const LONGEST_MS = 30_000;
+
+function waitForRun() {
+  const app = document.querySelector(`[${CONNECTION}]`);
+  if (!app || app.dpvizWaits) return;
+  app.dpvizWaits = true;
+  let began, ended, last, longest, focused;
+  const free = () => {
+    clearTimeout(longest);
+    app.inert = false;
+    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
+  };
+  const look = () => {
+    if (app.getAttribute(CONNECTION) !== "CONNECTED") {
+      if (!app.inert) {
+        focused = deepFocus();
+        focused?.blur();
+      }
+      clearTimeout(ended);
+      clearTimeout(longest);
+      began = ended = last = longest = undefined;
+      app.inert = true;
+    } else if (app.inert) {
+      longest ??= setTimeout(free, LONGEST_MS);
+      if (app.getAttribute(SCRIPT) !== "notRunning") began = true;
+      else if (last) free();
+      else if (began) ended ??= setTimeout(passed, NEXT_MS);
+    }
+  };
+  const passed = () => {
+    last = true;
+    look();
+  };
+  new MutationObserver(look).observe(app, { attributeFilter: [CONNECTION, SCRIPT] });
+  const hold = (event) => {
+    if (app.inert && event.key.length === 1) event.stopImmediatePropagation();
+  };
+  window.addEventListener("keydown", hold, true);
+}
+
+function deepFocus() {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at;
+}
+
 // Keys for a talk: steps of epsilon and the next draw, unless somebody is typing.
 const STEP = 5; // positions of the slider: a tenth of a decade
 
@@ -228,6 +279,7 @@ export default ({ data }) => {
   keepSteps();
   addSkips();
   keepMarks();
+  waitForRun();
   document.documentElement.dataset.dpvHint ??= closedBefore() ? "closed" : "open";
   for (const type of ["pointerdown", "keydown", "pointerup", "keyup", "click"])
     document.addEventListener(type, watchHint, true);

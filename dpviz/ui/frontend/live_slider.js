@@ -15,7 +15,8 @@ const sliders = new WeakMap();
 function scriptRunning() {
   const app = document.querySelector("[data-test-script-state]");
   const state = app ? app.getAttribute("data-test-script-state") : "notRunning";
-  return state === "running" || state === "rerunRequested";
+  // A page that has lost its session is inert until the next session has run.
+  return Boolean(app?.inert) || state === "running" || state === "rerunRequested";
 }
 
 function element(tag, className, parent) {
@@ -120,6 +121,7 @@ class LiveSlider {
     this.acked = 0;
     this.seq = 0;
     this.epoch = null;
+    this.session = null;
     this.retries = 0;
     this.data = null; // what Python said last
     this.specText = "";
@@ -208,7 +210,7 @@ class LiveSlider {
     const app = document.querySelector("[data-test-script-state]");
     if (!app) return;
     this.observer = new MutationObserver(() => this.pump());
-    this.observer.observe(app, { attributeFilter: ["data-test-script-state"] });
+    this.observer.observe(app, { attributeFilter: ["data-test-script-state", "inert"] });
   }
 
   update(args) {
@@ -256,11 +258,16 @@ class LiveSlider {
     if (this.value !== null) this.show();
   }
 
-  // A value that the program set (reset, deep link) wins over anything but a held thumb.
+  // A value that the program set (reset, deep link) wins over anything but a held thumb. A session
+  // that is new to this page hears what the page shows.
   takeValue(data) {
     const changed = this.epoch !== data.epoch;
+    const anew = this.session !== null && this.session !== data.session;
     this.epoch = data.epoch;
-    if (changed && this.held) {
+    this.session = data.session;
+    if (anew && this.value !== data.value) {
+      Object.assign(this, { dirty: true, inflight: 0, retries: 0, waits: true });
+    } else if (changed && this.held) {
       this.dirty = true; // what was sent under the old epoch is not heard
     } else if (changed) {
       clearTimeout(this.settleTimer);
@@ -408,6 +415,9 @@ class LiveSlider {
       this.reconcile();
       return;
     }
+    // The session knows this slider from the end of its first run on.
+    if (this.waits && scriptRunning()) return;
+    this.waits = false;
     this.dirty = false;
     this.seq += 1;
     this.inflight = this.seq;
