@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test test-all lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
+.PHONY: run test test-all newest few lint types unit every coverage browser bench bench-utility soak mutants samples docs clean
 
 run: $(VENV)/run.stamp
 	$(BIN)/streamlit run app.py
@@ -32,6 +32,22 @@ unit: $(VENV)/test.stamp browser
 
 every: $(VENV)/test.stamp browser
 	$(BIN)/python $(PYTEST)
+
+# A newer Python brings newer libraries: few tests on the newest one that pyproject.toml names, where
+# it is on this machine, in an environment of its own.
+newest:
+	@for version in $$(sed -n 's/.* :: \(3\.[0-9]*\)",/\1/p' pyproject.toml | sort -rV); do \
+	  $(PYTHON) -c "import sys; sys.exit(sys.version_info[:2] >= ($${version%.*}, $${version#*.}))" || break; \
+	  for python in python$$version "$$HOME"/.pyenv/versions/$$version.*/bin/python3; do \
+	    if $$python -c '' 2>/dev/null; then \
+	      exec $(MAKE) --no-print-directory VENV=.venv-$$version PYTHON=$$python few; \
+	    fi; \
+	  done; \
+	done; \
+	echo "There is no newer Python here than $(PYTHON): make test has tried the newest."
+
+few: $(VENV)/test.stamp
+	$(BIN)/python $(PYTEST) -m "not exhaustive" --few 1 dpviz tests/commands tests/data tests/privacy
 
 # Lines of the package that the tests for every day run, three cases of each: all run no fewer.
 coverage: $(VENV)/test.stamp browser
@@ -109,4 +125,4 @@ $(VENV)/test.stamp: $(VENV)/run.stamp tests/requirements.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .pytest_cache .hypothesis .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-3.* .pytest_cache .hypothesis .ruff_cache .mypy_cache

@@ -22,7 +22,8 @@ from dpviz.commands.options import REAL, WHOLE, flag, listed, option, said, shar
 from dpviz.commands.output import write_table
 from dpviz.data.samples import load_sample, sample, sample_names
 from dpviz.ending import ended_by, hush
-from dpviz.errors import InputError
+from dpviz.errors import InputError, reason, shown
+from dpviz.errors import listed as quoted
 from dpviz.experiments.illustrations import FIGURES
 from dpviz.families import CARDS, FAMILIES
 from dpviz.family.comparison import Report
@@ -53,7 +54,7 @@ def _print(text: str) -> None:
     except OSError as error:
         hush()
         raise InputError(
-            f"the command is done, but its result can't be printed ({error.strerror})."
+            f"the command is done, but its result can't be printed ({reason(error)})."
         ) from None
 
 
@@ -97,9 +98,16 @@ def sample_command(given: argparse.Namespace) -> tuple[Report, str]:
 class _Parser(argparse.ArgumentParser):
     """Argument parser whose complaints are one sentence."""
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Name each argument that no option takes, in quotes."""
+        given, others = self.parse_known_args(args, namespace)
+        if others:
+            self.error(f"unrecognized arguments: {quoted(others)}")
+        return given
+
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the usage."""
-        raise InputError(f"{message}; see {self.prog} --help.")
+        raise InputError(f"{shown(message, 800)}; see {self.prog} --help.")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Print help and version as any other result."""

@@ -246,7 +246,7 @@ def axis_cells(values: NDArray[np.float64], lo: float, hi: float, side: int) -> 
 def check_outside(outside: str) -> None:
     """Raise InputError where the rule for points outside is unknown."""
     if outside not in ("clip", "drop"):
-        raise InputError(f'outside = "{outside}" is unknown: choose clip or drop.')
+        raise InputError(f'outside = "{shown(outside)}" is unknown: choose clip or drop.')
 
 
 def flat_cells(

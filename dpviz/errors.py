@@ -17,11 +17,11 @@ class PrivacyRefusal(Exception):  # noqa: N818 - a refusal is an answer, not a f
 def check_number(name: str, value: object) -> float:
     """Return a parameter as a float, or raise InputError where it is no number at all."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(f"{name} = {value!r} is not a number.")
+        raise InputError(f"{name} = {shown(repr(value))} is not a number: give one.")
     try:
         return float(value)
     except OverflowError:
-        raise InputError(f"{name} has more digits than a number can have here.") from None
+        raise InputError(f"{name} has more digits than a number can have: give fewer.") from None
 
 
 def is_whole(value: object) -> bool:
@@ -36,6 +36,12 @@ def shown(value: object, length: int = 40) -> str:
     text = str(value)
     head = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:length])
     return head if len(text) <= length and len(head) <= length else head[: length - 3] + "..."
+
+
+def reason(error: BaseException) -> str:
+    """Return why something failed, for a message: "No such file or directory"."""
+    said = getattr(error, "strerror", None) or getattr(error, "reason", None) or str(error)
+    return shown(said.rstrip(".:") or type(error).__name__, 160)
 
 
 def listed(names: Iterable[str], length: int = 90) -> str:

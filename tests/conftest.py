@@ -8,6 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
+from tests.support import sentences
 from tests.support.cluster import dask_workers  # noqa: F401 - a fixture
 
 REFERENCE = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -18,6 +19,17 @@ def reference_file(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"reference data {name} is not here: it may not be distributed")
     return path
+
+
+sentences.watch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Iterator[None]:
+    """A test ends with an error where a sentence that it made says nothing to a user."""
+    yield
+    if faults := sentences.found():
+        pytest.fail("\n".join(faults), pytrace=False)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -104,3 +104,49 @@ def test_an_interrupted_installation_is_noticed(folder):
     assert make(folder, ".venv/run.stamp").returncode
     assert (folder / ".venv" / "installing").exists()
     assert not (folder / ".venv" / "run.stamp").exists()
+
+
+#: A Python that does nothing but note what it is asked; as an environment, it makes itself.
+NOTING = """#!/bin/sh
+echo "$@" >> "$NOTES"
+[ "$2" = venv ] && mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
+exit 0
+"""
+
+
+def test_the_newest_python_gets_an_environment_and_few_tests(folder):
+    (folder / "tests").mkdir()
+    (folder / "tests" / "requirements.txt").touch()
+    named = ('"Python :: 3.9",', '"Python :: 3.97",', '"Python :: 3.98",', '"Python :: 3.99",')
+    (folder / "pyproject.toml").write_text("\n".join(named), encoding="utf-8")
+    # The name of the newest one leads nowhere, as with pyenv; the next is in pyenv's folder.
+    python = folder / "home" / ".pyenv" / "versions" / "3.98.1" / "bin" / "python3"
+    python.parent.mkdir(parents=True)
+    for path, does in (
+        (folder / "bin" / "python3.99", "#!/bin/sh\nexit 127\n"),
+        (folder / "bin" / "python3.97", NOTING),
+        (python, NOTING),
+    ):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(does, encoding="utf-8")
+        path.chmod(0o755)
+    notes = folder / "notes"
+    outside = {
+        "HOME": str(folder / "home"),
+        "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "NOTES": str(notes),
+    }
+    done = make(folder, "newest", **outside)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (folder / ".venv").exists()
+    assert "-m venv --clear .venv-3.98\n" in notes.read_text(encoding="utf-8")
+    tests = notes.read_text(encoding="utf-8").splitlines()[-1]
+    assert tests.startswith("-m pytest ")
+    assert " --few 1 " in tests
+    assert all((ROOT / one).is_dir() for one in tests.partition(" --few 1 ")[2].split())
+    python.unlink()
+    (folder / "bin" / "python3.97").unlink()
+    done = make(folder, "newest", **outside)
+    assert (done.returncode, done.stderr) == (0, "")
+    (sentence,) = done.stdout.splitlines()
+    assert sentence.startswith("There is no newer Python here than ")

@@ -114,7 +114,7 @@ def lower_bound(without: Floats, joined: Floats) -> Bound:
         )
     if len(without) < FEWEST:
         raise InputError(
-            f"runs = {len(without)}: an audit needs {FEWEST} on each data set at least."
+            f"runs = {len(without)}: an audit needs at least {FEWEST} on each data set."
         )
     half = len(without) // 2
     first, second = _rounded(without), _rounded(joined)

@@ -18,7 +18,7 @@ from dpviz.audit.runs import checked_runs, collect
 from dpviz.audit.scenarios import Scenario
 from dpviz.data.samples import Sample, load_sample, sample, sample_names
 from dpviz.display import Displayed
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
 from dpviz.family.method import check_method
@@ -170,7 +170,7 @@ def with_person(name: str | None = None) -> Sample:
             return one
     known = ", ".join(one.name for one in fitting)
     raise InputError(
-        f'sample set "{name}" has no person who joins two clusters: choose from {known}.'
+        f'sample set "{shown(name)}" has no person who joins two clusters: choose from {known}.'
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from dpviz.audit import data, planted, scores
 from dpviz.audit.noise import RunNoise
 from dpviz.audit.planted import NONE, Bug
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.card import VariantName
 from dpviz.family.claim import Claim, claim
@@ -122,14 +122,16 @@ def find(method: str, variant: str, name: str | None = None) -> Scenario:
         raise InputError(f"method = {method} takes no privacy budget: there is no claim to audit.")
     offered = scenarios(method, variant)
     if not offered:
-        raise InputError(f'variant = "{variant}" is unknown: choose sound or published.')
+        raise InputError(f'variant = "{shown(variant)}" is unknown: choose sound or published.')
     if name is None:
         return offered[0]
     for one in offered:
         if one.name == name:
             return one
     known = ", ".join(one.name for one in offered)
-    raise InputError(f'scenario = "{name}" is unknown for {method} {variant}: choose from {known}.')
+    raise InputError(
+        f'scenario = "{shown(name)}" is unknown for {method} {variant}: choose from {known}.'
+    )
 
 
 # -- scenarios of published and sound variants --------------------------------------------

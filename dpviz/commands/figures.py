@@ -14,7 +14,7 @@ from dpviz.commands.options import check_common, check_repeats, neighbours
 from dpviz.commands.output import write_table
 from dpviz.commands.sweep import check_out, draw, not_private, read_subject
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.errors import InputError, reason, shown
 from dpviz.experiments.illustrations import FIGURES, ILLUSTRATIONS, Picture, figure
 from dpviz.experiments.presets import (
     NONE_PRINTED,
@@ -211,12 +211,15 @@ def _split(text: str) -> tuple[str, dict[str, Any]]:
         key, _, value = setting.partition("=")
         if key not in _SETTINGS:
             raise InputError(
-                f"--data {text}: {key} is unknown; choose from {', '.join(_SETTINGS)}."
+                f"--data {shown(text, 120)}: {shown(key)} is unknown; choose from "
+                f"{', '.join(_SETTINGS)}."
             )
         try:
             settings[key] = _SETTINGS[key](value)
         except ValueError:
-            raise InputError(f'--data {text}: {key} = "{value}" is not a number.') from None
+            raise InputError(
+                f'--data {shown(text, 120)}: {key} = "{shown(value)}" is not a number: give one.'
+            ) from None
     return rest, settings
 
 
@@ -226,5 +229,7 @@ def _folder(out: str) -> Path:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise InputError(f"--out {out}: no folder can be made there ({error}).") from None
+        raise InputError(
+            f"--out {shown(out, 120)}: no folder can be made there ({reason(error)}): name another."
+        ) from None
     return folder

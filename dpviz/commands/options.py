@@ -29,7 +29,7 @@ def typed(kind: Callable[[str], T], problem: str) -> Callable[[str], T]:
         try:
             return kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f'"{text}" {problem}') from None
+            raise argparse.ArgumentTypeError(f'"{shown(text)}" {problem}') from None
 
     return parse
 
@@ -114,7 +114,7 @@ def check_common(given: argparse.Namespace, methods: Iterable[str]) -> None:
         )
     if given.unit is not None and given.cap is None:
         raise InputError(
-            f"--unit {given.unit} needs --cap: say how many records of a person count."
+            f"--unit {shown(given.unit)} needs --cap: say how many records of a person count."
         )
     if not 0 <= given.seed <= MOST_SEED:
         raise InputError(
@@ -142,8 +142,8 @@ def _check_family(given: argparse.Namespace) -> None:
         for name, value in values.items() if family is not own else ():
             text = ",".join(map(str, value)) if isinstance(value, tuple) else value
             raise InputError(
-                f"--{name} {text} goes with {family.title} methods, and {given.method} is none of "
-                "them: leave it out."
+                f"--{name} {shown(text)} goes with {family.title} methods, and {given.method} is "
+                "none of them: leave it out."
             )
 
 

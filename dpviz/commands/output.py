@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 import pandas as pd
 
 from dpviz.ending import say
-from dpviz.errors import InputError
+from dpviz.errors import InputError, reason, shown
 from dpviz.family.comparison import Report
 from dpviz.metrics.bands import band, band_words
 from dpviz.replace import replacing
@@ -39,7 +39,9 @@ def write_table(frame: pd.DataFrame, path: str) -> None:
             else:
                 no_formulas(frame).to_csv(file, index=False, mode="wb", compression=packing)
     except (OSError, ValueError) as error:
-        raise InputError(f'"{path}" can\'t be written ({error}): choose another file.') from None
+        raise InputError(
+            f'"{shown(path, 120)}" can\'t be written ({reason(error)}): choose another file.'
+        ) from None
 
 
 def spread(values: Sequence[float]) -> Report:

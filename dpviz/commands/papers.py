@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.family.comparison import Report
 from dpviz.papers import PAPERS, ROWS, STATES, Row, headline, records
 
@@ -13,7 +13,9 @@ def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
     """List the statements of a paper, or of all."""
     for name, value, known in (("number", given.number, PAPERS), ("state", given.state, STATES)):
         if value is not None and value not in known:
-            raise InputError(f'{name} = "{value}" is unknown: choose one of {", ".join(known)}.')
+            raise InputError(
+                f'{name} = "{shown(value)}" is unknown: choose one of {", ".join(known)}.'
+            )
     found, lines = {}, []
     for number, paper in PAPERS.items():
         if given.number not in (None, number):
@@ -22,8 +24,8 @@ def papers_command(given: argparse.Namespace) -> tuple[Report, str]:
         found[number] = headline(rows)
         lines += [f"{number}  {paper.authors}: {paper.title}. {paper.venue}", found[number], ""]
         lines += [_line(row) for row in rows if given.state in (None, row.state)] + [""]
-    shown = [row for row in ROWS if row.paper in found and given.state in (None, row.state)]
-    return {"papers": found, "rows": records(shown)}, "\n".join(lines).rstrip()
+    chosen = [row for row in ROWS if row.paper in found and given.state in (None, row.state)]
+    return {"papers": found, "rows": records(chosen)}, "\n".join(lines).rstrip()
 
 
 def _line(row: Row) -> str:

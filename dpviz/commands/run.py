@@ -20,7 +20,7 @@ from dpviz.data.cities import exchanged
 from dpviz.data.dataset import Dataset
 from dpviz.data.stored import Stored
 from dpviz.engine.tables import Engine
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import claim, variant_words
 from dpviz.family.comparison import Comparison, Report
@@ -117,7 +117,9 @@ def _check(given: argparse.Namespace) -> None:
     """Refuse options that are invalid for any data."""
     check_options(given)
     if given.labels and not Path(given.labels).resolve().parent.is_dir():
-        raise InputError(f"--labels {given.labels}: that folder does not exist.")
+        raise InputError(
+            f"--labels {shown(given.labels, 120)}: that folder does not exist; create it first."
+        )
     check_repeats(given.repeats)
 
 

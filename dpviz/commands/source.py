@@ -220,14 +220,20 @@ def capped(data: Dataset, given: argparse.Namespace) -> Dataset:
 def _sample(name: str, given: argparse.Namespace) -> Dataset:
     """Load a sample set, which has no persons, and its own classes where it has any."""
     if given.unit is not None:
-        raise InputError(f"--unit {given.unit}: sample sets have no column of persons.")
+        raise InputError(
+            f"--unit {shown(given.unit)}: sample sets have no column of persons: leave it out."
+        )
     if given.sheet is not None:
-        raise InputError(f"--sheet {given.sheet}: sample set {name} has no sheets: leave it out.")
+        raise InputError(
+            f"--sheet {shown(given.sheet)}: sample set {name} has no sheets: leave it out."
+        )
     data = load_sample(name)
     own = None if data.classes is None else data.classes.column
     if given.classes not in (None, own):
         has = "has no column of classes" if own is None else f'has no column of classes but "{own}"'
-        raise InputError(f"--classes {given.classes}: sample set {name} {has}: leave it out.")
+        raise InputError(
+            f"--classes {shown(given.classes)}: sample set {name} {has}: leave it out."
+        )
     return data.select(given.columns) if given.columns else data
 
 
@@ -237,11 +243,13 @@ def _check_counts(given: argparse.Namespace) -> None:
         if getattr(given, option, None):
             name = option.replace("_", "-")
             raise InputError(
-                f"--{name} does not go with --counts: a grid of counts has cells, no records."
+                f"--{name} does not go with --counts, since a grid of counts has cells and no "
+                "records: leave one of the two out."
             )
     if given.labels:
         raise InputError(
-            f"--labels {given.labels} needs points: a grid of counts has no points to label."
+            f"--labels {shown(given.labels, 120)} needs points, and a grid of counts has no points "
+            "to label: leave it out."
         )
 
 
@@ -259,5 +267,8 @@ def domain_of(
         assert engine is not None  # noqa: S101 - who has stored data has an engine
         return range_of(data, engine)
     if data.points is None:
-        raise InputError('--domain data needs points; a grid of counts has its own: "lo,hi;lo,hi".')
+        raise InputError(
+            "--domain data needs points, and a grid of counts has none: give its bounds, for "
+            'example "0,1;0,1".'
+        )
     return Domain.from_data(data.points)

@@ -182,8 +182,8 @@ def read_background(content: bytes, name: str) -> Background:
 
     if len(content) > MOST_BYTES:
         raise InputError(
-            f"{shown(name)} has {len(content) / 2**20:.0f} MB, and a background at most "
-            f"{MOST_BYTES // 2**20}: simplify its lines, or leave out what is not drawn."
+            f"{shown(name)} has more than {MOST_BYTES // 2**20} MB, the most for a background: "
+            f"simplify its lines, or leave out what is not drawn."
         )
     try:
         whole = json.loads(content)

@@ -187,7 +187,10 @@ class Dataset:
             Where a column is unknown or the data is a grid of counts.
         """
         if self.points is None:
-            raise InputError("columns can't be chosen from a grid of counts: its axes are fixed.")
+            raise InputError(
+                "columns can't be chosen from a grid of counts, whose axes are fixed: leave them "
+                "out."
+            )
         axes = [position_of(column, self.columns, "the data") for column in columns]
         if len(set(axes)) != len(axes):
             raise InputError(f"columns = {listed(map(str, columns))}: name each column once.")

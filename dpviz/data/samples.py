@@ -16,7 +16,7 @@ from pyarrow import csv
 import dpviz
 from dpviz.data.dataset import Classes, Dataset
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 
 #: Where the files and their index lie: inside an installed package, beside that of a checkout.
 SAMPLE_DIR = Path(dpviz.__file__).resolve().with_name("sample_data")
@@ -93,7 +93,9 @@ def sample(name: str) -> Sample:
         return _index()[name]
     except KeyError:
         known = ", ".join(sample_names())
-        raise InputError(f'sample set "{name}" does not exist: choose from {known}.') from None
+        raise InputError(
+            f'sample set "{shown(name)}" does not exist: choose from {known}.'
+        ) from None
 
 
 def load_sample(name: str) -> Dataset:

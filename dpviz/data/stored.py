@@ -396,7 +396,7 @@ def _of_files(
             if numbers is not None and column not in numbers:
                 text = isinstance(part, TextPart)
                 way_out = ", or leave out rows without one (--leave-out)" if text else ""
-                choose = f"choose among {listed(numbers)}" if numbers else "give another file"
+                choose = f"choose from {listed(numbers)}" if numbers else "give another file"
                 raise InputError(
                     f'column "{shown(column)}" of {shown(path, 120)} holds no numbers: '
                     f"{choose}{way_out}."
@@ -428,10 +428,10 @@ def _paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
     else:
         found, what = sorted(filter(os.path.isfile, glob.glob(source, recursive=True))), "pattern"
         if not PATTERN.search(source):
-            raise InputError(f"{shown(source, 120)} does not exist: check the path.")
+            raise InputError(f'"{shown(source, 120)}" does not exist: check the path.')
     if not found:
         raise InputError(
-            f"the {what} {shown(source, 120)} has no file to read: give Parquet or CSV files "
+            f'the {what} "{shown(source, 120)}" has no file to read: give Parquet or CSV files '
             f"({', '.join(ENDINGS[:5])}){_or_inner(source, inner)}."
         )
     return folder, list(map(_absolute, found)), inner
@@ -776,8 +776,10 @@ def _no_traceback(path: str, problem: str) -> Iterator[None]:
 
 def _with_reason(path: str, problem: str, error: Exception) -> str:
     """Sentence on a file, with the first line of what the reader said."""
-    reason = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
-    return f"{shown(path, 120)} {problem} ({shown(reason, 160)}): write it again, or leave it out."
+    said = str(error).partition("\n")[0].rstrip(".") or type(error).__name__
+    if "pickle" in said:  # NumPy goes on with advice that is not safe
+        said = "it holds objects of Python, which are never loaded"
+    return f"{shown(path, 120)} {problem} ({shown(said, 160)}): write it again, or leave it out."
 
 
 # -- arrays ----------------------------------------------------------------------------------
@@ -874,8 +876,12 @@ def _of_arrays(source: Any, columns: Sequence[str | int] | None, name: str) -> S
         )
     many = [source] if isinstance(source, np.ndarray) else list(source)
     tables = [_points(one, name) for one in many]
-    if not tables or len({table.shape[1] for table in tables}) > 1:
-        raise InputError(f"{shown(name)} has no arrays with the same columns: give at least one.")
+    if not tables:
+        raise InputError(f"{shown(name)} has no array: give at least one.")
+    if len({table.shape[1] for table in tables}) > 1:
+        raise InputError(
+            f"{shown(name)} has arrays of different columns: give arrays with the same columns."
+        )
     axes, names = _axes(tables[0].shape[1], columns, name)
     parts = tuple(
         ArrayPart(

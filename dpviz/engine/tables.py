@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 
 #: What a pass finds in a part of the records: additive arrays of the same shapes for all parts.
 Tables = tuple[NDArray[Any], ...]
@@ -81,9 +81,8 @@ def read(work: PartWork, part: Titled) -> Tables:
     try:
         return work(part)
     except OSError as error:
-        reason = error.strerror or str(error) or type(error).__name__
         raise InputError(
-            f"{shown(part.title, 120)} can't be read: {shown(reason, 160)}; all machines that "
+            f"{shown(part.title, 120)} can't be read: {reason(error)}; all machines that "
             "read need it at the same path."
         ) from error
 

@@ -80,7 +80,7 @@ def many_draws(
     """
     check_scores(names, trial.score_names)
     if not seeds:
-        raise InputError("seeds = (): ask for 1 or more draws.")
+        raise InputError("seeds are missing: ask for 1 or more draws.")
     values = np.empty((len(names), len(seeds)))
     affected: NDArray[np.float64] | None = None
     centers = []

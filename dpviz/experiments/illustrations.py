@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpviz.data.samples import load_sample, sample
 from dpviz.domain import Domain
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.presets import CHEN, PRESETS, ZHANG, Figure
 from dpviz.experiments.worker_times import worker_times
 from dpviz.families import CARDS
@@ -279,5 +279,5 @@ FIGURES: dict[str, Figure] = dict(sorted({**PRESETS, **ILLUSTRATIONS}.items()))
 def figure(name: str) -> Figure:
     """Return the figure of a name, or raise InputError with the choices."""
     if name not in FIGURES:
-        raise InputError(f'figure "{name}" is unknown: choose from {", ".join(FIGURES)}.')
+        raise InputError(f'figure "{shown(name)}" is unknown: choose from {", ".join(FIGURES)}.')
     return FIGURES[name]

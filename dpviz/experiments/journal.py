@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 from dpviz.replace import replacing
 from dpviz.serialize import no_formulas
 
@@ -188,7 +188,7 @@ def _check_out(out: Path) -> None:
             raise InputError(f'out = "{out}": that folder does not exist; create it first.')
     except OSError as error:
         raise InputError(
-            f"out = {shown(out)} can't be a file ({error.strerror}): name another one."
+            f"out = {shown(out)} can't be a file ({reason(error)}): name another one."
         ) from None
 
 
@@ -208,8 +208,8 @@ def _unusable(out: Path, journal: Path, error: OSError | sqlite3.Error) -> Input
     # The other sweep may have removed its journal just now.
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_READONLY_DBMOVED):
         return InputError(f'out = "{out}" is being written by another sweep: name another.')
-    path, reason = (out, error.strerror) if isinstance(error, OSError) else (journal, None)
+    path = out if isinstance(error, OSError) else journal
     return InputError(
-        f'"{path}" can\'t be used ({reason or error}): solve this problem and go on with --resume, '
+        f'"{path}" can\'t be used ({reason(error)}): solve this problem and go on with --resume, '
         "or choose another file."
     )

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from dpviz.data.samples import sample
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.paper_sets import PAPER_SETS, PaperSet
 from dpviz.experiments.sweep import Plan, Subject, groups, subject_of_sample, summary
 from dpviz.families import SCORES
@@ -377,7 +377,7 @@ _DS2 = (31_200, 144, 241)
 def preset(name: str) -> Preset:
     """Return the preset of a name, or raise InputError with the choices."""
     if name not in PRESETS:
-        raise InputError(f'figure "{name}" is unknown: choose from {", ".join(PRESETS)}.')
+        raise InputError(f'figure "{shown(name)}" is unknown: choose from {", ".join(PRESETS)}.')
     return PRESETS[name]
 
 

@@ -185,10 +185,12 @@ class Plan:
         for name in ("subjects", "methods", "epsilons", "seeds", "scores"):
             given = getattr(self, name)
             if given is not None and not given:
-                raise InputError(f"{name} = (): give 1 or more.")
+                raise InputError(f"{name} are missing: give 1 or more.")
         name, times = Counter(subject.name for subject in self.subjects).most_common(1)[0]
         if times > 1:
-            raise InputError(f'data "{name}" is there {times} times: give each a name of its own.')
+            raise InputError(
+                f'data "{shown(name)}" is there {times} times: give each a name of its own.'
+            )
         for method in self.methods:
             check_method(method, CARDS)
             if not CARDS[method].spends:
@@ -281,12 +283,13 @@ class Plan:
         known = {one.name: one for one in axes(self.methods)}
         if self.axis not in known:
             raise InputError(
-                f'axis = "{self.axis}" does not go with {", ".join(self.methods)}: choose '
+                f'axis = "{shown(self.axis)}" does not go with {", ".join(self.methods)}: choose '
                 f"{' or '.join(known)}."
             )
         if (self.axis == EPSILON.name) == bool(self.values):
+            given = ", ".join(map(str, self.values)) or "missing"
             way = "leave them out, epsilons are the axis" if self.values else "give 1 or more"
-            raise InputError(f"values = {self.values} of the axis {self.axis}: {way}.")
+            raise InputError(f"values of the axis {self.axis} are {given}: {way}.")
         check = known[self.axis].check or float
         object.__setattr__(self, "values", tuple(sorted({check(one) for one in self.values})))
 
@@ -297,8 +300,8 @@ class Plan:
         having = [one for one in methods if CARDS[one].parameter(name)]
         if name not in {one.name for one in OWN} or not having:
             raise InputError(
-                f"{option} = {value}: none of {', '.join(self.methods)} has that parameter; "
-                "leave it out."
+                f"{option} = {shown(value)} goes with none of {', '.join(self.methods)}: leave it "
+                "out."
             )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.family.card import Card
 
 
@@ -48,4 +48,6 @@ def registry(modules: Sequence[Any], *, seconds: float, unit: float) -> dict[str
 def check_method(name: str, choices: Mapping[str, object]) -> None:
     """Raise InputError where no method of that name is among the choices."""
     if name not in choices:
-        raise InputError(f'method = "{name}" is unknown: choose one of {", ".join(choices)}.')
+        raise InputError(
+            f'method = "{shown(name)}" is unknown: choose one of {", ".join(choices)}.'
+        )

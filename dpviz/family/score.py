@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.metrics import matching
 
 Better = Literal["<=", ">="]
@@ -231,4 +231,4 @@ def check_scores(names: Sequence[str], known: Sequence[str]) -> None:
     """Raise InputError where a score is unknown, with the choices."""
     for name in names:
         if name not in known:
-            raise InputError(f'score = "{name}" is unknown: choose from {", ".join(known)}.')
+            raise InputError(f'score = "{shown(name)}" is unknown: choose from {", ".join(known)}.')

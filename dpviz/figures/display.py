@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dpviz.data.dataset import Dataset
 from dpviz.display import Displayed, Mode
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.families import CARDS, family_of
 from dpviz.family.claim import EXPLORATION
 from dpviz.family.estimator import as_frame
@@ -77,7 +77,9 @@ class Display(Displayed):
         family = family_of(config.method)
         views = PICTURES[family.name].views
         if view is not None and view not in views:
-            raise InputError(f'view = "{view}" is unknown: choose one of {", ".join(views)}.')
+            raise InputError(
+                f'view = "{shown(view)}" is unknown: choose one of {", ".join(views)}.'
+            )
         trial = family.build(dataset, config, estimator.domain_, estimator.outside_)
         return cls(trial, estimator.run_, dataset.columns, view or views[0])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from dpviz.errors import InputError, check_number
+from dpviz.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName
 from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, Choose, Parameter
 from dpviz.kmeans.grid import CELLS, Cells
@@ -251,10 +251,12 @@ class KMeansConfig:
         """Fill in the method's defaults; check what can be checked without the data."""
         if self.method not in DEFAULTS:
             raise InputError(
-                f'method = "{self.method}" is unknown: choose one of {", ".join(DEFAULTS)}.'
+                f'method = "{shown(self.method)}" is unknown: choose one of {", ".join(DEFAULTS)}.'
             )
         if self.variant not in ("sound", "published"):
-            raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
+            raise InputError(
+                f'variant = "{shown(self.variant)}" is unknown: choose sound or published.'
+            )
         check_epsilon(self.epsilon)
         clusters = check_whole("clusters", self.clusters, MAX_CLUSTERS)
         object.__setattr__(self, "clusters", clusters)
@@ -265,10 +267,12 @@ class KMeansConfig:
             if value is None:
                 object.__setattr__(self, name, defaults.get(name))
             elif name not in defaults:
-                raise InputError(f"{name} = {value}: {self.method} has no {name}; leave it out.")
+                raise InputError(
+                    f"{name} = {shown(value)}: {self.method} has no {name}; leave it out."
+                )
             elif options and value not in options:
                 choices = ", ".join(options)
-                raise InputError(f'{name} = "{value}" is unknown: choose one of {choices}.')
+                raise InputError(f'{name} = "{shown(value)}" is unknown: choose one of {choices}.')
         if self.iterations is not None:
             iterations = check_whole("iterations", self.iterations, MAX_ITERATIONS)
             object.__setattr__(self, "iterations", iterations)

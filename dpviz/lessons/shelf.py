@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 from dpviz.lessons.parser import MOST_BYTES, Known, Lesson, decoded, parse_lesson
 
 #: Environment variable with the folder of a teacher's own lessons.
@@ -34,9 +34,8 @@ def shelf(known: Known) -> tuple[dict[str, Lesson], list[str]]:
     try:
         files = sorted(one for one in Path(folder).iterdir() if one.suffix == ".md")
     except OSError as error:
-        problem = error.strerror or type(error).__name__
         return found, [
-            f'{FOLDER_VARIABLE} = "{shown(folder, 80)}" can\'t be read ({problem}): '
+            f'{FOLDER_VARIABLE} = "{shown(folder, 80)}" can\'t be read ({reason(error)}): '
             "name a folder with lessons."
         ]
     if len(files) > MOST_LESSONS:
@@ -76,7 +75,8 @@ def _read(file: Path, known: Known) -> Lesson:
         with file.open("rb") as opened:
             data = opened.read(MOST_BYTES + 1)
     except OSError as error:
-        problem = error.strerror or type(error).__name__
-        raise InputError(f"{shown(file.name, 80)}, line 1: can't be read ({problem}).") from None
+        raise InputError(
+            f"{shown(file.name, 80)}, line 1: can't be read ({reason(error)}): check its rights."
+        ) from None
     text = decoded(data, file.name)
     return parse_lesson(text, name=named[1], file=file.name, known=known)

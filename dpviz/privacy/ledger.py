@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeVar
 
-from dpviz.errors import InputError, check_number, is_whole
+from dpviz.errors import InputError, check_number, is_whole, shown
 
 Relation = Literal["add_remove", "replace_one"]
 Composition = Literal["sequential", "parallel"]
@@ -41,7 +41,8 @@ class Neighbours:
         """Check both."""
         if self.relation not in RELATIONS:
             raise InputError(
-                f'neighbours = "{self.relation}" is unknown: choose add_remove or replace_one.'
+                f'neighbours = "{shown(self.relation)}" is unknown: choose add_remove or '
+                "replace_one."
             )
         if not (is_whole(self.cap) and self.cap >= 1):
             raise InputError(

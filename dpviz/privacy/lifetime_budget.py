@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import InputError, PrivacyRefusal, shown
+from dpviz.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.home import home_folder, tighten
 from dpviz.privacy import names
 from dpviz.privacy.budget_log import (
@@ -170,7 +170,7 @@ class Budget:
         try:
             return self.path.exists()
         except OSError as error:
-            raise InputError(f"{self} can't be opened ({error.strerror}).") from None
+            raise InputError(f"{self} can't be opened ({reason(error)}): check its path.") from None
 
     def debit(
         self,
@@ -247,7 +247,9 @@ class Budget:
         with self._transaction() as log:
             number, source = entry.id, names.cleaned(entry.source)
             if not (1 <= number <= len(log.entries) and log.entries[number - 1].source == source):
-                raise InputError(f'{self} has no entry {number} of source "{source}".')
+                raise InputError(
+                    f'{self} has no entry {number} of source "{source}": take one of its entries.'
+                )
             if log.entries[number - 1].state != "released":
                 log.append("released", source, number)
         return replace(entry, state="released")
@@ -308,20 +310,19 @@ class Budget:
                     _make(self.path.resolve())
                 place = _Place.of(self.path)
         except FileNotFoundError:
-            reason = (
+            problem = (
                 _REASONS[sqlite3.SQLITE_CANTOPEN] if create else "does not exist: check the path"
             )
         except PermissionError:
-            reason = _REASONS[sqlite3.SQLITE_CANTOPEN]
+            problem = _REASONS[sqlite3.SQLITE_CANTOPEN]
         except (OSError, RuntimeError, UnicodeEncodeError) as error:
-            said = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
-            reason = f"can't be opened ({said}): check its path"
+            problem = f"can't be opened ({reason(error)}): check its path"
         else:
-            reason = place.refusal
-            if not reason:
+            problem = place.refusal
+            if not problem:
                 tighten(place.path)
                 return place
-        raise InputError(f"{self} {reason}.")
+        raise InputError(f"{self} {problem}.")
 
     def _check_place(self, place: _Place) -> None:
         """Refuse to continue if the file has a new name, or the name refers to another file."""
@@ -387,16 +388,15 @@ class Budget:
                 if noted != log.newest:
                     _write_note(note, *log.newest)
         except (InputError, OSError) as error:
-            reason = getattr(error, "strerror", None) or str(error).rstrip(".")
             self.unnoted = (
                 f"an older copy of {self} would not be noticed, since its newest record can't be "
-                f"noted ({reason})."
+                f"noted ({reason(error)})."
             )
 
     def _sentence(self, error: sqlite3.Error) -> str:
         """Meaning of SQLite's error for a person."""
-        reason = _REASONS.get(_code(error), f"can't be used ({error}): check it")
-        return f"{self} {reason}."
+        problem = _REASONS.get(_code(error), f"can't be used ({reason(error)}): check it")
+        return f"{self} {problem}."
 
 
 @dataclass(frozen=True)

@@ -471,7 +471,7 @@ def on_line(low: float, high: float, spacing: float | None = None) -> NDArray[np
     At most ``CANDIDATES``: a finer spacing uses only every second, third, ... candidate.
     """
     if not (math.isfinite(high - low) and high > low):
-        raise InputError(f"candidates from {low:g} to {high:g}: give a lower and a higher end.")
+        raise InputError(f"candidates = {low:g} to {high:g}: give a lower and a higher end.")
     if spacing is None:
         spacing = (high - low) / CANDIDATES
     # The small addend prevents rounding from losing the upper end.

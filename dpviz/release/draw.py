@@ -21,7 +21,7 @@ from dpviz.data.units import cap_records
 from dpviz.domain import Domain
 from dpviz.engine.local import Local
 from dpviz.engine.tables import Engine
-from dpviz.errors import InputError, PrivacyRefusal, shown
+from dpviz.errors import InputError, PrivacyRefusal, reason, shown
 from dpviz.family.family import Material
 from dpviz.privacy.budget_log import Entry, decimal, granted
 from dpviz.privacy.lifetime_budget import Budget
@@ -361,8 +361,7 @@ def _part(folder: Path) -> Path:
 
 def _unwritable(folder: Path, error: Exception) -> str:
     """Say that a folder can't be written, and why."""
-    reason = getattr(error, "strerror", None) or error
-    return f"out = {shown(folder, 80)} can't be written ({reason}): name another folder."
+    return f"out = {shown(folder, 80)} can't be written ({reason(error)}): name another folder."
 
 
 def _publish(bundle: dict[str, bytes], part: Path, folder: Path) -> None:

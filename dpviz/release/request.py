@@ -109,7 +109,7 @@ class Request:
 def refusal(card: Card, config: Configuration, domain: Domain | None) -> str:
     """Why a run can't be released soundly, in one sentence; empty if it can."""
     if not card.spends:
-        return f"{card.title} has no noise: what it finds is the true result, which stays here."
+        return f"{card.title} has no noise, so what it finds stays here: choose a private method."
     verdict = claim(card, config, domain)
     if config.variant != "sound":
         why = "" if verdict.private else f" {verdict.reason}"

@@ -183,7 +183,7 @@ def several(name: str, options: Sequence[str]) -> Callable[[str], Names]:
             wrong = wrong or f"{name} names nothing"
             raise InputError(f"{wrong}: choose from {', '.join(options)}.")
         if wrong:
-            raise CorrectedError(wrong, known)
+            raise CorrectedError(f"{wrong}.", known)
         return known
 
     return parse
@@ -225,7 +225,7 @@ def _parse_numbers(
             )
         found.add(value)
     if len(found) > MOST_EPSILONS:
-        raise InputError(f"{name} has {len(found)} values: give {MOST_EPSILONS} at most.")
+        raise InputError(f"{name} has {len(found)} values: give at most {MOST_EPSILONS}.")
     return tuple(sorted(found))
 
 
@@ -234,7 +234,9 @@ def _epsilon_end(name: str) -> Control:
 
     def check(value: float) -> None:
         if not (math.isfinite(value) and value > 0):
-            raise InputError(f"{name} = {value:g} is no usable privacy budget.")
+            raise InputError(
+                f"{name} = {value:g} is no usable privacy budget: give a number greater than 0."
+            )
 
     return Control({"low": 0.1, "high": 2.0}[name], number(name, *EPSILONS, check))
 

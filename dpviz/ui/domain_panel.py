@@ -260,10 +260,15 @@ def _check_box(name: str, text: str) -> None:
     try:
         lo, hi = (float(bound) for bound in text.split(","))
     except ValueError:
-        raise InputError(f'{name}: "{shown(text)}" is no pair of bounds: write from, to.') from None
+        raise InputError(
+            f'"{shown(text)}" is no pair of bounds for "{shown(name)}": write two numbers with a '
+            "comma between them, the lower one first."
+        ) from None
     if not lo < hi:
-        box = f"{readable(lo, 6)} to {readable(hi, 6)}"
-        raise InputError(f"{name}: {box}: the first bound must be less than the second.")
+        raise InputError(
+            f'{readable(lo, 6)} to {readable(hi, 6)} is no pair of bounds for "{shown(name)}": the '
+            "first bound must be less than the second."
+        )
 
 
 def _declared(dataset: Dataset, setting: str) -> Domain | None:

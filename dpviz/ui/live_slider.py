@@ -135,7 +135,7 @@ def live_slider(
     allowed = _Range(float(low), float(high), integer)
     start = allowed.clamp(value)
     if start is None:
-        raise InputError(f"{label}: {value!r} is not a finite number")
+        raise InputError(f"{label}: {value!r} is not a finite number: give one.")
     link = _link(key, start)
     _follow_program(key, link, start, allowed)
     spec = {
@@ -173,9 +173,12 @@ def live_slider(
 
 def _check_range(label: str, low: float, high: float, scale: str) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"{label}: the range {low!r} to {high!r} is empty or not finite")
+        raise InputError(
+            f"{label}: give a range from a lower to a higher finite number, not {low!r} to "
+            f"{high!r}."
+        )
     if scale == "log" and low <= 0:
-        raise InputError(f"{label}: a log scale cannot start at {low!r}; start above 0")
+        raise InputError(f"{label}: a log scale can't start at {low!r}: start above 0.")
 
 
 def _link(key: str, start: float) -> _Link:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpviz.data.reading.files import MAX_BYTES
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 
 
 class LocalFile(os.PathLike[str]):
@@ -60,8 +60,10 @@ def local_file(text: str, title: str = "") -> LocalFile | None:
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{begin}{shown(path, 80)} can't be read ({reason}).") from None
+        raise InputError(
+            f"{begin}{shown(path, 80)} can't be read ({reason(error)}): check the path and its "
+            "rights."
+        ) from None
     if found.size > MAX_BYTES:
         raise InputError(
             f"{begin}{shown(path.name)} has more than {MAX_BYTES // 2**30} GB, too many to hold in "

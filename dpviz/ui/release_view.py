@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpviz.data.cities import city_words
 from dpviz.data.geographic import axes_words, mixed_up
-from dpviz.errors import InputError, PrivacyRefusal
+from dpviz.errors import InputError, PrivacyRefusal, reason
 from dpviz.families import CARDS, family_of
 from dpviz.family.parameter import CHOOSE
 from dpviz.home import home, home_folder
@@ -451,7 +451,7 @@ def _go(draft: ReleaseDraft, source: str, total: float | None) -> None:
         where, way = "The server's folder of releases", "tell whoever runs it"
         if on_this_machine():
             where, way = str(home()), "check its rights"
-        show_error(f"{where} can't be written ({error.strerror}): {way}.")
+        show_error(f"{where} can't be written ({reason(error)}): {way}.")
     else:
         st.rerun()
 

@@ -115,7 +115,8 @@ class UrlState:
                     value = control.parse(link[name])
                 except CorrectedError as error:
                     value = error.instead
-                    self._store["notes"].append(f"{error}; {_used(value)}")
+                    problem = str(error).removesuffix(".")
+                    self._store["notes"].append(f"{problem}; {_used(value)}")
                 except InputError as error:
                     # The error messages of the library quote the whole value.
                     problem = str(error).replace(link[name] or "\n", shown(link[name])).rstrip(".")
@@ -417,10 +418,10 @@ def number(
         try:
             value = float(text)
         except ValueError:
-            raise InputError(f'{name} = "{shown(text)}" is not a number.') from None
+            raise InputError(f'{name} = "{shown(text)}" is not a number: give one.') from None
         check(value)
         if not low <= value <= high:
-            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}"
+            reach = f"{name} = {value:g} is beyond the slider, which reaches from {low} to {high}."
             raise CorrectedError(reach, float(min(max(value, low), high)))
         return value
 
@@ -434,9 +435,11 @@ def whole(name: str, low: int, high: int) -> Callable[[str], int]:
         try:
             value = int(text)
         except ValueError:
-            raise InputError(f'{name} = "{shown(text)}" is not a whole number.') from None
+            raise InputError(
+                f'{name} = "{shown(text)}" is not a whole number: give one from {low} to {high}.'
+            ) from None
         if value > high:
-            raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}", high)
+            raise CorrectedError(f"{name} = {shown(text)} is more than the highest, {high}.", high)
         if value < low:
             raise InputError(f"{name} = {shown(text)} must lie between {low} and {high}.")
         return value
@@ -476,7 +479,8 @@ def choice(name: str, options: Sequence[str]) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in options:
-            first = ", ".join(options[:12]) + (" and others" if len(options) > 12 else "")
+            named = [*filter(None, options)]
+            first = ", ".join(named[:12]) + (" and others" if len(named) > 12 else "")
             raise InputError(f'{name} = "{shown(text)}" is unknown: choose one of {first}.')
         return text
 

@@ -41,7 +41,7 @@ from scipy import ndimage
 from dpviz.counts import pad
 from dpviz.errors import InputError
 from dpviz.noise_source import SeededNoise
-from dpviz.numbers import readable
+from dpviz.numbers import counted, readable
 from dpviz.wavecluster.components import connected_components
 from dpviz.wavecluster.fates import Fate, fates
 from dpviz.wavecluster.parameters import Config
@@ -266,8 +266,8 @@ class Diagnostics:
         """
         if not 1 <= cluster <= self.true.n_clusters:
             raise InputError(
-                f"cluster = {cluster} does not exist: the true run has {self.true.n_clusters}, "
-                "numbered from 1."
+                f"cluster = {cluster} does not exist: the true run has "
+                f"{counted(self.true.n_clusters, 'cluster')}, numbered from 1."
             )
         runs = {
             name: outcome(self.true.labels, grid, cluster) for name, grid in self.labels.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from dpviz.errors import InputError, check_number
+from dpviz.errors import InputError, check_number, shown
 from dpviz.family.card import VariantName
 from dpviz.family.parameter import CHOOSE, EPSILON, GIVEN, PRIVATE, Choose, Parameter
 from dpviz.privacy.ledger import Neighbours, check_epsilon
@@ -79,14 +79,18 @@ class Config:
         check_epsilon(self.epsilon)
         check_alpha(self.counts_share)
         if self.variant not in ("sound", "published"):
-            raise InputError(f'variant = "{self.variant}" is unknown: choose sound or published.')
+            raise InputError(
+                f'variant = "{shown(self.variant)}" is unknown: choose sound or published.'
+            )
         if self.synopsis not in SYNOPSES:
             raise InputError(
-                f'synopsis = "{self.synopsis}" is unknown: choose one of {", ".join(SYNOPSES)}.'
+                f'synopsis = "{shown(self.synopsis)}" is unknown: choose one of '
+                f"{', '.join(SYNOPSES)}."
             )
         if self.choose not in CHOOSE.options:
             raise InputError(
-                f'choose = "{self.choose}" is unknown: choose one of {", ".join(CHOOSE.options)}.'
+                f'choose = "{shown(self.choose)}" is unknown: choose one of '
+                f"{', '.join(CHOOSE.options)}."
             )
         if self.choose == PRIVATE and self.method not in CHOOSERS:
             raise InputError(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from dpviz.counts import pad
-from dpviz.errors import InputError, is_whole
+from dpviz.errors import InputError, is_whole, shown
 from dpviz.wavecluster.rank import rank_of
 
 #: Coefficients closer to zero than this count as zero: rounding errors of sums whose exact
@@ -44,7 +44,7 @@ def check_wavelet(wavelet: str) -> str:
         known = set(wavelet_names())
         discrete = [name for name in pywt.families() if known & set(pywt.wavelist(name))]
         raise InputError(
-            f'wavelet = "{wavelet}" is not a discrete wavelet: choose one of the families '
+            f'wavelet = "{shown(wavelet)}" is not a discrete wavelet: choose one of the families '
             f"{', '.join(discrete)}, for example haar, db2 or bior2.2."
         )
     return wavelet
@@ -56,7 +56,7 @@ def check_level(level: int, shape: tuple[int, ...]) -> int:
     if not (is_whole(level) and 1 <= level <= highest):
         raise InputError(
             f"level = {level} does not fit a grid with {min(shape)} cells on its shortest side: "
-            f"choose a whole number from 1 to {highest}."
+            f"choose {'1' if highest == 1 else f'a whole number from 1 to {highest}'}."
         )
     return int(level)
 

@@ -204,7 +204,7 @@ def test_float_grid_is_not_seen_but_missing_numbers_are() -> None:
     [
         (np.zeros((30, 2)), np.zeros((30, 3)), "can't be held against each other"),
         (np.zeros(30), np.zeros(30), "can't be held against each other"),
-        (np.zeros((19, 1)), np.zeros((19, 1)), "runs = 19: an audit needs 20"),
+        (np.zeros((19, 1)), np.zeros((19, 1)), "runs = 19: an audit needs at least 20"),
     ],
 )
 def test_wrong_scores_are_refused(without: NDArray, joined: NDArray, says: str) -> None:

@@ -116,7 +116,7 @@ def test_features_without_a_geometry_are_left_out():
         (b'{"type": "Point", "coordinates": [1, 2]}', "no lines and no polygons"),
         (b'{"type": "FeatureCollection", "features": []}', "no lines and no polygons"),
         (b'{"type": "LineString", "coordinates": []}', "no lines and no polygons"),
-        (b" " * (MOST_BYTES + 1), "at most 5"),
+        (b" " * (MOST_BYTES + 1), "more than 5 MB"),
     ],
 )
 def test_a_file_without_lines_is_refused_in_one_sentence(content, said):

@@ -258,7 +258,7 @@ def emptied(folder):
     [
         (damaged, "part-2.parquet is no whole Parquet file"),
         (renamed, 'part-1.parquet has no column "y", which .*part-0.parquet has'),
-        (texted, 'column "y" of .*part-1.parquet holds no numbers: choose among "x"'),
+        (texted, 'column "y" of .*part-1.parquet holds no numbers: choose from "x"'),
         (emptied, "has no file to read"),
     ],
 )
@@ -319,9 +319,9 @@ def test_files_of_another_kind_get_a_sentence(tmp_path, name, content, said):
     ("source", "said"),
     [
         ("/nowhere/at all.parquet", "does not exist"),
-        ("nothing-*.parquet", r"the pattern nothing-\*.parquet has no file"),
+        ("nothing-*.parquet", r"no file to read"),
         ("unknown-store://bucket", 'no store is known for "unknown-store://"'),
-        ([], "has no arrays"),
+        ([], "has no array: give"),
         (iter([]), "has no array"),
         ([np.zeros(3)], re.escape("has shape (3,)")),
         ([np.zeros((2, 2)), np.zeros((2, 3))], "with the same columns"),
@@ -464,7 +464,7 @@ def test_a_file_with_names_alone_hides_no_column_and_offers_none(tmp_path, empty
     found = stored(tmp_path)
     assert found.columns == ("x", "y")
     assert points_of(found).tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(InputError, match='holds no numbers: choose among "x", "y"'):
+    with pytest.raises(InputError, match='holds no numbers: choose from "x", "y"'):
         stored(tmp_path, ["who", "x"])
 
 

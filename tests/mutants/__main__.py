@@ -17,7 +17,7 @@ from tests.support import ROOT
 #: Seconds after which a mistake counts as found: a run that never ends is a failed one.
 PATIENCE = 900
 
-_LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", "artifacts", ".*_cache")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "__pycache__", "artifacts", ".*_cache")
 
 
 def main(arguments: list[str]) -> int:

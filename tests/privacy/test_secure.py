@@ -262,7 +262,7 @@ def test_candidates_reach_from_end_to_end(low: float, steps: int, spacing: float
 
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0)])
 def test_candidates_need_two_ends(ends: tuple[float, float]) -> None:
-    with pytest.raises(InputError, match=r"^candidates from .* give a lower and a higher end\.$"):
+    with pytest.raises(InputError, match=r"^candidates = .* give a lower and a higher end\.$"):
         on_line(*ends)
 
 

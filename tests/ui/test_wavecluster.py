@@ -566,7 +566,7 @@ def one_key(test, prefix):
 
 
 @pytest.mark.parametrize(
-    ("typed", "fragment"), [("abc", "write from, to"), ("5, 1", "first bound must be less")]
+    ("typed", "fragment"), [("abc", "the lower one first"), ("5, 1", "first bound must be less")]
 )
 def test_wrong_bounds_name_their_box_and_change_nothing(app, typed, fragment):
     test = app(data="spirals")

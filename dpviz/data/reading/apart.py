@@ -33,7 +33,7 @@ from dpviz.data.reading.reader import TYPES, pieces, unpacked
 from dpviz.data.reading.table import Unreadable
 from dpviz.data.reading.unread import NamedRows, UnreadableError
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 from dpviz.threads import processors
 from dpviz.work import Cancelled
 
@@ -329,7 +329,7 @@ class Upload:
                 except OSError as error:
                     raise InputError(
                         f"{shown(self.name)} is not read, since no further program can be started "
-                        f"here now ({error.strerror}): try again in a minute."
+                        f"here now ({reason(error)}): try again in a minute."
                     ) from None
                 self._reader.open(self.name, self._data())
             try:

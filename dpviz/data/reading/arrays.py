@@ -49,7 +49,7 @@ def read_npy(file: File) -> NDArray[np.generic]:
     # True is a whole number for Python, and a header may announce any number of digits.
     if any(type(side) is not int or not 0 <= side < 2**63 for side in shape):
         raise InputError(
-            f"{name} has a .npy header whose shape is none: write it again with numpy.save."
+            f"{name} has a .npy header without a usable shape: write it again with numpy.save."
         )
     room = math.prod(max(side, 1) for side in shape) * max(dtype.itemsize, 1)
     if dtype.subdtype or not dtype.itemsize or len(shape) > 32 or room >= 2**63:

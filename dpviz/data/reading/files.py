@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpviz.errors import InputError, shown
+from dpviz.errors import InputError, reason, shown
 from dpviz.formats import FORMATS, Format
 
 #: Larger files are refused: all bytes are held in memory.
@@ -114,7 +114,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
             size = os.fstat(file.fileno()).st_size
             data = _at_most(file.read, limit) if size <= limit else b""
         if size > limit:
-            raise _too_large(own_name, megabytes(size), limit)
+            raise _too_large(own_name, "", limit)
     elif hasattr(source, "read"):
         own_name = getattr(source, "name", None)
         own_name = Path(own_name).name if isinstance(own_name, str) else None
@@ -132,7 +132,7 @@ def _stored_bytes(source: object, limit: int) -> tuple[str | None, bytes]:
             "a binary file, a DataFrame, a pyarrow table or an array."
         )
     if len(data) > limit:
-        raise _too_large(own_name or "data", f"more than {megabytes(limit)}", limit)
+        raise _too_large(own_name or "data", "", limit)
     return own_name, data
 
 
@@ -153,27 +153,26 @@ def _unreadable(name: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:  # ValueError: NUL in the name, or the file is closed
         # The end of a long path is more informative than its start.
-        place = shown(name if len(name) <= 80 else "..." + name[-77:], 80)
+        place = shown(name if len(name) <= 80 else "..." + name[-77:], 80) or "this folder"
         if isinstance(error, FileNotFoundError):
             said = "does not exist: check the path"
         elif isinstance(error, IsADirectoryError):
             said = "is a directory: name a file in it"
         else:
-            reason = shown(getattr(error, "strerror", None) or error, 80)
-            said = f"can't be read ({reason}): check the file and its rights"
+            said = f"can't be read ({reason(error)}): check the file and its rights"
         raise InputError(f"{place} {said}.") from None
 
 
 def too_large(name: str, limit: int) -> InputError:
     """Return the error for a file that takes more than ``limit`` bytes when it is unpacked."""
-    return _too_large(name, f"more than {megabytes(limit)} unpacked", limit)
+    return _too_large(name, " unpacked", limit)
 
 
-def _too_large(name: str, size: str, limit: int) -> InputError:
+def _too_large(name: str, unpacked: str, limit: int) -> InputError:
     """Sentence for a file over the limit."""
     return InputError(
-        f"{shown(name)} has {size}; the limit is {megabytes(limit)}: give fewer rows, for example "
-        "a random sample of them."
+        f"{shown(name)} has more than {megabytes(limit)}{unpacked}, the limit: give fewer rows, "
+        "for example a random sample of them."
     )
 
 

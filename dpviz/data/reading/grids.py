@@ -86,7 +86,7 @@ def _matrix(table: Table, *, any_total: bool) -> NDArray[np.float64]:
     """
     shape = (table.rows, len(table.columns))
     _check_cells(shape[: 1 + (shape[1] > 1)], table.name)
-    way_out = "a grid of counts holds whole numbers only and has no header"
+    way_out = "write whole numbers alone, without names above them, since this is a grid of counts"
     matrix = np.empty(shape)
     start = 0
     axes = range(shape[1])
@@ -189,11 +189,11 @@ def _fields(line: str, mark: str) -> list[str]:
 
 def _check_cells(shape: tuple[int, ...], name: str) -> None:
     """Refuse shapes that are not a grid."""
-    sides = " x ".join(f"{side:,}" for side in shape)
+    sides = " x ".join(f"{side:,}" for side in shape) or "1"
     if min(shape, default=0) < 2:
         raise InputError(
-            f"{shown(name)} has {shown(sides) or 'a single'} cells: a grid of counts needs at "
-            "least 2 cells on each axis."
+            f"{shown(name)} has {shown(sides)} cell{'' if sides == '1' else 's'}: a grid of "
+            "counts needs at least 2 cells on each axis."
         )
     if math.prod(shape) > MAX_CELLS:
         raise InputError(

@@ -99,7 +99,10 @@ def read_table(
     memory for a file of its size are refused without telling how many there are.
     """
     if isinstance(header, str) and unreadable != "missing":
-        raise InputError(f'header = "{shown(header)}" goes with unreadable = "missing" alone.')
+        raise InputError(
+            f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
+            "out."
+        )
     with enough_memory(name or "the table"):
         if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             table = _from_memory(source, name or "data")

@@ -201,7 +201,7 @@ class Table:
                 raise self._refusal(axes, there)
             dropped = len(keep) - len(points) + self.ragged.rows
             if not released and not len(points):
-                with_unit = "" if unit is None else f" and anything in {shown(unit)}"
+                with_unit = "" if unit is None else f' and an identifier in "{shown(unit)}"'
                 raise InputError(
                     f"{shown(self.name)} has no row with a finite number in each of "
                     f"{listed(names)}{with_unit}: choose other columns."
@@ -548,7 +548,8 @@ class Table:
                     raise self._unclear(axis)
         needed = "at least two are needed" if least > 1 else "at least one is needed"
         if len(self.columns) == 1:
-            raise InputError(self._single_column(needed, 20 if refuse else 0))
+            fault = f"but {needed}" if least > 1 else "which holds no numbers"
+            raise InputError(self._single_column(fault, 20 if refuse else 0))
         kind = "numeric" if refuse and columns is None else "chosen"
         names = listed(self.columns[axis] for axis in axes)
         raise InputError(
@@ -556,7 +557,7 @@ class Table:
             f"{' ' if axes else ''}{names}, but {needed}: choose from {listed(self.columns)}."
         )
 
-    def _single_column(self, needed: str, rows: int) -> str:
+    def _single_column(self, fault: str, rows: int) -> str:
         """Return the sentence for a table with one column; a separator may be the cause."""
         blocks = self.cells.blocks([0])
         cells = (_one_cell(cells, place) for (cells,) in blocks for place in range(len(cells)))
@@ -571,9 +572,7 @@ class Table:
             if found
             else "add a column of numbers, separated by a comma, semicolon, tab or pipe"
         )
-        return (
-            f'{shown(self.name)} has one column, "{shown(self.columns[0])}", but {needed}: {hint}.'
-        )
+        return f'{shown(self.name)} has one column, "{shown(self.columns[0])}", {fault}: {hint}.'
 
 
 class _Found:

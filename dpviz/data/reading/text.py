@@ -36,7 +36,7 @@ from dpviz.data.reading.kinds import MISSING
 from dpviz.data.reading.table import Table, named_table
 from dpviz.data.reading.unread import FEW, NAMED, NO_ROWS, NamedRows
 from dpviz.data.reading.watch import passed
-from dpviz.errors import InputError, listed, shown
+from dpviz.errors import InputError, listed, reason, shown
 from dpviz.numbers import counted
 
 #: Possible separators of the fields of a row; if several fit, the first is used.
@@ -310,7 +310,8 @@ class TextCells(Cells):
             if "straddl" in str(error) and self._block <= len(self._body):
                 raise _StraddlingError from None
             raise InputError(
-                f"{shown(self._name)} can't be read as CSV: {shown(error, 150)}."
+                f"{shown(self._name)} can't be read as CSV ({reason(error)}): save the table again "
+                "as CSV in UTF-8."
             ) from None
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset
 from dpviz.display import Displayed
 from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError
+from dpviz.errors import InputError, shown
 from dpviz.experiments.tuning.common import (
     BETTER,
     SEEDS,
@@ -172,7 +172,8 @@ def best_parameters(
     check_share(share)
     if score not in BETTER:
         raise InputError(
-            f'score = "{score}" is neither good nor bad by itself: choose from {", ".join(BETTER)}.'
+            f'score = "{shown(score)}" is neither good nor bad by itself: choose from '
+            f"{', '.join(BETTER)}."
         )
     seeds = checked_seeds(seeds)
     score_of: Callable[[dict[str, Any], int], float]
@@ -208,6 +209,11 @@ def _axes(
     check_spends(config)
     card = CARDS[config.method]
     known = [name for name in searched(config.method) if card.parameter(name)]
+    if len(known) < 2:
+        raise InputError(
+            f"method = {config.method} has no two parameters to search: choose another one, such "
+            "as privthr or dplloyd."
+        )
     if len(over) != 2 or not set(over) <= set(known):
         raise InputError(
             f"over = {', '.join(over) or 'nothing'}: choose two parameters of {card.name}, from "
@@ -221,7 +227,10 @@ def _axes(
     for name, tried in over.items():
         now = getattr(config, name)
         if isinstance(now, tuple):
-            raise InputError(f"grid = {now}: search begins at one number for all axes.")
+            raise InputError(
+                f"grid = {','.join(map(str, now))}: the search begins at one number for all axes: "
+                "give one."
+            )
         values.append(tuple(sorted({*tried, now})))
     first, second = over
     return (first, second), (values[0], values[1])

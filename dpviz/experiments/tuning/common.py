@@ -29,7 +29,7 @@ BETTER: dict[str, Better] = {name: one.better for name, one in SCORES.items() if
 def checked_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
     """Return the seeds; InputError if there is none."""
     if not seeds:
-        raise InputError("seeds = (): ask for 1 or more draws.")
+        raise InputError("seeds are missing: ask for 1 or more draws.")
     return tuple(seeds)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpviz.data.dataset import Dataset
 from dpviz.display import Displayed
 from dpviz.domain import Domain, Outside
-from dpviz.errors import InputError, check_number
+from dpviz.errors import InputError, check_number, shown
 from dpviz.experiments.tuning.common import (
     SEEDS,
     SHARE,
@@ -71,7 +71,7 @@ class Target:
     def __post_init__(self) -> None:
         """Check what can be checked without a method."""
         if self.sign not in ("<=", ">="):
-            raise InputError(f'sign = "{self.sign}" is unknown: choose <= or >=.')
+            raise InputError(f'sign = "{shown(self.sign)}" is unknown: choose <= or >=.')
         if not math.isfinite(check_number("target", self.value)):
             raise InputError(f"target = {self.value}: give a finite number, for example 0.2.")
 
@@ -243,7 +243,7 @@ def smallest_epsilon(
     check_share(share)
     seeds, grid = checked_seeds(seeds), tuple(sorted(set(epsilons)))
     if not grid:
-        raise InputError("epsilons = (): give one or more budgets to search.")
+        raise InputError("epsilons are missing: give one or more budgets to search.")
     trial = trial_of(dataset, config, domain, outside)
     check_scores((target.score,), trial.score_names)
     chosen = search or ("bisect" if is_slow(trial, target.score) else "every")

@@ -374,7 +374,7 @@ def test_one_column_is_enough_unless_somebody_needs_two():
 
 
 def test_too_few_columns():
-    refused(b"x y\n1 2\n", "one column", "at least one", "spaces")
+    refused(b"x y\n1 2\n", "one column", "no numbers", "spaces")
     refused(b"a\n1;2\n3\n4\n", "one column", "semicolons")
     refused(b"a\n1\t2\n3\n4\n", "one column", "tabs")
     refused(b"a\n1|2\n3\n4\n", "one column", "pipes")
@@ -514,12 +514,12 @@ def test_size_limit(tmp_path):
     path.write_bytes(csv_bytes(POINTS))
     size = path.stat().st_size
     assert read_table(path, max_bytes=size).select().n == 3
-    refused(path, f"big.csv has {size} bytes", "limit is 10 bytes", max_bytes=10)
+    refused(path, "big.csv has more than 10 bytes, the limit", max_bytes=10)
     refused(path.read_bytes(), "more than 10 bytes", max_bytes=10)
     with path.open("r+b") as file:
         file.truncate(MAX_BYTES + 1)
-    refused(path, "has 2,048 MB", "the limit is 2,048 MB: give fewer rows")
-    sentence(lambda: read_counts(path), "the limit is 2,048 MB")
+    refused(path, "has more than 2,048 MB, the limit: give fewer rows")
+    sentence(lambda: read_counts(path), "more than 2,048 MB, the limit")
 
 
 def test_gzip_bomb():
@@ -648,7 +648,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(monkeypatch):
     assert outcome.endswith("give fewer rows, or choose fewer columns.")
     assert taken(data, lambda table: table.select([2]).n) == 10**6
     outcome = taken(gzip.compress(b"1,2\n" * 4 * 10**7, 1, mtime=0), lambda table: table.select())
-    assert "unpacked; the limit is 7" in outcome
+    assert " unpacked, the limit: give fewer" in outcome
     assert "a random sample" in outcome
     names = b"id,x\n" + b"".join(b"%07x,1\n" % number for number in range(5 * 10**5))
     outcome = taken(names, lambda table: table.select(unit="id"))
@@ -823,10 +823,10 @@ def of_shape(shape, descr=b"'<f8'"):
     ("shape", "said"),
     [
         (b"(2, 2)", None),
-        (b"(True, 2)", "shape is none"),
-        (b"(2, False)", "shape is none"),
-        (b"(-2, 2)", "shape is none"),
-        (b"(-2, -2)", "shape is none"),
+        (b"(True, 2)", "without a usable shape"),
+        (b"(2, False)", "without a usable shape"),
+        (b"(-2, 2)", "without a usable shape"),
+        (b"(-2, -2)", "without a usable shape"),
         (b"(2.0, 2)", "damaged .npy header"),
         (b"((2,), 2)", "damaged .npy header"),
         (b"[2, 2]", "damaged .npy header"),
@@ -835,9 +835,9 @@ def of_shape(shape, descr=b"'<f8'"):
         (b"(" * 5000 + b"2", "damaged .npy header"),
         (b"(%d, 2)" % 2**58, "is cut off, its header announces shape (288230376151711744, 2) but"),
         (b"(0, %d)" % 2**62, "has shape (0, 4611686018427387904)"),
-        (b"(%d, 2)" % 2**64, "shape is none"),
-        (b"(" + b"9" * 4000 + b", 2)", "shape is none"),
-        (b"(0x" + b"f" * 6000 + b", 2)", "shape is none"),
+        (b"(%d, 2)" % 2**64, "without a usable shape"),
+        (b"(" + b"9" * 4000 + b", 2)", "without a usable shape"),
+        (b"(0x" + b"f" * 6000 + b", 2)", "without a usable shape"),
         (b"(2, 3)", "is cut off, its header announces shape (2, 3) but only 32 bytes"),
         (b"(" + b"1, " * 70 + b")", "has shape"),
         (b"(0, 0)", "has shape (0, 0)"),
@@ -1043,11 +1043,11 @@ def test_cells_that_are_no_counts(bad):
 
 def test_grids_that_are_refused():
     sentence(lambda: read_counts(b"1,2\n3,x\n"), "row 2", '"column 2"', '"x"', "whole numbers")
-    sentence(lambda: read_counts(b"a,b\n3,4\n"), "row 1", '"a"', "no header")
+    sentence(lambda: read_counts(b"a,b\n3,4\n"), "row 1", '"a"', "without names above")
     sentence(lambda: read_counts(b"1,2,3\n"), "1 x 3 cells", "at least 2")
-    sentence(lambda: read_counts(b"1\n"), "1 cells")
+    sentence(lambda: read_counts(b"1\n"), "1 cell:")
     sentence(lambda: read_counts(b"1,2\n3\n"), "row 2 has 1 field")
-    sentence(lambda: read_counts(np.array(5.0)), "a single cells", "at least 2 cells on each axis")
+    sentence(lambda: read_counts(np.array(5.0)), "has 1 cell:", "at least 2 cells on each axis")
     sentence(lambda: read_counts(b"0,0\n0,0\n"), "all 0")
     big = np.full((2, 2), 2**52)
     sentence(lambda: read_counts(big), "2**53")

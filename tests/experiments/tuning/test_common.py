@@ -42,8 +42,8 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
         (lambda d: seek(d, replace(WAVE, method="wavecluster")), "wavecluster spends no budget"),
         (lambda d: seek(d, replace(WAVE, method="nothing")), 'method = "nothing" is unknown'),
         (lambda d: seek(d, WAVE, share=0), "share = 0: give a share"),
-        (lambda d: seek(d, WAVE, seeds=()), "seeds = (): ask for 1 or more"),
-        (lambda d: seek(d, WAVE, epsilons=()), "epsilons = (): give one or more"),
+        (lambda d: seek(d, WAVE, seeds=()), "seeds are missing: ask for 1 or more"),
+        (lambda d: seek(d, WAVE, epsilons=()), "epsilons are missing: give one or more"),
         (lambda d: seek(d, WAVE, score="nicv"), 'score = "nicv" is unknown'),
         (lambda d: best(d, WAVE, "dsg_c", {"epsilon": (1,)}), "choose two parameters of privthr"),
         (
@@ -62,7 +62,7 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
         ),
         (
             lambda d: best(d, MEANS, "nicv_ratio", {"epsilon": (), "iterations": ()}),
-            "choose two parameters of eugkm, from epsilon.",
+            "method = eugkm has no two parameters to search: choose another one",
         ),
         (
             lambda d: best(
@@ -74,7 +74,7 @@ MEANS = KMeansConfig(method="eugkm", clusters=2)
             "grid can't be searched on a grid of counts",
         ),
         (lambda d: null_clusters(WAVE, 0), "n = 0: give one or more records"),
-        (lambda d: null_clusters(WAVE, 5, seeds=()), "seeds = ()"),
+        (lambda d: null_clusters(WAVE, 5, seeds=()), "seeds are missing"),
     ],
 )
 def test_wrong_input_is_one_sentence(incomes, search, said):
