@@ -146,7 +146,7 @@ def test_another_parameter_runs_along_the_axis():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"axis": "alpha"}, r"values = \(\) of the axis alpha: give 1 or more"),
+        ({"axis": "alpha"}, "values of the axis alpha are missing: give 1 or more"),
         ({"values": (0.5,)}, "of the axis epsilon: leave them out"),
         ({"axis": "density", "values": (0.5,)}, 'axis = "density" does not go with privthr: '),
         ({"axis": "magic", "values": (0.5,)}, "choose epsilon or alpha"),

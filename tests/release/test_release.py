@@ -291,7 +291,7 @@ def _keys(value: Any) -> Iterator[str]:
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 1 / 3])
 def test_the_privacy_map_says_epsilon(case: dict[str, Any], epsilon: float) -> None:
     request = request_of(case, epsilon=epsilon)
-    privacy = Prepared.build(dataset(0, 300), request).draw(epsilon)["privacy"]
+    privacy = Prepared.build(dataset(0, 300), request).draw(epsilon, null_sets=1)["privacy"]
     assert privacy["epsilon"] == epsilon
     assert epsilon * (1 - 1e-9) <= privacy["certified"] <= epsilon
     assert all(one["certified"] <= one["epsilon"] for one in privacy["ledger"])
@@ -301,7 +301,7 @@ def test_released_counts_follow_the_discrete_laplace_law() -> None:
     counts = np.random.default_rng(0).poisson(4, (100, 100))
     data = Dataset(name="", counts=counts, domain=SQUARE)
     request = Request(config=Config(method="privqt", epsilon=0.8), domain=SQUARE)
-    found = Prepared.build(data, request).draw(0.8)["result"]["counts"]
+    found = Prepared.build(data, request).draw(0.8, null_sets=1)["result"]["counts"]
     noise = (np.array(found) - counts).ravel()
     assert np.issubdtype(noise.dtype, np.integer)
     law = stats.dlaplace(0.8)
@@ -320,7 +320,7 @@ def test_no_seed_draws_a_release_again(case: dict[str, Any]) -> None:
     for _ in range(2):
         np.random.seed(0)  # noqa: NPY002 - no global seed may matter
         random.seed(0)
-        drawn.append(prepared.draw(0.7)["result"])
+        drawn.append(prepared.draw(0.7, null_sets=1)["result"])
     assert drawn[0] != drawn[1]
 
 
@@ -330,7 +330,10 @@ def test_privthr_prunes_as_it_does_when_explored() -> None:
     config = Config(method="privthr", grid=40, density=0.1, epsilon=3.0)
     request = Request(config=config, domain=data.domain)
     truth = released_cells(WAVECLUSTER["wavecluster"].run, data, config)
-    found = [Prepared.build(data, request).draw(3.0)["result"]["significant"] for _ in range(5)]
+    found = [
+        Prepared.build(data, request).draw(3.0, null_sets=1)["result"]["significant"]
+        for _ in range(5)
+    ]
     assert all(0.7 * truth < cells < 1.3 * truth for cells in found)
 
 
@@ -352,7 +355,7 @@ def test_counts_of_centers_are_those_of_their_clusters() -> None:
         request = Request(config=config, domain=data.domain)
         # The start is always the same one.
         accounting = partial(Recorder, [], False)
-        result = Prepared.build(data, request).draw(1e4, accounting)["result"]
+        result = Prepared.build(data, request).draw(1e4, accounting, null_sets=1)["result"]
         centers, counts = np.array(result["centers"]), np.array(result["counts"])
         assert data.points is not None
         distances = ((data.points[:, None] - centers[None]) ** 2).sum(axis=2)
@@ -361,7 +364,10 @@ def test_counts_of_centers_are_those_of_their_clusters() -> None:
     for method in ("gupt", "privgene"):
         config = KMeansConfig(method=method, clusters=4, epsilon=1.0)
         request = Request(config=config, domain=SQUARE)
-        assert Prepared.build(dataset(0, 400), request).draw(1.0)["result"]["counts"] is None
+        assert (
+            Prepared.build(dataset(0, 400), request).draw(1.0, null_sets=1)["result"]["counts"]
+            is None
+        )
 
 
 # -- refusals ------------------------------------------------------------------------------
@@ -454,12 +460,15 @@ def test_a_person_counts_no_more_than_the_cap() -> None:
     request = request_of(case, unit="who", neighbours=Neighbours(cap=3))
     kept = set()
     for _ in range(20):
-        counts = np.array(Prepared.build(data, request).draw(1e4)["result"]["counts"])
+        counts = np.array(Prepared.build(data, request).draw(1e4, null_sets=1)["result"]["counts"])
         assert counts.sum() == 3
         kept.add(tuple(np.flatnonzero(counts)))
     # Which records those are is chosen anew each time, by a key that nobody keeps.
     assert len(kept) > 1
-    assert Prepared.build(data, request).draw(1e4)["privacy"]["ledger"][0]["sensitivity"] == 3
+    assert (
+        Prepared.build(data, request).draw(1e4, null_sets=1)["privacy"]["ledger"][0]["sensitivity"]
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -771,7 +780,9 @@ def test_the_command_says_what_would_not_be_noticed(
 
 def test_noise_on_the_lattice_is_for_methods_that_need_it() -> None:
     for name in SPENDING:
-        ledger = Prepared.build(dataset(0, 300), request_of({"method": name})).draw(0.7)["privacy"]
+        ledger = Prepared.build(dataset(0, 300), request_of({"method": name})).draw(
+            0.7, null_sets=1
+        )["privacy"]
         units = {one["unit"] for one in ledger["ledger"] if one["mechanism"] != NESTED}
         assert units == ({LATTICE} if name in KMEANS or name == "privthr" else {1.0})
 
@@ -945,7 +956,7 @@ def test_iterations_too_late_to_be_drawn_are_refused_by_public_numbers(
     assert most >= 20
     prepared = Prepared.build(dataset(0, 500), request_of(case, iterations=most))
     for _ in range(20):
-        prepared.draw(1.0)
+        prepared.draw(1.0, null_sets=1)
 
 
 def refused_for_noise(request: Request) -> bool:

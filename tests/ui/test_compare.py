@@ -655,7 +655,7 @@ def test_budgets_are_spread_evenly_and_read_in_order():
     assert spread(0.1, 2.0, 1) == spread(0.1, 0.1, 5) == (0.1,)
     assert parse_epsilons(" 2, 0.5,0.5, ,1 ") == (0.5, 1.0, 2.0)
     assert parse_epsilons("") == ()
-    with pytest.raises(InputError, match="25 values: give 24"):
+    with pytest.raises(InputError, match="25 values: give at most 24"):
         parse_epsilons(",".join(str(1 + number / 10) for number in range(25)))
 
 
