@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from dpviz.data.dataset import Dataset
@@ -22,6 +23,9 @@ def reference_file(name: str) -> Path:
 
 
 sentences.watch()
+# No test is timed: a machine that does other work at once is not a fault.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.hookimpl(wrapper=True)
