@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Sequence
-from urllib.parse import unquote_to_bytes
+from urllib.parse import unquote, unquote_to_bytes
 
 from dpviz.errors import InputError, shown
 from dpviz.privacy.origin import Origin, origins
 
 #: A path in an object store, such as "s3://bucket/folder".
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+#: Stores that are read, by how their addresses start; several starts may lead to one store. Other
+#: addresses may lead to files of this computer, or to a part of another address.
+STORES = {
+    **{"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az"},
+    **{"hdfs": "hdfs", "hf": "hf", "oci": "oci", "memory": "memory"},
+}
 
 #: A pattern of names.
 PATTERN = re.compile(r"[*?\[]")
@@ -26,10 +34,16 @@ def local_path(named: str) -> str:
     Raises
     ------
     InputError
-        If such an address has more in it than a path.
+        If such an address has more in it than a path, or an address is none of a known store.
     """
-    if not re.match("(file|local)://", named, re.IGNORECASE):
+    start = ADDRESS.match(named)
+    if not start or start[1].lower() in STORES:
         return named
+    if start[1].lower() not in ("file", "local"):
+        raise InputError(
+            f'addresses that start with "{shown(start[1], 40)}://" are not read: give the path of '
+            f"a file or folder, or an address in a store ({', '.join(STORES)})."
+        )
     found = _OF_FILE.match(named)
     if found is None or found[2]:
         more = f'leave "{shown(found[2])}" out' if found else "name no other computer"
@@ -48,6 +62,28 @@ def is_nameless(named: str) -> bool:
     """
     path = local_path(named)
     return bool(ADDRESS.match(path)) or (bool(PATTERN.search(path)) and not os.path.exists(path))
+
+
+def store_origin(address: str, inner: str) -> Origin:
+    """Origin in a store: its options, and who asks, are no part of it.
+
+    It is the same for all spellings of an address, and may be for different places: these then
+    share a budget, which is the safe side.
+
+    Parameters
+    ----------
+    address
+        As it was typed.
+    inner
+        Path inside the store, as its file system has it.
+    """
+    store = STORES[address.split("://", 1)[0].lower()]
+    place = posixpath.normpath("/" + unquote(re.split("[?#]", inner)[0])).lstrip("/")
+    if store in ("az", "hf", "oci"):  # an account, a version, a namespace
+        place = re.sub(r"@[^/]*|^[^/@]*\.core\.windows\.net/", "", place)
+    bucket, *rest = re.sub("^[^/@]*@", "", place).split("/", 1)
+    place = "/".join([bucket.lower(), *rest])
+    return Origin(f"{store}://{place}".rstrip("/"))
 
 
 def each_once(paths: Sequence[str]) -> tuple[list[str], tuple[Origin, ...], tuple[str, ...]]:

@@ -29,7 +29,7 @@ from dpviz.data.dataset import position_of
 from dpviz.data.geographic import check_bounds
 from dpviz.data.reading.files import MAX_BYTES
 from dpviz.data.reading.kinds import LARGEST, MISSING, holds_numbers, plain, readable
-from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path
+from dpviz.data.source import ADDRESS, PATTERN, each_once, local_path, store_origin
 from dpviz.domain import Domain
 from dpviz.engine.tables import Part
 from dpviz.errors import InputError, listed, shown
@@ -110,7 +110,7 @@ def is_stored(source: object) -> bool:
     """
     if not isinstance(source, str | os.PathLike):
         return False
-    text = os.fspath(source)
+    text = local_path(os.fspath(source))
     if ADDRESS.match(text) or os.path.isdir(text):
         return True
     if os.path.isfile(text):
@@ -361,9 +361,8 @@ def _of_files(
     if inner:
         many = f"{len(inner):,} folders in it are" if len(inner) > 1 else "1 folder in it is"
         notes += (
-            f"Of {shown(source, 120)} the files are read, and {many} left out "
-            f'({listed(inner)}): a pattern such as "{shown(source.rstrip("/"), 120)}/**/*.parquet" '
-            "reads them, too.",
+            f"Of {shown(source, 120)} the files are read, and {many} left out ({listed(inner)}): "
+            f"{_way_into(source)}.",
         )
     first, *others = (_opened_part(path) for path in paths)
     known = first[1]
@@ -432,16 +431,17 @@ def _paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]]:
     if not found:
         raise InputError(
             f'the {what} "{shown(source, 120)}" has no file to read: give Parquet or CSV files '
-            f"({', '.join(ENDINGS[:5])}){_or_inner(source, inner)}."
+            f"({', '.join(ENDINGS[:5])}){f', or {_way_into(source)}' * bool(inner)}."
         )
     return folder, list(map(_absolute, found)), inner
 
 
-def _or_inner(source: str, inner: list[str]) -> str:
-    """Way out where only the folders of a folder may have files."""
-    if not inner:
-        return ""
-    return f', or a pattern for its folders, "{shown(source.rstrip("/"), 120)}/**/*.parquet"'
+def _way_into(source: str) -> str:
+    """How the folders in a folder are read: stores have no patterns."""
+    if ADDRESS.match(source):
+        return "name each folder by itself to read it"
+    pattern = f"{glob.escape(source.rstrip('/'))}/**/*.parquet"
+    return f'read them by a pattern for their files, such as "{shown(pattern, 160)}"'
 
 
 def _absolute(path: str) -> str:
@@ -483,14 +483,13 @@ def _remote_paths(source: str) -> tuple[tuple[Origin, ...], list[str], list[str]
                 return (_remote_origin(source),), files, inner
     raise InputError(
         f"{shown(source, 120)} has no file to read: give a Parquet or CSV file, or a folder of "
-        "them."
+        "them; files in its folders are not read, and stores have no patterns."
     )
 
 
 def _remote_origin(address: str) -> Origin:
-    """Origin in a store: its options, and who asks, are no part of it."""
-    scheme, inner = address.split("://", 1)[0], _system(address)[1]
-    return Origin(f"{scheme.lower()}://{re.sub('^[^/@]*@', '', inner).strip('/')}")
+    """Origin in a store."""
+    return store_origin(address, _system(address)[1])
 
 
 def _opened_part(
@@ -731,7 +730,7 @@ def _system(path: str) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = pyarrow.fs.FileSystem.from_uri(path)
         return found
-    except (pa.ArrowInvalid, NotImplementedError):
+    except (pa.ArrowInvalid, NotImplementedError, ImportError):
         scheme, inner = path.split("://", 1)
         return _system_of(scheme), inner
     except OSError as error:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from dpviz.command_line import main
 from dpviz.data.dataset import Dataset
 from dpviz.data.reading.read import read_counts, read_table
+from dpviz.data.source import STORES
 from dpviz.data.stored import Stored, stored
 from dpviz.data.stored_units import capped
 from dpviz.domain import Domain
@@ -119,6 +120,9 @@ def in_all_ways(trips: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
     yield f"file://{trips}?a=1", ()
     yield f"file://{trips}#a", ()
     yield f"file://elsewhere{trips}", ()
+    for start in ("fsspec+file://", "dir://", "generic://", "reference://", "simplecache::file://"):
+        yield f"{start}{trips}", ("--source", start)
+    yield f"zip://part-0.parquet::{trips}.zip", ("--source", "zip")
     yield f"{trips}/*.parquet", ()
     yield f"{trips}/p*", ("--source", "pattern")
     yield f"{place}/t?ips/part-[01].parquet", ("--source", "some")
@@ -149,7 +153,7 @@ def ways(draws: Any) -> tuple[Any, ...]:
                 draws(st.sampled_from([None, "one", "two"])))  # fmt: skip
     if kind == 1 and draws(st.booleans()):
         return ("rename", draws(st.sampled_from(PARTS)))
-    return ("folder", draws(st.integers(0, 22)))
+    return ("folder", draws(st.integers(0, 28)))
 
 
 @pytest.mark.parametrize("most", [45, pytest.param(1500, marks=pytest.mark.exhaustive)])
@@ -206,12 +210,63 @@ def test_each_way_reads_the_folder_or_says_why_not(desk: Desk) -> None:
         (desk.place / "b.db").unlink(missing_ok=True)
         status, said = desk.release(name, "--total", 1, *options)
         plain = "?a=1" not in name and "#a" not in name and "elsewhere" not in name
+        if name.startswith(("fsspec", "dir", "generic", "reference", "simplecache", "zip")):
+            assert status == 2
+            assert "are not read: give the path" in said or "does not exist" in said, said
+            continue
         named = options or "*" not in name
         assert status == (0 if plain and named else 2), said
         if not plain:
             assert "is no plain address of a file" in said, number
         elif not named:
             assert "--source is missing" in said
+
+
+def test_no_other_kind_of_address_leads_to_files_of_this_computer(desk: Desk) -> None:
+    """Of all that fsspec and pyarrow know, and of some that neither does."""
+    fsspec = pytest.importorskip("fsspec")
+    shutil.make_archive(str(desk.place / "trips"), "zip", desk.place / "trips")
+    known = [*fsspec.available_protocols(), "fsspec+file", "mock", "viewfs", "ftps", "x", "FILE+X"]
+    known = [one for one in known if one.lower() not in (*STORES, "file", "local")]
+    trips, part = desk.place / "trips", "part-0.parquet"
+    names = [f"{one}://{place}" for one in known for place in (trips, f"{trips}/{part}")]
+    names += [f"{one}://{part}::{trips}.zip" for one in ("zip", "tar", "libarchive", "simplecache")]
+    names += [f"{one}::file://{trips}/{part}" for one in ("simplecache", "filecache", "zip")]
+    for number, name in enumerate(names):
+        status, said = desk.release(name, "--total", 1, "--source", f"s{number}")
+        assert status == 2, name
+        assert "are not read: give the path" in said or "does not exist" in said, said
+        assert "fault of the program" not in said
+    assert not (desk.place / "b.db").exists()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json", "npy", "grid"])
+def test_the_address_of_one_file_is_its_path(desk: Desk, form: str) -> None:
+    """Read into memory, as by its path, whatever that takes."""
+    path, frame = desk.place / f"one.{form}", pd.DataFrame({"x": [0.1], "y": [0.2]})
+    options: tuple[object, ...] = ("--outside", "clip")
+    if form == "npy":
+        np.save(path, frame.to_numpy())
+        options = ("--columns", "1,2")
+    elif form == "parquet":
+        frame.to_parquet(path)
+    elif form == "json":
+        point = {"type": "Point", "coordinates": [0.1, 0.2]}
+        features = [{"type": "Feature", "properties": {}, "geometry": point}]
+        path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+        options = ("--columns", "lon,lat")
+    else:
+        frame.to_csv(path, index=False)
+    if form == "grid":
+        np.savetxt(path, np.ones((4, 4)), fmt="%d", delimiter=",")
+        assert read_counts(f"file://{path}").origins == read_counts(path).origins
+        return
+    status, said = desk.release(f"file://{path}", "--total", 1, *options)
+    assert status == 0, said
+    assert desk.release(path, *options)[0] == 0
+    assert desk.spent() == {path.name: 0.8}
+    if form != "npy":
+        assert read_table(f"file://{path}").origins == read_table(path).origins
 
 
 def test_a_folder_pays_for_its_parts_and_the_parts_for_their_folder(desk: Desk) -> None:

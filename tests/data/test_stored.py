@@ -1,6 +1,7 @@
 """Records that stay in files: the same records, in the same order, as in memory."""
 
 import gzip
+import importlib
 import os
 import re
 from pathlib import Path
@@ -17,6 +18,7 @@ from dpviz.counts import quantize
 from dpviz.data import stored as module
 from dpviz.data.counted import counted
 from dpviz.data.reading.read import read_table
+from dpviz.data.source import STORES, store_origin
 from dpviz.data.stored import Stored, is_stored, stored
 from dpviz.domain import Domain
 from dpviz.engine.local import Local
@@ -320,7 +322,7 @@ def test_files_of_another_kind_get_a_sentence(tmp_path, name, content, said):
     [
         ("/nowhere/at all.parquet", "does not exist"),
         ("nothing-*.parquet", r"no file to read"),
-        ("unknown-store://bucket", 'no store is known for "unknown-store://"'),
+        ("unknown-store://bucket", 'addresses that start with "unknown-store://" are not read'),
         ([], "has no array: give"),
         (iter([]), "has no array"),
         ([np.zeros(3)], re.escape("has shape (3,)")),
@@ -432,11 +434,78 @@ def test_signs_in_an_address_of_a_file_stand_for_others(tmp_path):
         stored(f"file://{tmp_path}/a%00b")
 
 
-def test_no_other_store_leads_to_files_of_this_computer(folder, monkeypatch):
+def test_no_store_leads_to_files_of_this_computer(folder, monkeypatch):
     fsspec = pytest.importorskip("fsspec")
-    fsspec.register_implementation("mine", type(fsspec.filesystem("file")), clobber=True)
+    local = type(fsspec.filesystem("file"))
+    registry = importlib.import_module("fsspec.registry")
+    monkeypatch.setitem(registry._registry, "oci", local)
     with pytest.raises(InputError, match="so give their path"):
-        stored(f"mine://{folder}")
+        stored(f"oci://{folder}")
+
+
+@given(
+    st.sampled_from(sorted(STORES)),
+    st.lists(st.sampled_from(["trips", "a", "2024", "part-0.parquet"]), min_size=1, max_size=4),
+    st.data(),
+)
+def test_one_place_in_a_store_has_one_origin(scheme, names, data):
+    """Whoever asks, with whatever options: else each spelling has a budget of its own."""
+    plain = store_origin(f"{scheme}://bucket", "bucket/" + "/".join(names))
+    spelled = ["bucket", *names]
+    for at in range(len(spelled)):
+        change = data.draw(st.sampled_from(["", "/", "./", "x/../", "%"]))
+        sign = quoted(spelled[at][0]) if change == "%" else change + spelled[at][0]
+        spelled[at] = sign + spelled[at][1:]
+    if data.draw(st.booleans()):
+        spelled[0] = spelled[0].upper()
+    more = data.draw(st.sampled_from(["", "/", "?a=1", "#a", "/?endpoint_override=b"]))
+    known = [one for one in STORES if STORES[one] == STORES[scheme]]
+    start = data.draw(st.sampled_from(known)) + "://"
+    assert store_origin(start.upper(), "/".join(spelled) + more) == plain
+    assert store_origin(f"{scheme}://other", "/".join(["other", *names])) != plain
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("az://c/x", "c/x"), ("abfss://c@a.dfs.core.windows.net/x", "c@a.dfs.core.windows.net/x")),
+        (("az://c/x", "c/x"), ("abfs://a.dfs.core.windows.net/c/x", "a.dfs.core.windows.net/c/x")),
+        (("hf://datasets/u/r/x", "datasets/u/r/x"), ("hf://datasets/u/r@main/x",) * 2),
+        (("oci://b/x", "b/x"), ("oci://b@namespace/x", "b@namespace/x")),
+        (("s3://b/x", "b/x"), ("s3a://key:secret@b/x", "key:secret@b/x")),
+    ],
+)
+def test_who_asks_and_which_version_is_no_part_of_a_place(one, other):
+    address, inner = other
+    assert store_origin(*one) == store_origin(address, inner.removeprefix("hf://"))
+
+
+def quoted(sign):
+    return f"%{ord(sign):02X}"
+
+
+def test_stores_have_no_patterns_so_none_is_advised(folder):
+    memory = pytest.importorskip("fsspec").filesystem("memory")
+    for place in ("here.parquet", "2024/deep.parquet"):
+        memory.pipe(f"/years/{place}", (folder / "part-0.parquet").read_bytes())
+    (note,) = stored("memory://years").notes
+    assert note.endswith(
+        '1 folder in it is left out ("2024"): name each folder by itself to read it.'
+    )
+    assert stored("memory://years/2024").parts
+    memory.rm("/years/here.parquet")
+    with pytest.raises(InputError, match="in its folders are not read, and stores have no pat"):
+        stored("memory://years")
+
+
+def test_a_pattern_that_is_advised_reads_a_folder_with_any_name(tmp_path):
+    for place in ("1.parquet", "in/2.parquet"):
+        path = tmp_path / "trips [a]*" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"x": [float(path.stem)], "y": [0.0]}), path)
+    (note,) = stored(tmp_path / "trips [a]*").notes
+    advised = re.search('such as "(.*)"', note)[1]
+    assert points_of(stored(advised))[:, 0].tolist() == [1, 2]
 
 
 def test_folders_inside_a_folder_are_named_and_a_pattern_reads_them(tmp_path):
@@ -452,7 +521,7 @@ def test_folders_inside_a_folder_are_named_and_a_pattern_reads_them(tmp_path):
     assert pattern in note
     assert points_of(stored(pattern))[:, 0].tolist() == [1, 2, 3, 4]
     (tmp_path / "trips" / "1.parquet").unlink()
-    with pytest.raises(InputError, match=r"has no file to read: .* a pattern for its folders"):
+    with pytest.raises(InputError, match=r"has no file to read: .* a pattern for their files"):
         stored(tmp_path / "trips")
 
 

@@ -29,6 +29,7 @@ from dpviz.data.reading.shapefile import is_shape, shapefile_as_text
 from dpviz.data.reading.spreadsheet import WORKBOOK, Workbook, sheet_as_text
 from dpviz.data.reading.table import Table, Unreadable
 from dpviz.data.reading.text import read_lines, read_text
+from dpviz.data.source import local_path
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 from dpviz.privacy.origin import origins
@@ -103,6 +104,7 @@ def read_table(
             f'header = "{shown(header)}" goes with unreadable = "missing" alone: leave one of them '
             "out."
         )
+    source = local_path(source) if isinstance(source, str) else source
     with enough_memory(name or "the table"):
         if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
             table = _from_memory(source, name or "data")
@@ -161,6 +163,7 @@ def read_counts(
         total is 0 or not below 2**53 (unless any will do), or the domain has another
         dimension.
     """
+    source = local_path(source) if isinstance(source, str) else source
     with enough_memory(name or "the grid"):
         read = origins(source)
         if not isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
@@ -230,6 +233,7 @@ def sheets_of(
     """
     if isinstance(source, np.ndarray | pd.DataFrame | pa.Table):
         return ()
+    source = local_path(source) if isinstance(source, str) else source
     file = load(source, name, MAX_BYTES if max_bytes is None else max_bytes)
     if file.format != "zip":
         return ()
