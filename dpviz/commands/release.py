@@ -18,7 +18,7 @@ from dpviz.commands.source import (
     load_for_release,
     stored_data,
 )
-from dpviz.data.cities import city_words
+from dpviz.data.cities import check_not_exchanged, city_words
 from dpviz.data.dataset import Dataset
 from dpviz.data.geographic import axes_words
 from dpviz.data.source import is_nameless, local_path
@@ -101,6 +101,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
     """Say where longitude and latitude will be: after the debit nobody can change it."""
     if domain and (city := city_words(columns, domain.bounds)):
+        check_not_exchanged(columns, domain)
         say(f"note: {axes_words(columns, domain.bounds)} {city}")
 
 

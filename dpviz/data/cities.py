@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpviz.data.background import FOLDER
-from dpviz.data.geographic import Bounds, in_degrees, lon_first, placed
+from dpviz.data.geographic import Bounds, in_degrees, map_axes, placed
 from dpviz.data.reading.proposal import LOOKED_AT
 from dpviz.data.scale import METRES_PER_DEGREE
 from dpviz.domain import Domain
@@ -71,7 +71,7 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
     """
     if not in_degrees(columns, bounds):
         return ""
-    lon, lat = bounds if lon_first(columns) == list(columns) else bounds[::-1]
+    lon, lat = (bounds[axis] for axis in map_axes(columns))
     if found := cities_within(lon, lat):
         return f"The largest city inside is {found[0].title}."
     if exchanged := cities_within(lat, lon):
@@ -80,6 +80,23 @@ def city_words(columns: Sequence[str], bounds: Bounds) -> str:
             f"exchanged, {exchanged[0].title} would be. Check the bounds."
         )
     return "No city is inside."
+
+
+def check_not_exchanged(columns: Sequence[str], domain: Domain) -> None:
+    """Raise InputError where no city is inside bounds of degrees, and one would be in exchange.
+
+    Names and bounds are public, so a release may be refused for it.
+    """
+    if not in_degrees(columns, domain.bounds):
+        return
+    lon, lat = (domain.bounds[axis] for axis in map_axes(columns))
+    if not cities_within(lon, lat) and (exchanged := cities_within(lat, lon)):
+        raise InputError(
+            f'domain "{domain}" has no city inside, and with the bounds of '
+            f"{' and '.join(map(shown, columns))} exchanged it has {exchanged[0].title}: give "
+            f'"{domain.select((1, 0))}", bounds in the order of the columns; or, where no city is '
+            "meant, name the columns north and east."
+        )
 
 
 def exchanged(

@@ -1,15 +1,16 @@
-"""Which columns are a longitude and a latitude: by their names and declared bounds alone.
+"""Which columns run across and upwards on a map: by their names and declared bounds alone.
 
 Both are public, so a release may depend on them. Values of records never decide.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import permutations, product
 from typing import Literal
 
-from dpviz.data.reading.proposal import PAIRS, words_of
+from dpviz.data.reading.proposal import PAIRS, without, words_of
 from dpviz.domain import Domain
 from dpviz.errors import InputError, shown
 
@@ -23,17 +24,38 @@ _LON, _LAT = map(frozenset, PAIRS[0])
 
 #: Words that also mean length and width: they need a partner, and no other word but these.
 _LENGTH = frozenset(
-    ("länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság", "μήκος")
+    (
+        *("länge", "laenge", "lengte", "længde", "długość", "dlugosc", "délka", "hosszúság"),
+        *("μήκος", "طول", "الطول", "אורך"),
+    )
 )
 _WIDTH = frozenset(
-    ("breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség", "πλάτος")
+    (
+        *("breite", "breedte", "bredde", "szerokość", "szerokosc", "šířka", "szélesség"),
+        *("πλάτος", "عرض", "العرض", "רוחב"),
+    )
 )
 _QUALIFIERS = frozenset(
     (
         *("geo", "gps", "wgs", "84", "grad", "dezimal", "geographische", "geografische"),
         *("geograficzna", "zeměpisná", "földrajzi", "γεωγραφικό", "geografisch", "geografisk"),
+        *("خط", "دائرة", "جغرافیایی", "קו", "גאוגרפי"),
     )
 )
+
+#: Words for the axes of a plane, and what stands before or after x or y in one word.
+_PLANE = (
+    (
+        ("easting", "eastings", "east", "rechtswert", "ostwert"),
+        ("northing", "northings", "north", "hochwert", "nordwert"),
+    ),
+    (("x",), ("y",)),
+    (("e",), ("n",)),
+)
+_GLUED_TO = (
+    r"coords?|coordinates?|koord|koordinate|pos|position|loc|point|center|centre|utm|map|geo"
+)
+_AXIS = re.compile(rf"([xy])({_GLUED_TO})|({_GLUED_TO})([xy])")
 
 #: Words that are found inside others, too: pickuplon, XLAT.
 _GLUED = tuple(
@@ -54,14 +76,29 @@ def placed(columns: Sequence[str]) -> Placed:
 
 
 def lon_first(columns: Sequence[str]) -> list[str]:
-    """Return the columns as a map shows them: of the first two, longitude comes before latitude."""
-    first = list(columns[:2])
-    return [*(first[::-1] if placed(first) == "latlon" else first), *columns[2:]]
+    """Return the columns as a map shows them: of the first two, the one across comes first.
+
+    That is a longitude, an x or an easting, by their names.
+    """
+    across, up = map_axes(columns)
+    return [columns[across], columns[up], *columns[2:]] if len(columns) > 1 else list(columns)
 
 
-def map_axes(columns: Sequence[str]) -> tuple[int, int]:
-    """Positions of the first two columns on a map: to the right, upwards."""
-    return (1, 0) if placed(columns[:2]) == "latlon" else (0, 1)
+def map_axes(columns: Sequence[str], bounds: Bounds = ()) -> tuple[int, int]:
+    """Positions of the first two columns on a map: to the right, upwards.
+
+    Where names don't say it, bounds of degrees do: only a longitude exceeds 90.
+    """
+    pair = list(columns[:2])
+    if len(pair) < 2 or _are_across_and_up(*pair):
+        return (0, 1)
+    is_turned = _are_across_and_up(*pair[::-1]) or (
+        len(bounds) == 2
+        and _within(bounds[0], 90)
+        and _within(bounds[1], 360)
+        and not _within(bounds[1], 90)
+    )
+    return (1, 0) if is_turned else (0, 1)
 
 
 def in_degrees(columns: Sequence[str], bounds: Bounds) -> bool:
@@ -110,7 +147,7 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
     """Say in one sentence where maps and GeoJSON have two columns; empty for other numbers."""
     if len(columns) != 2:
         return ""
-    x, y = (shown(name, 40) for name in lon_first(columns))
+    x, y = (shown(columns[axis], 40) for axis in map_axes(columns, bounds))
     if in_degrees(columns, bounds):
         return (
             f"{x} is the longitude (x) and {y} the latitude (y): maps have {x} to the right and "
@@ -129,6 +166,24 @@ def axes_words(columns: Sequence[str], bounds: Bounds) -> str:
 
 def _within(bounds: Sequence[float], most: float) -> bool:
     return -most <= bounds[0] and bounds[1] <= most
+
+
+def _are_across_and_up(across: str, up: str) -> bool:
+    """Whether two names are those of the axis across and of the one upwards, in this order."""
+    if placed((across, up)) == "lonlat":
+        return True
+    words = _axis_words(across), _axis_words(up)
+    rests = [tuple(map(without, words, axes)) for axes in _PLANE]
+    return any(rest[0] is not None and rest[0] == rest[1] for rest in rests)
+
+
+def _axis_words(name: str) -> tuple[str, ...]:
+    """Words of a name, where xcoord and coordx are two: x and coord."""
+    found: list[str] = []
+    for word in words_of(name):
+        glued = _AXIS.fullmatch(word)
+        found += [one for one in glued.groups() if one] if glued else [word]
+    return tuple(found)
 
 
 def _are_named(lon: str, lat: str) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpviz.data.background import coastlines
 from dpviz.data.cities import cities_within, city_words
-from dpviz.data.geographic import Bounds, in_degrees, lon_first
+from dpviz.data.geographic import Bounds, in_degrees, map_axes
 from dpviz.data.scale import scale_of
 from dpviz.domain import Domain
 from dpviz.figures.theme import BACKGROUND, CLUSTERS, INK, blend, zero_centred
@@ -278,8 +278,8 @@ def domain_svg(columns: Sequence[str], domain: Domain) -> str:
 
     It reads names and bounds alone, so it tells nothing of the data.
     """
-    names = lon_first(columns)
-    box = domain if names == list(columns) else domain.select((1, 0))
+    axes = map_axes(columns, domain.bounds)
+    names, box = [columns[axis] for axis in axes], domain.select(axes)
     scale = scale_of(names, box)
     frame = Frame.of(names, box.bounds, scale.panel(box) or 1.0, right=20, long=_SMALL_MAP)
     frame = replace(frame, narrowest=_SMALL_MAP)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpviz.data.geographic import axes_words, placed
+from dpviz.data.geographic import axes_words, map_axes
 from dpviz.domain import axis_edges
 from dpviz.release.formatting import exact, number
 from dpviz.serialize import no_formula
@@ -57,12 +57,13 @@ class ClusterFacts:
 
 
 def on_map(document: Document) -> Document:
-    """The release with longitude before latitude, as every map has them, also GeoJSON.
+    """The release with the axis across before the one upwards, as every map and GeoJSON have them.
 
     All other files keep the order of the columns that the owner chose.
     """
     domain, result = document["domain"], document["result"]
-    if placed(domain["columns"]) != "latlon":
+    columns, bounds = domain["columns"], domain["bounds"]
+    if len(columns) != 2 or map_axes(columns, bounds) == (0, 1):
         return document
     turned = {name: domain[name][::-1] for name in ("columns", "bounds")}
     if result["kind"] == "cells":

@@ -662,8 +662,9 @@ def _proposed(
             columns,
         ),
     )
-    if placed((across, up)):
-        show_caption("As on every map, longitude runs across and latitude upwards.")
+    if lon_first((up, across)) == [across, up]:
+        axes = ("longitude", "latitude") if placed((across, up)) else ("x", "y")
+        show_caption(f"As on every map, {axes[0]} runs across and {axes[1]} upwards.")
     if many and len(columns) > 1 and len(numeric) > 2:
         st.segmented_control(
             "Cluster on",

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpviz import EUGkM
-from dpviz.data.cities import city_words, exchanged
+from dpviz.data.cities import check_not_exchanged, city_words, exchanged
 from dpviz.data.geographic import (
     axes_words,
     in_degrees,
     lon_first,
+    map_axes,
     mixed_up,
     placed,
 )
@@ -50,11 +51,34 @@ NAMES = [
     ("boylam", "enlem"),
     ("долгота", "широта"),
     ("经度", "纬度"),
+    ("Longtitude", "Lattitude"),
+    ("kinh độ", "vĩ độ"),
+    ("kinh_do", "vi_do"),
+    ("خط الطول", "خط العرض"),
+    ("طول", "عرض"),
+    ("קו אורך", "קו רוחב"),
+]
+PLANES = [
+    ("x", "y"),
+    ("X", "Y"),
+    ("coord_x", "coord_y"),
+    ("POINT_X", "POINT_Y"),
+    ("xcoord", "ycoord"),
+    ("x1", "y1"),
+    ("pickup_x", "pickup_y"),
+    ("posX", "posY"),
+    ("easting", "northing"),
+    ("Eastings", "Northings"),
+    ("utm_e", "utm_n"),
+    ("E", "N"),
+    ("Rechtswert", "Hochwert"),
 ]
 OTHERS = [
-    ("x", "y"),
-    ("coord_x", "coord_y"),
-    ("easting", "northing"),
+    ("max", "may"),
+    ("x1", "y2"),
+    ("x", "northing"),
+    ("x", "x2"),
+    ("east side", "west side"),
     ("lat", "time"),
     ("lon", "depth"),
     ("lat_lon_0", "lat_lon_1"),
@@ -66,11 +90,41 @@ OTHERS = [
 ]
 
 
+BOUND = st.floats(-400, 400).map(lambda value: round(value, 2))
+BOX = st.tuples(BOUND, st.floats(0.1, 200)).map(lambda one: (one[0], round(one[0] + one[1], 2)))
+
+
 @pytest.mark.parametrize("pair", NAMES, ids="-".join)
 def test_names_say_which_is_which_in_either_order(pair):
     assert (placed(pair), placed(pair[::-1])) == ("lonlat", "latlon")
     assert lon_first(pair) == lon_first(pair[::-1]) == list(pair)
     assert lon_first([*pair[::-1], "time"]) == [*pair, "time"]
+
+
+@pytest.mark.parametrize("pair", PLANES, ids="-".join)
+def test_the_axes_of_a_plane_have_an_order_but_no_degrees(pair):
+    assert placed(pair) == placed(pair[::-1]) == ""
+    assert lon_first(pair) == lon_first(pair[::-1]) == list(pair)
+    bounds = ((51.2, 51.5), (12.2, 12.6))
+    for one in (pair, pair[::-1]):
+        assert f"Maps have {pair[0]} to the right (x) and {pair[1]} upwards" in axes_words(
+            one, bounds
+        )
+        # Names come before bounds: a hall may be 50 wide and 100 long.
+        assert [one[axis] for axis in map_axes(one, ((0, 50), (0, 100)))] == list(pair)
+
+
+@given(BOX, BOX)
+def test_bounds_of_degrees_place_columns_that_names_do_not(one, other):
+    """A latitude ends at 90; else nothing is known, and columns stay as they were named."""
+    turned = map_axes("ab", (one, other)) == (1, 0)
+    low, high = min(one[0], other[0]), max(one[1], other[1])
+    is_up = [bounds[0] >= -90 and bounds[1] <= 90 for bounds in (one, other)]
+    assert turned == (low >= -360 and high <= 360 and is_up == [True, False])
+    words = axes_words("ab", (one, other))
+    assert words.startswith("Maps have b to the right" if turned else "Maps have a to the right")
+    assert map_axes(("lon", "lat"), (one, other)) == (0, 1)
+    assert map_axes(("lat", "lon"), (one, other)) == (1, 0)
 
 
 @pytest.mark.parametrize("pair", OTHERS, ids="-".join)
@@ -98,10 +152,6 @@ def test_numbers_of_rows_are_still_words():
     assert [words_of(name) for name in ("IDs", "pickupLat_2", "userID")] == [
         ("ids",), ("pickup", "lat", "2"), ("user", "id")
     ]  # fmt: skip
-
-
-BOUND = st.floats(-400, 400).map(lambda value: round(value, 2))
-BOX = st.tuples(BOUND, st.floats(0.1, 200)).map(lambda one: (one[0], round(one[0] + one[1], 2)))
 
 
 @given(BOX, BOX)
@@ -179,6 +229,13 @@ def test_a_city_shows_what_is_where():
         )
         said = city_words(columns[::-1], bounds)
         assert "exchanged, Leipzig, Sachsen, Germany would be" in said
+        check_not_exchanged(columns, Domain(bounds))
+        with pytest.raises(InputError) as caught:
+            check_not_exchanged(columns[::-1], Domain(bounds))
+        # What the sentence proposes has the city inside.
+        other = Domain.parse(str(caught.value).split('"')[3])
+        check_not_exchanged(columns[::-1], other)
+        assert "Leipzig" in city_words(columns[::-1], other.bounds)
         assert "maps have lon to the right and lat upwards" in axes_words(columns, bounds)
         assert "GeoJSON has [lon, lat]" in axes_words(columns, bounds)
     assert city_words(("lon", "lat"), ((0, 1), (0, 1))) == "No city is inside."

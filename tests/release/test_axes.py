@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dpviz.command_line import main
 from dpviz.data.cities import cities
-from dpviz.data.geographic import in_degrees, lon_first
+from dpviz.data.geographic import in_degrees, map_axes
 from dpviz.domain import Domain
 from dpviz.privacy.lifetime_budget import Budget
 from dpviz.release.files import files
@@ -142,6 +142,7 @@ NAMES = st.sampled_from(
     [
         *(("lon", "lat"), ("pickup_longitude", "pickup_latitude"), ("XLONG", "XLAT")),
         *(("Länge", "Breite"), ("longitudeE7", "latitudeE7"), ("x", "y"), ("income", "age")),
+        ("POINT_X", "POINT_Y"),
     ]
 )
 
@@ -181,8 +182,9 @@ PLACED = ("clusters.geojson", "clusters.svg", "counts.svg")
 @given(documents())
 def test_either_order_of_columns_gives_the_same_places(document: Document) -> None:
     one, other = files(document), files(turned(document))
-    names = document["domain"]["columns"]
-    if lon_first(names[::-1]) == names:
+    domain = document["domain"]
+    columns, bounds = domain["columns"], domain["bounds"]
+    if map_axes(columns, bounds) != map_axes(columns[::-1], bounds[::-1]):
         for name in PLACED:
             assert one.get(name) == other.get(name), name
         return
@@ -263,6 +265,60 @@ def test_bounds_of_the_other_column_are_refused_and_nothing_is_spent(
     assert main(given) == 0
 
 
+@pytest.mark.parametrize(
+    ("columns", "domain"),
+    [
+        *(("y,x", "51.2,51.5;12.2,12.6"), ("N,E", "51.2,51.5;12.2,12.6")),
+        *(("ycoord,xcoord", "51.2,51.5;12.2,12.6"), ("a,b", "-90,90;-180,180")),
+    ],
+)
+def test_a_plane_and_bounds_of_degrees_are_released_as_a_map_has_them(
+    tmp_path: Path, columns: str, domain: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    up, across = columns.split(",")
+    frame = pd.DataFrame(town(12.3, 51.3, 500), columns=[across, up])
+    frame.to_csv(tmp_path / "places.csv", index=False)
+    given = ["release", str(tmp_path / "places.csv"), "--columns", columns, "--domain", domain]
+    given += ["--method", "eugkm", "--clusters", "1", "--epsilon", "5", "--total", "9"]
+    given += ["--budget-file", str(tmp_path / "b.db"), "--out", str(tmp_path / "bundle")]
+    assert main(given) == 0
+    said = f"Maps have {across} to the right (x) and {up} upwards (y)"
+    assert said in capsys.readouterr().out
+    _, shapes, fields = read_map(tmp_path / "bundle" / "clusters.geojson")
+    lon, lat = fields["center"][0]
+    assert abs(lat) <= 90
+    if domain.startswith("51"):
+        assert (lon, lat) == pytest.approx((12.3, 51.3), abs=0.2)
+        assert country_of(lon, lat) == "Germany"
+    _, south, _, north = shapely.total_bounds(shapes)
+    assert -90 <= south < north <= 90
+
+
+def test_bounds_that_look_exchanged_are_refused_before_the_debit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(columns: str, domain: str) -> tuple[int, str]:
+        frame = pd.DataFrame(town(12.3, 51.3, 500)[:, ::-1], columns=columns.split(","))
+        frame.to_csv(tmp_path / "places.csv", index=False)
+        given = ["release", str(tmp_path / "places.csv"), "--columns", columns]
+        given += ["--domain", domain, "--method", "eugkm", "--clusters", "1", "--epsilon", "1"]
+        given += ["--total", "9", "--budget-file", str(tmp_path / "b.db")]
+        status = main([*given, "--out", str(tmp_path / domain)])
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    status, said = run("lat,lon", "12.2,12.6;51.2,51.5")
+    assert status == 2
+    assert "with the bounds of lat and lon exchanged it has Leipzig, Sachsen, Germany" in said
+    assert 'give "51.2,51.5;12.2,12.6"' in said
+    assert not (tmp_path / "b.db").exists()
+    # Whoever means it says so by the names.
+    assert run("north,east", "12.2,12.6;51.2,51.5")[0] == 0
+    assert run("lat,lon", "51.2,51.5;12.2,12.6")[0] == 0
+    # Nothing to be mistaken about.
+    assert run("lat,lon", "30,40;-50,-40")[0] == 0
+
+
 def test_the_map_of_a_domain_has_longitude_to_the_right() -> None:
     germany = Domain(((5.0, 15.0), (47.0, 55.0)))
     map_ = domain_svg(("lon", "lat"), germany)
@@ -273,4 +329,5 @@ def test_the_map_of_a_domain_has_longitude_to_the_right() -> None:
     plain = domain_svg(("a", "b"), germany)
     assert "Berlin" not in plain
     assert "a to the right, b upwards" in plain
+    assert domain_svg(("y", "x"), germany.select((1, 0))) == domain_svg(("x", "y"), germany)
     assert "Auckland" in domain_svg(("lon", "lat"), Domain(((170.0, 190.0), (-50.0, -30.0))))

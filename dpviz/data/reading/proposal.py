@@ -22,17 +22,19 @@ Floats = NDArray[np.float64]
 PAIRS = (
     # Longitude and latitude in English, French; Spanish and Portuguese; Italian; German; the
     # languages of the north; Dutch; Turkish; Indonesian; Russian; Ukrainian; Chinese and Japanese;
-    # Korean. The first words are the most usual ones.
+    # Korean; Finnish; Vietnamese; usual mistakes. The first words are the most usual ones.
     (
         (
             *("longitude", "long", "lon", "lng", "lons", "longitudes", "longitud", "longitudine"),
             *("längengrad", "laengengrad", "længdegrad", "lengdegrad", "längdgrad", "lengtegraad"),
             *("boylam", "bujur", "долгота", "довгота", "经度", "經度", "経度", "경도"),
+            *("pituusaste", "kinh", "longtitude", "longitute", "longditude"),
         ),
         (
             *("latitude", "lat", "lats", "latitudes", "latitud", "latitudine"),
             *("breitengrad", "breddegrad", "breddgrad", "breedtegraad"),
             *("enlem", "lintang", "широта", "纬度", "緯度", "위도"),
+            *("leveysaste", "vĩ", "vi", "lattitude", "latitute", "latidude"),
         ),
     ),
     (("easting", "east"), ("northing", "north")),
