@@ -33,7 +33,7 @@ from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.document import Document
 from dpviz.release.draw import check_parts
-from dpviz.release.tables import axes_of, on_map
+from dpviz.release.tables import on_map
 
 #: Standard input.
 _NAMELESS = "-"
@@ -91,7 +91,6 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
-            *filter(None, [axes_of(done.document)]),
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
@@ -99,10 +98,10 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
-    """Say where longitude and latitude will be: after the debit nobody can change it."""
-    if domain and (city := city_words(columns, domain.bounds)):
+    """Say where maps will have the columns: after the debit nobody can change it."""
+    if domain and (words := axes_words(columns, domain.bounds)):
         check_not_exchanged(columns, domain)
-        say(f"note: {axes_words(columns, domain.bounds)} {city}")
+        say(f"note: {words} {city_words(columns, domain.bounds)}".rstrip())
 
 
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:

@@ -47,6 +47,10 @@ _FLOAT = re.compile(r"[+-]?0*(\d{16,})\.0*", re.ASCII)
 #: Parts of seconds at the end of a time: other programs write more zeros, or none.
 _SECONDS = re.compile(r"(:\d\d)(?:\.0*|(\.\d*[1-9])0*)(Z?)$", re.ASCII)
 
+#: What spreadsheets show for a result that failed, in any language, or that is too wide: #VALUE!,
+#: #DIV/0!, #NV, ####.
+_FAILED = re.compile(r"#+|#[^\W\d_]+(/0)?[!?]|#N/?[A-Z]|Err:\d{3}")
+
 #: What is said of rows whose identifier may be that of several persons.
 ROUNDED = (
     "an identifier is rounded or has an exponent, so several persons may share it; write "
@@ -188,7 +192,8 @@ def plain_text(text: str) -> str | None:
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     text = text.strip()
     # Two persons with unreadable names must not become one.
-    return None if not text or text in (*MISSING, "NaT") or "\ufffd" in text else text
+    names_nobody = not text or text in (*MISSING, "NaT") or "\ufffd" in text
+    return None if names_nobody or _FAILED.fullmatch(text) else text
 
 
 def is_rounded(text: str) -> bool:

@@ -57,6 +57,17 @@ ORIGINS = "origins"
 _RECORDS = "SELECT number, kind, source, amount, text, time, hash FROM log ORDER BY number"
 
 
+_COPIED = "copy|kopie|copie|copia"
+
+#: What programs and people add to the name of a copy: ".x", "x~", "x.bak", "x (1)", "x - Copy".
+_COPY = re.compile(
+    rf"\A(?:[.~_#$]+|(?:{_COPIED})(?: (?:of|von|de|di))? )|[~#]+\Z"
+    r"|[._ -]+(?:bak|backup|old|orig|tmp)\Z|\.sw[op]\Z"
+    rf"|[ _-]*\((?:\d+|(?:{_COPIED})(?: \d+)?)\)\Z|[ _-]+(?:{_COPIED})(?:[ _-]*\d+)?\Z",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Entry:
     """One debit.
@@ -305,8 +316,8 @@ class Log:
             if name not in sure and given != names.key(name):
                 raise PrivacyRefusal(
                     f"{shown(one.path or 'the file', 120)} has the number on the disk of a file "
-                    f'that was released as source "{name}": name that source if the file was '
-                    "renamed, or release a copy of it if it holds other data."
+                    f'that was released as source "{name}": name that source for the same data, '
+                    "renamed or changed; other data have to be written to a new file."
                 )
         if source is None and not sure:
             alike = {_kind(path): path for path in self.paths}
@@ -315,9 +326,9 @@ class Log:
                 if path and (not proposed or names.key(proposed) != names.key(self.paths[path])):
                     raise PrivacyRefusal(
                         f"{shown(one.path, 120)} is called like {shown(os.path.basename(path))}, "
-                        f'which was released as source "{self.paths[path]}", but for a number or '
-                        "a format: name that source for parts and versions of the same data, or "
-                        "else a new one."
+                        f'which was released as source "{self.paths[path]}", but for a number, a '
+                        "format or the sign of a copy: name that source for copies, parts and "
+                        "versions of the same data, or else a new one."
                     )
         return next(iter(sure or doubtful), None)
 
@@ -334,9 +345,12 @@ class Log:
 
 
 def _kind(path: str) -> str:
-    """Path that is the same for all parts, years and formats of one table in a folder."""
+    """Path that is the same for all parts, years, formats and copies of one table in a folder."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, re.sub("[0-9]+", "0", names.without_format(name)))
+    before = ""
+    while name != before:
+        before, name = name, _COPY.sub("", names.without_format(name)) or name
+    return os.path.join(folder, re.sub("[0-9]+", "0", name).casefold())
 
 
 def take_over(connection: sqlite3.Connection) -> None:

@@ -529,9 +529,17 @@ def _check_alike(account: Account, what: Mapping[str, Any], alike: Sequence[str]
         for name in alike:
             before = entry.what.get(name)
             if before not in (None, what[name]):
+                way_out = "keep to that"
+                # Nobody can: columns have names now.
+                if name == "unit_column" and str(before).isdigit():
+                    left = decimal(account.remaining)
+                    way_out = (
+                        "an older version stored the number of that column; if it was this one, "
+                        f"name a new source, with a total of at most {left}, which is left here"
+                    )
                 raise PrivacyRefusal(
                     f'{name} = {what[name]} is refused: earlier releases of source "{account.id}" '
-                    f"have {name} = {before}, and budgets of both don't add up; keep to that."
+                    f"have {name} = {before}, and budgets of both don't add up; {way_out}."
                 )
 
 

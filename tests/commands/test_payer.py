@@ -351,7 +351,7 @@ def test_a_renamed_file_is_found_by_its_number_and_asks(desk: Desk) -> None:
         assert (
             'has the number on the disk of a file that was released as source "survey.csv"' in said
         )
-        assert "or release a copy of it if it holds other data" in said
+        assert "name that source for the same data, renamed or changed" in said
     assert desk.release(new, "--source", "survey.csv")[0] == 0
     # A copy can't be noticed.
     shutil.copy(new, desk.place / "copy.csv")
@@ -369,7 +369,15 @@ def test_a_file_that_takes_the_place_of_another_is_the_same_source(desk: Desk) -
     assert desk.spent() == {"survey": 0.8}
 
 
-@pytest.mark.parametrize("other", ["rides-2025.csv", "rides-2024.tsv", "rides-2024.csv.gz"])
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("rides-2025.csv", "rides-2024.tsv", "rides-2024.csv.gz", ".rides-2024.csv"),
+        *("rides-2024.csv.bak", "rides-2024.csv~", "rides-2024 copy.csv", "rides-2024(1).csv"),
+        *("rides-2024 (2).CSV", "Rides-2024 - Copy (3).csv", "Kopie von rides-2024.csv"),
+        *("rides-2024.old.csv", "rides-2024_backup.csv~", "._rides-2024.csv"),
+    ],
+)
 def test_a_part_a_year_or_a_format_asks_whose_it_is(desk: Desk, other: str) -> None:
     first, second = desk.place / "rides-2024.csv", desk.place / other
     first.write_text("x,y\n0.1,0.2\n")

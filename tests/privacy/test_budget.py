@@ -49,6 +49,21 @@ def sentence(error: pytest.ExceptionInfo[Exception]) -> str:
 # -- accounts ------------------------------------------------------------------------------
 
 
+def test_persons_of_a_numbered_column_go_on_with_what_is_left(budget: Budget) -> None:
+    """An older version stored the number, which nobody can give any more."""
+    alike = ("unit_column",)
+    budget.debit("visits", 0.3, {**WHAT, "unit_column": "1"}, total=1.0, alike=alike)
+    with pytest.raises(PrivacyRefusal) as refused:
+        budget.debit("visits", 0.1, {**WHAT, "unit_column": "who"}, alike=alike)
+    said = sentence(refused)
+    assert "an older version stored the number of that column" in said
+    assert "name a new source, with a total of at most 0.7, which is left here" in said
+    budget.debit("visits by who", 0.7, {**WHAT, "unit_column": "who"}, total=0.7, alike=alike)
+    with pytest.raises(PrivacyRefusal, match="keep to that") as refused:
+        budget.debit("visits by who", 0.1, {**WHAT, "unit_column": "device"}, alike=alike)
+    assert "older version" not in sentence(refused)
+
+
 def test_a_release_debits_and_is_then_marked(budget: Budget) -> None:
     account = budget.open("visits", 1.0)
     assert (account.id, account.total, account.spent, account.entries) == ("visits", 1.0, 0.0, ())
