@@ -20,7 +20,7 @@ from dpviz.commands.source import (
 )
 from dpviz.data.cities import check_not_exchanged, city_words
 from dpviz.data.dataset import Dataset
-from dpviz.data.geographic import axes_words
+from dpviz.data.geographic import axes_words, in_degrees
 from dpviz.data.source import is_nameless, local_path
 from dpviz.data.stored import Stored
 from dpviz.domain import Domain
@@ -33,7 +33,7 @@ from dpviz.privacy.names import without_packing
 from dpviz.release import Request, release
 from dpviz.release.document import Document
 from dpviz.release.draw import check_parts
-from dpviz.release.tables import on_map
+from dpviz.release.tables import axes_of, on_map
 
 #: Standard input.
 _NAMELESS = "-"
@@ -91,6 +91,7 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
             *([f"chosen   {chosen['how']}"] if chosen else []),
             *spend_lines(privacy["ledger"]),
             done.left,
+            *filter(None, ["" if _is_noted(done.document) else axes_of(done.document)]),
             f"{len(done.files)} files in {done.folder}: {', '.join(done.files)}",
             privacy["odds"],
         ]
@@ -98,10 +99,16 @@ def release_command(given: argparse.Namespace) -> tuple[Report, str]:
 
 
 def _note_place(columns: Sequence[str], domain: Domain | None) -> None:
-    """Say where maps will have the columns: after the debit nobody can change it."""
-    if domain and (words := axes_words(columns, domain.bounds)):
+    """Say where longitude and latitude will be: after the debit nobody can change it."""
+    if domain and (city := city_words(columns, domain.bounds)):
         check_not_exchanged(columns, domain)
-        say(f"note: {words} {city_words(columns, domain.bounds)}".rstrip())
+        say(f"note: {axes_words(columns, domain.bounds)} {city}")
+
+
+def _is_noted(document: Document) -> bool:
+    """Whether its axes were named before the debit."""
+    domain = document["domain"]
+    return in_degrees(domain["columns"], domain["bounds"])
 
 
 def _check_stored(given: argparse.Namespace, source: Stored) -> None:
