@@ -8,11 +8,13 @@ post-processing, and spends nothing.
 In all null sets, records come in groups at one place, larger ones than are said to be no cluster:
 ``GROUP`` records, or as many as a person may have.
 
-* **Cells**: the null set is fitted to the release. A block of it has the level of the middle block
-  times a share of its row and one of its column. So it also covers rounded values, a slope along
-  an axis and records that were moved to the border. The shares are medians over strips of the grid,
-  moved to their mean by as much as their scatter is chance: a cluster in less than half of the
-  strips hardly changes them. A cluster is beyond doubt if it, or its fullest block, stands out
+* **Cells**: the null set is fitted to the release. A block of it has a level, that of the middle
+  record, times a share of its row and one of its column. So it also covers rounded values, a slope
+  along an axis and records that were moved to the border. The shares are medians over strips of the
+  grid: a cluster in less than half of the strips hardly changes them. By as much as their scatter
+  is chance they are moved to their mean, or, where strips have few records, to the share of all
+  strips together: medians hardly show few records. A cluster raises that share, so among few
+  records it passes less often. A cluster is beyond doubt if it, or its fullest block, stands out
   from such a fit to the release by more than all clusters of all 39 null sets do, each from its own
   fit.
 * **Centres**: one kind of null set has as many records as the release, evenly spread. In it centres
@@ -65,6 +67,9 @@ DRAWS = {"cells": 39, "centers": 90}
 #: Strips per axis over which a row's share is a median; a strip counts if it has this part of the
 #: mean strip's records, or more.
 STRIPS, LEAST = 8, 0.25
+
+#: Groups of records for each row of a strip below which medians show few of them.
+FEW = 4
 
 #: Standard deviation of normal values over their median distance from the median; variance of a
 #: median of normal values over that of their mean.
@@ -152,16 +157,18 @@ def fitted(blocks: Floats, room: Floats, group: int) -> Floats:
     """
     shape = np.ones(())
     for axis in range(blocks.ndim):
-        shape = np.multiply.outer(shape, _shares(np.moveaxis(blocks, axis, 0), room, axis))
-    dense = shape >= shape.mean() * (1 - 1e-9)
-    level = max(float(np.median(blocks[dense] / shape[dense])), 0.0)
+        shape = np.multiply.outer(shape, _shares(np.moveaxis(blocks, axis, 0), room, axis, group))
+    each = np.divide(blocks, shape, out=np.zeros(blocks.shape), where=shape > 0).ravel()
+    order = np.argsort(each)
+    middle = np.searchsorted(shape.ravel()[order].cumsum(), shape.sum() / 2)
+    level = max(float(each[order[middle]]), 0.0)
     # The median of a Poisson number is at most log 2 below its mean.
-    found: Floats = shape * (level + group * np.log(2) / shape[dense].mean())
+    found: Floats = shape * (level + group * np.log(2) / float((shape**2).sum()))
     return found
 
 
-def _shares(slabs: Floats, room: Floats, axis: int) -> Floats:
-    """Share of each row of an axis in the records, by medians over strips across the rows."""
+def _shares(slabs: Floats, room: Floats, axis: int, group: int) -> Floats:
+    """Share of each row of an axis in the records, over strips across the rows."""
     cells = room.sum(axis=tuple(other for other in range(room.ndim) if other != axis))
     even: Floats = cells / cells.sum()
     per_axis = round(STRIPS ** (1 / max(slabs.ndim - 1, 1)))
@@ -177,9 +184,11 @@ def _shares(slabs: Floats, room: Floats, axis: int) -> Floats:
     middle = np.median(strips, axis=1)
     apart = WIDE * np.median(np.abs(strips - middle[:, None]), axis=1)
     chance = MEDIAN * float((apart**2).mean()) / strips.shape[1]
-    mean = float((even * middle).sum())
     kept = max(1 - chance / max(float(middle.var()), 1e-300), 0.0)
-    found: Floats = even * (mean + kept * (middle - mean)).clip(0)
+    rest: float | Floats = max(float(even @ middle), 1e-9)
+    if whole[full].mean() < FEW * group * len(even):
+        rest = rest * (strips @ whole[full]).clip(0) / whole[full].sum()
+    found: Floats = even * (kept * middle + (1 - kept) * rest).clip(0)
     return found / found.sum() if found.any() else even
 
 
@@ -226,8 +235,9 @@ def _of_cells(document: Document) -> str:
         f"without clusters, with about as many records {level} as here: a cluster is doubtful if "
         "neither it nor its fullest block stands out more than all clusters did there. Where "
         f"records {spread}, with at most {_group(document)} at one place, a cluster passes for "
-        f"real in at most {LEVEL:.0%} of releases. More records at one place, {rounded}a coast, "
-        "the edge of a city or a slanting street may pass for a cluster." + _moved(document)
+        f"real in at most {LEVEL:.0%} of releases, as measured with two columns and 200 to 5,000 "
+        f"records. More records at one place, {rounded}a coast, the edge of a city or a slanting "
+        "street may pass for a cluster." + _moved(document)
     )
 
 

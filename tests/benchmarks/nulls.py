@@ -1,6 +1,6 @@
 """How many releases of data without clusters have a cluster that passes for real.
 
-``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about half an
+``python -m tests.benchmarks.nulls`` measures all kinds of data on all methods, takes about an
 hour, and writes ``nulls.json`` beside this file; names of methods as arguments measure these alone.
 """
 
@@ -43,6 +43,31 @@ def _walk(rng: np.random.Generator, n: int) -> Points:
     return np.clip(steps.cumsum(axis=1).reshape(-1, 2), 0, 1)
 
 
+Axis = Callable[[np.random.Generator, int], NDArray[np.float64]]
+
+#: Values of the two columns that are drawn independently.
+AXES: dict[str, tuple[Axis, Axis]] = {
+    "exponential by exponential": (lambda rng, n: np.minimum(rng.exponential(0.1, n), 1),) * 2,
+    "normal by normal": (lambda rng, n: rng.normal(0.5, 0.05, n).clip(0, 1),) * 2,
+    "two humps by a slope": (
+        lambda rng, n: rng.normal(rng.choice([0.3, 0.7], n), 0.05).clip(0, 1),
+        lambda rng, n: rng.beta(2, 8, n),
+    ),
+    "even by even": (lambda rng, n: rng.random(n),) * 2,
+}
+
+#: Numbers of records of such data.
+SIZES = (200, 500, 1000, 2000, 5000)
+
+
+def _product(name: str, size: int) -> Make:
+    """So many records, whatever number is asked for, of two independent columns."""
+    return lambda rng, n: np.column_stack([axis(rng, size) for axis in AXES[name]])
+
+
+#: Products of a row's and a column's share, for methods that count in cells.
+PRODUCTS = {f"{name}, {size} records": _product(name, size) for name in AXES for size in SIZES}
+
 #: Data without clusters: points in the unit square from a generator and their number.
 KINDS: dict[str, Make] = {
     "no record": lambda rng, n: np.empty((0, 2)),
@@ -61,6 +86,7 @@ KINDS: dict[str, Make] = {
     "steep slope": lambda rng, n: np.column_stack(
         [np.minimum(rng.exponential(0.25, n), 1), rng.random(n)]
     ),
+    **PRODUCTS,
     "half of the domain empty": lambda rng, n: rng.random((n, 2)) * [0.5, 1],
     "persons who walk": _walk,
     "four at each place on average": lambda rng, n: np.repeat(
@@ -92,6 +118,12 @@ CENTERS: tuple[dict[str, Any], ...] = (
     {"clusters": 4, "epsilon": 4.0},
 )
 RECORDS = 2_000
+
+
+def kinds_of(method: str) -> tuple[str, ...]:
+    """Kinds that a method is measured on."""
+    is_of_cells = CARDS[method].family == "wavecluster"
+    return tuple(kind for kind in KINDS if is_of_cells or kind not in PRODUCTS)
 
 
 def claimed(method: str) -> tuple[str, ...]:
@@ -153,7 +185,7 @@ def main(methods: list[str]) -> None:
     table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text()) if TABLE.exists() else {}
     for method in methods:
         row = {}
-        for kind in KINDS:
+        for kind in kinds_of(method):
             about = kind in claimed(method)
             runs = CLAIMED if about else OTHERS
             found = passed(method, kind, runs)

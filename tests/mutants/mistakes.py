@@ -204,6 +204,11 @@ MISTAKES: dict[str, Mistake] = {
         links_count_twice=("origin.number or origin.path", "path"),
     ),
     **_of(
+        "data/source.py",
+        "commands/test_payer.py",
+        any_store=("not start or start[1].lower() in STORES", "not start or start[1] != 'file'"),
+    ),
+    **_of(
         "privacy/lifetime_budget.py",
         "release/test_release.py",
         neighbours_may_change=(
@@ -282,6 +287,7 @@ MISTAKES: dict[str, Mistake] = {
         "data/geographic.py",
         "data/test_geographic.py",
         a_latitude_may_be_180=("not _within(up, 90)", "not _within(up, 180)"),
+        a_plane_has_no_order=("rest[0] is not None and", "False and"),
     ),
     **_of(
         "ui/own_data.py",
@@ -295,6 +301,7 @@ MISTAKES: dict[str, Mistake] = {
         half_is_enough=("np.any(seen > most, axis=1)", "np.any(2 * seen > most, axis=1)"),
         records_come_one_by_one=("return round(MORE * _group(document))", "return 1"),
         rows_are_alike=("kept = max(", "kept = 0 * max("),
+        few_records_are_even=("< FEW * group", "< 0 * group"),
         empty_centres_pass=("sure &= counts >", "sure |= counts >"),
     ),
     **_of(
